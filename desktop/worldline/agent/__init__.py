@@ -1,0 +1,1 @@
+"""The loop: turns, tool execution, breaker, brakes, backtracking, cancellation."""

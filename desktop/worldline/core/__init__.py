@@ -1,0 +1,1 @@
+"""What happened, as seen from both processes: kinds, stop reasons, errors, ids, usage, paths."""

@@ -1,0 +1,51 @@
+"""JSON as it is stored and sent: one canonical form, no lone surrogates, no NaN."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+
+def clean_text(text: str) -> str:
+    """Replace lone surrogates: one of them in the history would make every later request fail."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def dumps(value: Any) -> bytes:
+    """Compact UTF-8 JSON. The same value gives the same bytes, which is what keeps prompt caches warm.
+
+    Raises ValueError for NaN and infinities; lone surrogates are replaced.
+    """
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text.encode("utf-8", "replace")
+
+
+def loads(data: bytes | str) -> Any:
+    return json.loads(data)
+
+
+class DuplicateKey(ValueError):
+    pass
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in result:
+            raise DuplicateKey(f"key {key!r} is there twice")
+        result[key] = value
+    return result
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+def loads_strict(text: str) -> Any:
+    """Parse JSON that must have exactly one meaning.
+
+    Raises ValueError for duplicate keys, NaN and infinities, and lone surrogates.
+    """
+    value = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+    json.dumps(value, ensure_ascii=False).encode("utf-8")  # UnicodeEncodeError is a ValueError
+    return value

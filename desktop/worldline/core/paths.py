@@ -1,0 +1,56 @@
+"""Where the app keeps its data. `WORLDLINE_HOME` moves all of it (tests, portable installs)."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import platformdirs
+
+SESSION_SUFFIX = ".worldline"
+
+
+def data_home() -> Path:
+    """The folder of everything the app writes by itself; made when missing, readable by its owner only."""
+    configured = os.environ.get("WORLDLINE_HOME")
+    home = Path(configured) if configured else Path(platformdirs.user_data_dir("worldline", appauthor=False))
+    home = home.expanduser().absolute()
+    home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return home
+
+
+def _sub(name: str) -> Path:
+    path = data_home() / name
+    path.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return path
+
+
+def sessions_dir() -> Path:
+    """`*.worldline` files."""
+    return _sub("sessions")
+
+
+def stores_dir() -> Path:
+    """One bare object store for each workspace."""
+    return _sub("stores")
+
+
+def worktrees_dir() -> Path:
+    """Isolated worktrees; never in a temp folder, so that they survive a reboot."""
+    return _sub("worktrees")
+
+
+def logs_dir() -> Path:
+    return _sub("logs")
+
+
+def config_file() -> Path:
+    """Settings of the person, as JSON; keys of services are never in it."""
+    return data_home() / "settings.json"
+
+
+def resources_dir() -> Path:
+    """Icons, translations, rehearsal scenarios: inside an installed package, else beside the source tree."""
+    package = Path(__file__).resolve().parent.parent
+    installed = package / "resources"
+    return installed if installed.is_dir() else package.parent.parent / "resources"

@@ -1,0 +1,1 @@
+"""What may be done: rules, approvals, sandbox, the ledger of effects."""

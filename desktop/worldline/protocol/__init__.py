@@ -1,0 +1,1 @@
+"""All that crosses between the window and the engine: commands, results and notifications, versioned."""

@@ -1,0 +1,1 @@
+"""A loopback Messages API with scripted replies and faults: the demo and the tests speak to it through the real client."""

@@ -1,0 +1,1 @@
+"""What happened: the append-only session document (SQLite), its tree, search, import and export."""

@@ -1,0 +1,1 @@
+"""Rows, positions and texts of the window, computed without Qt."""

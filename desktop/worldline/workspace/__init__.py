@@ -1,0 +1,1 @@
+"""What the disk looks like: states, restore plans, worktrees, diffs. The only package that speaks libgit2."""

@@ -1,0 +1,109 @@
+"""What the workspace engine takes and gives. All calls block: the engine runs them on its one workspace thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+ProgressCall = Callable[[str, int, int], None]
+"""(what, done, total); total 0 = unknown. May raise `Cancelled` to stop the operation."""
+
+NOT_CAPTURED = "!"
+"""Stands for a state id where a capture failed. Never replaced by another state."""
+
+
+class Cancelled(Exception):
+    """The person stopped a long operation; nothing was changed, or what was changed has been put back."""
+
+
+@dataclass(slots=True, frozen=True)
+class Omitted:
+    """A path that a state does not hold, and why, in words for people."""
+
+    path: str
+    reason: str
+
+
+@dataclass(slots=True)
+class CaptureResult:
+    state: str
+    """Id of the state (a commit in the store), or `NOT_CAPTURED`."""
+    changed: bool
+    """Differs from `parent`."""
+    files: int = 0
+    added: int = 0
+    removed: int = 0
+    """Lines; binary files count 0."""
+    paths: list[str] = field(default_factory=list)
+    """Changed paths, at most 1,000."""
+    omitted: list[Omitted] = field(default_factory=list)
+    error: str = ""
+    """Why nothing could be captured."""
+    head: str = ""
+    """HEAD commit of the workspace's repository, "" = none."""
+    branch: str = ""
+    """Checked-out branch (short name), "" = detached or no repository."""
+
+
+Action = Literal[
+    "create", "overwrite", "delete", "chmod", "keep_mine", "keep_foreign", "not_captured", "conflict"
+]
+
+
+@dataclass(slots=True)
+class PlanItem:
+    path: str
+    action: Action
+    reason: str = ""
+    choice: Literal["", "keep", "restore"] = ""
+    blob: str = ""
+    mode: int = 0
+    expect: str = ""
+    """Blob id that is on disk now and may be replaced; "" = nothing is there. Compared again just before the write."""
+    expect_mode: int = 0
+
+
+@dataclass(slots=True)
+class RestorePlan:
+    target: str
+    safety: str
+    """State of what is on disk now; it is captured before anything is planned."""
+    safety_changed: bool
+    """The disk differs from the last recorded state: there are edits that no node has yet."""
+    items: list[PlanItem]
+    token: str
+    """Names the disk contents that the plan was made for."""
+    head: str = ""
+    branch_from: str = ""
+    """Commit on which the fork's branch is made; "" = no repository or unborn HEAD."""
+
+
+@dataclass(slots=True)
+class RestoreReport:
+    done: bool
+    items: list[PlanItem]
+    verified: int = 0
+    of: int = 0
+    branch: str = ""
+    failed: list[Omitted] = field(default_factory=list)
+    rolled_back: bool = False
+    note: str = ""
+
+
+@dataclass(slots=True)
+class RecoveryReport:
+    """What the journal of an interrupted restore made of it at the next start."""
+
+    finished: bool
+    target: str
+    note: str
+
+
+class _Disk:
+    def __repr__(self) -> str:
+        return "DISK"
+
+
+DISK = _Disk()
+"""In place of a state id: what is on disk now."""
