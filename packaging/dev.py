@@ -156,7 +156,7 @@ def fingerprint() -> str:
 
 def setup() -> None:
     """Make everything ready; quick when nothing is to do."""
-    if sys.version_info < (3, 11):
+    if sys.version_info < (3, 11):  # noqa: UP036  whoever starts this may have an older one
         fail(f"Python 3.11 or newer is needed; this is {sys.version.split()[0]}.")
     started = time.monotonic()
     install_system_libraries()
