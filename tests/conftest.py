@@ -1,0 +1,46 @@
+"""What every test gets: a data folder of its own, a masked git configuration, no way to a real service."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# Child processes (engine, command line) must find the package and must not open a window.
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    filter(None, [str(ROOT / "desktop"), os.environ.get("PYTHONPATH", "")])
+)
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+# A test that forgets to name its server must fail at once instead of reaching the real one.
+for name in list(os.environ):
+    if name.startswith("ANTHROPIC_"):
+        del os.environ[name]
+os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Data folder, home folder and git configuration of this test alone."""
+    home = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("WORLDLINE_HOME", str(home / "worldline"))
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home / ".config"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(home / ".cache"))
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(home / ".gitconfig"))
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"):
+        monkeypatch.delenv(name, raising=False)
+    (home / ".gitconfig").write_text(
+        "[user]\n\tname = Test\n\temail = test@example.org\n[init]\n\tdefaultBranch = main\n[commit]\n\tgpgsign = false\n"
+    )
+    yield home
+
+
+@pytest.fixture
+def python() -> str:
+    return sys.executable
