@@ -1,0 +1,392 @@
+"""The engine process as the window sees it: requests with callbacks, notifications in batches.
+
+Threads: one reads the engine's lines, one writes them (a full pipe must never block the window), one copies its
+stderr into the log. All signals are emitted and all callbacks are called in the thread that owns the object, at most
+one batch a frame, in the order of the lines.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import json
+import logging
+import os
+import queue
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
+
+log = logging.getLogger("worldline.client")
+
+PROTOCOL_VERSION = 1
+"""The same as `protocol.wire.PROTOCOL_VERSION` (a test holds them together); pydantic is not worth its 200 ms here."""
+FRAME_S = 0.016
+BUDGET_S = 0.008
+"""Events are handed over for at most this long in one frame; the rest waits for the next."""
+CHUNK = 400
+RESTARTS = 3
+RESTART_WINDOW_S = 60.0
+
+OnResult = Callable[[Any], None]
+OnError = Callable[[dict[str, Any]], None]
+
+
+def engine_command(arguments: Sequence[str]) -> list[str]:
+    """The command line that starts an engine with the interpreter of this process."""
+    return [sys.executable, "-m", "worldline", "engine", *arguments]
+
+
+def engine_environment() -> dict[str, str]:
+    """Our environment, with the package importable even when it runs from a source tree."""
+    environment = dict(os.environ)
+    package_home = str(Path(__file__).resolve().parent.parent.parent)
+    known = [part for part in environment.get("PYTHONPATH", "").split(os.pathsep) if part]
+    if package_home not in known:
+        environment["PYTHONPATH"] = os.pathsep.join([package_home, *known])
+    environment["PYTHONUTF8"] = "1"
+    return environment
+
+
+class _Link:
+    """One running engine and its three threads. A restart makes a new link, so late lines of the old one are dropped."""
+
+    def __init__(
+        self, command: Sequence[str], environment: Mapping[str, str], wake: Callable[[], None]
+    ) -> None:
+        self.outbox: collections.deque[dict[str, Any] | None] = collections.deque()
+        """Messages of the engine; None = it has ended."""
+        self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._wake = wake
+        self.process = subprocess.Popen(
+            list(command),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=dict(environment),
+            start_new_session=os.name == "posix",
+        )
+        self.last_words: collections.deque[str] = collections.deque(maxlen=20)
+        self._threads = [
+            threading.Thread(target=target, name=f"engine-{target.__name__.strip('_')}", daemon=True)
+            for target in (self._read, self._write, self._errors)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def send(self, message: dict[str, Any]) -> None:
+        self._lines.put(json.dumps(message, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
+
+    def close_input(self) -> None:
+        self._lines.put(None)
+
+    def join(self, seconds: float) -> bool:
+        """Wait for process and threads; False when they are still there."""
+        end = time.monotonic() + seconds
+        try:
+            self.process.wait(max(0.0, end - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            return False
+        self.close_input()
+        for thread in self._threads:
+            thread.join(max(0.05, end - time.monotonic()))
+        return not any(thread.is_alive() for thread in self._threads)
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        with self.process.stdout as stream:
+            for line in stream:
+                try:
+                    message = json.loads(line)
+                except ValueError:
+                    log.error("the engine sent a line that is not JSON: %.200r", line)
+                    continue
+                if isinstance(message, dict):
+                    self.outbox.append(message)
+                    self._wake()
+        self.process.wait()
+        self.close_input()
+        self.outbox.append(None)
+        self._wake()
+
+    def _write(self) -> None:
+        assert self.process.stdin is not None
+        # The engine may be gone at any write; the reader notices its end and reports it.
+        with contextlib.suppress(OSError, ValueError), self.process.stdin as stream:
+            while (line := self._lines.get()) is not None:
+                stream.write(line)
+                stream.flush()
+
+    def _errors(self) -> None:
+        assert self.process.stderr is not None
+        with self.process.stderr as stream:
+            for raw in stream:
+                text = raw.decode("utf-8", "replace").rstrip()
+                self.last_words.append(text)
+                log.warning("engine: %s", text)
+
+
+class EngineProcess(QObject):
+    """Starts the engine, talks to it, restarts it when it dies.
+
+    States: `stopped`, `starting` (no answer to hello yet), `running`, `restarting`, `gone` (it died too often),
+    `stopping`.
+    """
+
+    batch = Signal(list)
+    """Notifications as (method, params), in order; at most one signal a frame."""
+    hello = Signal(dict)
+    """The answer to the handshake; after a restart it comes again."""
+    refused = Signal(dict)
+    """The engine could not open the document: {"message", "kind", "hint"}; it will not be restarted."""
+    state_changed = Signal(str)
+    stopped = Signal()
+    """The engine has ended because it was asked to."""
+    _woken = Signal()
+
+    def __init__(
+        self, arguments: Sequence[str], parent: QObject | None = None, *, command: Sequence[str] | None = None
+    ) -> None:
+        """`arguments` of `worldline engine`; `command` replaces the whole command line."""
+        super().__init__(parent)
+        self._command = list(command) if command is not None else engine_command(arguments)
+        self._environment = engine_environment()
+        self.document = ""
+        """Path of the open document: a restart opens it, also when the first start made a new one."""
+        self._custom = command is not None
+        self._link: _Link | None = None
+        self._callbacks: dict[int, tuple[OnResult | None, OnError | None, str]] = {}
+        self._next_id = 1
+        self._deaths: list[float] = []
+        self._last_flush = 0.0
+        self.state = "stopped"
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setTimerType(Qt.TimerType.PreciseTimer)
+        self._timer.timeout.connect(self._flush)
+        self._limit = QTimer(self)
+        self._limit.setSingleShot(True)
+        self._limit.timeout.connect(self._kill)
+        self._wake_pending = threading.Event()
+        self._woken.connect(self._on_woken, Qt.ConnectionType.QueuedConnection)
+
+    # Life ------------------------------------------------------------------------------------------------------
+    def start(self) -> None:
+        assert self._link is None or self.state in ("stopped", "gone", "restarting")
+        self._set_state("restarting" if self.state == "restarting" else "starting")
+        if self.document and not self._custom:
+            self._command = engine_command([self.document])
+        try:
+            self._link = _Link(self._command, self._environment, self._wake)
+        except OSError as error:
+            self._set_state("gone")
+            self.refused.emit(
+                {
+                    "message": f"The engine could not be started: {error}",
+                    "kind": "engine",
+                    "hint": "Reinstall Worldline.",
+                }
+            )
+            return
+        self.request(
+            "hello", {"protocol": PROTOCOL_VERSION, "client": "window"}, self._greeted, self._not_greeted
+        )
+
+    def restart(self) -> None:
+        """Start again after `gone`, because the person asked for it."""
+        self._deaths.clear()
+        if self.state == "gone":
+            self._set_state("restarting")
+            self.start()
+
+    def stop(self, seconds: float = 5.0) -> None:
+        """Ask the engine to end; `stopped` follows, after `seconds` at the latest (it is killed then)."""
+        if self._link is None or self.state in ("stopped", "gone"):
+            self._set_state("stopped")
+            self.stopped.emit()
+            return
+        if self.state == "stopping":
+            return
+        self._set_state("stopping")
+        self._link.send({"jsonrpc": "2.0", "id": 0, "method": "shutdown", "params": {}})
+        self._link.close_input()
+        self._limit.start(int(seconds * 1000))
+
+    def stop_and_wait(self, seconds: float = 5.0) -> None:
+        """As `stop`, but blocks: for the very end of the program, when no window is left to freeze."""
+        link = self._link
+        if link is None:
+            return
+        self.stop(seconds)
+        if not link.join(seconds):
+            self._kill()
+            link.join(2.0)
+        self._flush()
+
+    @property
+    def pid(self) -> int:
+        return self._link.process.pid if self._link is not None else 0
+
+    def _kill(self) -> None:
+        if self._link is not None and self._link.process.poll() is None:
+            log.error("the engine did not end in time and is killed")
+            self._link.process.kill()
+
+    # Requests --------------------------------------------------------------------------------------------------
+    def request(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None = None,
+        on_result: OnResult | None = None,
+        on_error: OnError | None = None,
+    ) -> int:
+        """Send a command. Exactly one of the callbacks is called, in this thread, also when the engine dies.
+        `on_error` gets {"message", "kind", "hint", "code"}; without one an error is logged."""
+        number = self._next_id
+        self._next_id += 1
+        self._callbacks[number] = (on_result, on_error, method)
+        if self._link is None or self.state in ("stopped", "gone", "stopping"):
+            QTimer.singleShot(
+                0, self, lambda: self._fail(number, "The engine is not running.", "engine_gone")
+            )
+            return number
+        self._link.send({"jsonrpc": "2.0", "id": number, "method": method, "params": dict(params or {})})
+        return number
+
+    def _fail(self, number: int, message: str, kind: str) -> None:
+        self._answer_error(number, {"code": 3, "message": message, "data": {"kind": kind, "hint": ""}})
+
+    def _answer_error(self, number: int, error: Mapping[str, Any]) -> None:
+        entry = self._callbacks.pop(number, None)
+        if entry is None:
+            return
+        data = error.get("data") or {}
+        plain = {
+            "message": str(error.get("message", "")),
+            "kind": str(data.get("kind", "")),
+            "hint": str(data.get("hint", "")),
+            "code": int(error.get("code", 0)),
+        }
+        if entry[1] is not None:
+            entry[1](plain)
+        else:
+            log.warning("%s: %s", entry[2], plain["message"])
+
+    def _greeted(self, result: Any) -> None:
+        self._set_state("running")
+        self.hello.emit(result)
+
+    def _not_greeted(self, error: dict[str, Any]) -> None:
+        if error["kind"] == "engine_gone":
+            return  # it died before it answered; the restart says hello again
+        self._set_state("gone")
+        self.refused.emit(error)
+
+    # Lines of the engine ---------------------------------------------------------------------------------------
+    def _wake(self) -> None:
+        """Called by the reading thread: one queued signal, however many lines come until it is handled."""
+        if not self._wake_pending.is_set():
+            self._wake_pending.set()
+            # The interpreter may end while the thread still reads: the object is gone then, and so is the need.
+            with contextlib.suppress(RuntimeError):
+                self._woken.emit()
+
+    def _on_woken(self) -> None:
+        if self._timer.isActive():
+            return
+        wait = self._last_flush + FRAME_S - time.monotonic()
+        if wait > 0:
+            self._timer.start(max(1, int(wait * 1000)))
+        else:
+            self._flush()
+
+    def _flush(self) -> None:
+        link = self._link
+        self._wake_pending.clear()
+        if link is None:
+            return
+        started = self._last_flush = time.monotonic()
+        events: list[tuple[str, dict[str, Any]]] = []
+        while link.outbox:
+            message = link.outbox.popleft()
+            if message is None:
+                self._emit(events)
+                self._ended(link)
+                return
+            if "method" in message:
+                method, params = str(message["method"]), message.get("params") or {}
+                if method == "batch":
+                    events.extend((str(e["method"]), e.get("params") or {}) for e in params.get("events", []))
+                else:
+                    events.append((method, params))
+            else:
+                events = self._emit(events)
+                self._answer(message)
+            if len(events) >= CHUNK:
+                events = self._emit(events)
+            if time.monotonic() - started > BUDGET_S and link.outbox:
+                self._emit(events)
+                self._timer.start(int(FRAME_S * 1000))
+                return
+        self._emit(events)
+
+    def _emit(self, events: list[tuple[str, dict[str, Any]]]) -> list[tuple[str, dict[str, Any]]]:
+        if events:
+            self.batch.emit(events)
+        return []
+
+    def _answer(self, message: dict[str, Any]) -> None:
+        number = message.get("id")
+        if not isinstance(number, int):
+            log.error("the engine reports: %s", message.get("error"))
+            return
+        error = message.get("error")
+        if error is not None:
+            self._answer_error(number, error)
+            return
+        entry = self._callbacks.pop(number, None)
+        if entry is not None and entry[0] is not None:
+            entry[0](message.get("result"))
+
+    def _ended(self, link: _Link) -> None:
+        code = link.process.returncode
+        link.join(1.0)
+        self._link = None
+        self._limit.stop()
+        stopping = self.state == "stopping"
+        for number in list(self._callbacks):
+            self._fail(number, "The engine stopped before it answered.", "engine_gone")
+        if stopping:
+            self._set_state("stopped")
+            self.stopped.emit()
+            return
+        log.error("the engine ended with %s: %s", code, " | ".join(link.last_words))
+        if self.state == "gone":
+            return
+        now = time.monotonic()
+        self._deaths = [at for at in self._deaths if now - at < RESTART_WINDOW_S] + [now]
+        if len(self._deaths) > RESTARTS:
+            self._set_state("gone")
+            words = next((word for word in reversed(link.last_words) if word.strip()), "")
+            self.refused.emit(
+                {"message": "The engine stops again and again.", "kind": "engine", "hint": words}
+            )
+            return
+        self._set_state("restarting")
+        # A short pause that grows: a full disk or a bad library is not cured by a tight loop.
+        QTimer.singleShot(100 * 4 ** (len(self._deaths) - 1), self, self._start_again)
+
+    def _start_again(self) -> None:
+        if self.state == "restarting":
+            self.start()
+
+    def _set_state(self, state: str) -> None:
+        if state != self.state:
+            self.state = state
+            self.state_changed.emit(state)

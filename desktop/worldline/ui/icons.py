@@ -1,0 +1,53 @@
+"""The icon set: SVG files of our own with `currentColor`, coloured by token and cached.
+
+`icon("search")` follows the theme: ask again on `theme().changed` (buttons made by `actions` do so by themselves).
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QSize
+from PySide6.QtGui import QIcon, QImageReader, QPixmap
+
+from worldline.core import paths
+from worldline.ui.theme import ICON, theme
+
+
+@lru_cache(maxsize=256)
+def _source(name: str) -> str:
+    return (paths.resources_dir() / "icons" / f"{name}.svg").read_text("utf-8")
+
+
+@lru_cache(maxsize=512)
+def _render(name: str, color: str, pixels: int) -> QPixmap:
+    # The image plugin draws SVG without importing QtSvg: one module less before the first paint.
+    data = QByteArray(_source(name).replace("currentColor", color).encode())
+    buffer = QBuffer(data)
+    buffer.open(QIODevice.OpenModeFlag.ReadOnly)
+    reader = QImageReader(buffer, QByteArray(b"svg"))
+    reader.setScaledSize(QSize(pixels, pixels))
+    image = reader.read()
+    if image.isNull():
+        raise FileNotFoundError(f"icon {name!r} cannot be drawn: {reader.errorString()}")
+    return QPixmap.fromImage(image)
+
+
+def pixmap(name: str, color: str = "text", size: int = ICON, ratio: float = 1.0) -> QPixmap:
+    """The icon as a picture; `color` is a token or `#RRGGBB`, `ratio` the device pixel ratio."""
+    found = QPixmap(_render(name, theme().tokens.color(color).name(), max(1, round(size * ratio))))
+    found.setDevicePixelRatio(ratio)
+    return found
+
+
+def icon(name: str, color: str = "text", size: int = ICON) -> QIcon:
+    """The icon for buttons and menus, with a muted disabled state, sharp at 100 to 300 %."""
+    result = QIcon()
+    for ratio in (1.0, 2.0, 3.0):
+        result.addPixmap(pixmap(name, color, size, ratio))
+        result.addPixmap(pixmap(name, "muted", size, ratio), QIcon.Mode.Disabled)
+    return result
+
+
+def logo(size: int = 256) -> QIcon:
+    return QIcon(pixmap("worldline", "accent", size))

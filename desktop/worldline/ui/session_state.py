@@ -1,0 +1,457 @@
+"""One open session as the window knows it: the client, the rows, the cursor, what is selected, what waits.
+
+Everything in the window reads from here and listens to its signals; nothing here draws. All of it lives in the GUI
+thread. Notifications arrive as plain dicts with the fields of `protocol.events` (pydantic is not imported before the
+first paint).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from worldline.client.process import EngineProcess
+from worldline.core.kinds import NodeKind
+from worldline.viewmodel.tree_model import NO_ROW, NodeLabel, TreeModel, header_of
+
+log = logging.getLogger("worldline.ui")
+
+PAGE = 2_000
+"""Headers asked for or taken over in one step: about 10 ms of work, so the window never stands still."""
+
+
+class SessionState(QObject):
+    """`tree` is the model of all rows; `info`, `status` and the items of `approvals` are dicts of the protocol."""
+
+    # Rows
+    headers_changed = Signal(int)
+    """Rows from this one on are new (0: all were loaded anew)."""
+    node_ended = Signal(int)
+    """The node with this `seq` has changed (outcome, counts, flags, text)."""
+    loaded = Signal()
+    """All rows are there for the first time, or again after a restart."""
+    label_changed = Signal(str)
+    # Where we are
+    cursor_changed = Signal(str)
+    selection_changed = Signal(str)
+    """The node that is looked at (chat and changes follow it); "" = the cursor."""
+    selected_changed = Signal(list)
+    """Several nodes are chosen for Compare (uids in order of choosing)."""
+    history_changed = Signal()
+    # What happens
+    status_changed = Signal(dict)
+    info_changed = Signal(dict)
+    delta_batch = Signal(list)
+    """Deltas of one frame: [{"run", "turn", "block", "kind", "text", "tool"}]."""
+    tool_output_batch = Signal(list)
+    """[{"node", "text", "stream"}] of one frame."""
+    reply_discarded = Signal(dict)
+    run_started = Signal(dict)
+    run_ended = Signal(dict, list)
+    """RunInfo and what is offered next."""
+    approval_asked = Signal(dict)
+    approval_gone = Signal(str, str)
+    question_asked = Signal(dict)
+    question_gone = Signal(str)
+    effect_changed = Signal(dict)
+    process_changed = Signal(dict)
+    diagnosed = Signal(dict)
+    queue_changed = Signal(list)
+    files_changed = Signal(str)
+    progress = Signal(dict)
+    # Going
+    plan_needed = Signal(dict, dict)
+    """A jump needs the person: JumpPlan, and the params of the `jump` that was asked for."""
+    jumped = Signal(dict)
+    """JumpResult."""
+    composer_text = Signal(str)
+    """Text that belongs into the composer (a user prompt was clicked)."""
+    compare_asked = Signal(list)
+    reveal_asked = Signal(str)
+    """Show this node in the tree and the chat (without going there)."""
+    # Engine
+    engine_state_changed = Signal(str)
+    engine_ready = Signal()
+    """The model can be asked now; until then a prompt waits."""
+    refused = Signal(dict)
+    """The session cannot be opened: {"message", "kind", "hint"}."""
+    failed = Signal(dict)
+    """A command was refused: {"message", "hint", "kind"}; the window shows it as a quiet line."""
+    recovered = Signal(str)
+    hello = Signal(dict)
+
+    def __init__(self, client: EngineProcess, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.client = client
+        client.setParent(self)
+        self.tree = TreeModel()
+        self.info: dict[str, Any] = {}
+        self.status: dict[str, Any] = {"state": "starting"}
+        self.cursor = ""
+        self.selection = ""
+        self.selected: list[str] = []
+        self.run: dict[str, Any] | None = None
+        self.approvals: dict[str, dict[str, Any]] = {}
+        self.questions: dict[str, dict[str, Any]] = {}
+        self.queue: list[dict[str, Any]] = []
+        self.effects: dict[int, dict[str, Any]] = {}
+        self.ready = False
+        """The SDK is loaded in the engine."""
+        self.is_loaded = False
+        self.jumping = False
+        self._back: list[str] = []
+        self._forward: list[str] = []
+        self._early: list[dict[str, Any]] = []
+        """Nodes announced while older rows are still being read."""
+        self._deltas: list[dict[str, Any]] = []
+        self._outputs: list[dict[str, Any]] = []
+        self._dirty_from = -1
+        client.batch.connect(self._on_batch)
+        client.hello.connect(self._on_hello)
+        client.refused.connect(self.refused)
+        client.state_changed.connect(self._on_engine_state)
+
+    # Commands --------------------------------------------------------------------------------------------------
+    def request(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None = None,
+        on_result: Callable[[Any], None] | None = None,
+        on_error: Callable[[dict[str, Any]], None] | None = None,
+    ) -> None:
+        """Send a command; callbacks run in the GUI thread. Without `on_error` a refusal is shown by the window."""
+        self.client.request(method, params, on_result, on_error or self.failed.emit)
+
+    @property
+    def read_only(self) -> bool:
+        return bool(self.info.get("read_only"))
+
+    @property
+    def busy(self) -> bool:
+        """A run is going on."""
+        return self.run is not None
+
+    def cursor_row(self) -> int:
+        return self.tree.row(self.cursor) if self.cursor else NO_ROW
+
+    def looked_at(self) -> str:
+        """The node that chat and changes show: the previewed one, else the cursor."""
+        return self.selection or self.cursor
+
+    def select(self, uid: str) -> None:
+        """Look at a node without going there; "" = look at the cursor again."""
+        if uid == self.cursor:
+            uid = ""
+        if uid != self.selection:
+            self.selection = uid
+            self.selection_changed.emit(uid)
+
+    def choose(self, uids: list[str]) -> None:
+        """The nodes chosen for Compare."""
+        if uids != self.selected:
+            self.selected = list(uids)
+            self.selected_changed.emit(self.selected)
+
+    def go(self, uid: str, params: Mapping[str, Any] | None = None) -> None:
+        """Go to a node: put its files back and fork there. A plan that needs the person is announced instead."""
+        if self.jumping or not uid:
+            return
+        if self.read_only:
+            self.select(uid)
+            return
+        request = {"node": uid, **(params or {})}
+        left = self.cursor
+        self.jumping = True
+
+        def answered(answer: dict[str, Any]) -> None:
+            self.jumping = False
+            if answer.get("plan"):
+                self.plan_needed.emit(answer["plan"], request)
+            elif answer.get("result"):
+                self._arrived(left, answer["result"])
+
+        def refused(error: dict[str, Any]) -> None:
+            self.jumping = False
+            self.failed.emit(error)
+
+        self.request("jump", request, answered, refused)
+
+    def _arrived(self, left: str, result: dict[str, Any]) -> None:
+        if left and left != result.get("cursor"):
+            self._back.append(left)
+            self._forward.clear()
+        self._set_cursor(str(result.get("cursor", self.cursor)))
+        self.select("")
+        self.jumped.emit(result)
+        self.history_changed.emit()
+        if result.get("composer_text"):
+            self.composer_text.emit(result["composer_text"])
+
+    def can_back(self) -> bool:
+        return bool(self._back)
+
+    def can_forward(self) -> bool:
+        return bool(self._forward)
+
+    def go_back(self) -> None:
+        self._travel(self._back, self._forward)
+
+    def go_forward(self) -> None:
+        self._travel(self._forward, self._back)
+
+    def _travel(self, source: list[str], target: list[str]) -> None:
+        if not source or self.jumping:
+            return
+        uid, left = source[-1], self.cursor
+        self.jumping = True
+
+        def answered(answer: dict[str, Any]) -> None:
+            self.jumping = False
+            result = answer.get("result")
+            if result is None:
+                self.plan_needed.emit(answer["plan"], {"node": uid})
+                return
+            source.pop()
+            target.append(left)
+            self._set_cursor(str(result.get("cursor", uid)))
+            self.select("")
+            self.jumped.emit(result)
+            self.history_changed.emit()
+
+        def refused(error: dict[str, Any]) -> None:
+            self.jumping = False
+            self.failed.emit(error)
+
+        self.request("jump", {"node": uid}, answered, refused)
+
+    def set_label(self, uid: str, what: str, text: str, color: str = "") -> None:
+        self.request("set_label", {"node": uid, "what": what, "text": text, "color": color})
+
+    # Opening ---------------------------------------------------------------------------------------------------
+    def _on_engine_state(self, state: str) -> None:
+        if state in ("restarting", "gone"):
+            self.ready = False
+            self.run = None
+            self.jumping = False
+            for approval in list(self.approvals):
+                self._gone(self.approvals, approval, self.approval_gone, "stopped")
+            for question in list(self.questions):
+                self.questions.pop(question)
+                self.question_gone.emit(question)
+        self.engine_state_changed.emit(state)
+
+    def _on_hello(self, result: dict[str, Any]) -> None:
+        self.info = result["session"]
+        # From now on a restart opens this document, also when the first start made a new one.
+        self.client.document = self.info["path"]
+        self.run = result.get("run")
+        self.info_changed.emit(self.info)
+        self._set_status(result.get("status") or {})
+        self._load(0 if not self.is_loaded else len(self.tree))
+        self._set_cursor(result.get("cursor", ""))
+        for approval in result.get("approvals", []):
+            self._asked(approval)
+        for question in result.get("questions", []):
+            self.questions[question["id"]] = question
+            self.question_asked.emit(question)
+        self.request("labels", {}, self._take_labels)
+        self.hello.emit(result)
+        if result.get("recovered"):
+            self.recovered.emit(result["recovered"])
+
+    def _load(self, since: int) -> None:
+        """Ask for rows in pages until there are no more. After a restart rows may have ended: all are compared."""
+        self._loading = True
+        self.request("headers", {"since": 0 if self.is_loaded else since, "limit": PAGE}, self._take_page)
+
+    def _take_page(self, page: dict[str, Any]) -> None:
+        rows = page["headers"]
+        for raw in rows:
+            self._take_header(raw)
+        if len(rows) >= PAGE:
+            since = int(rows[-1]["seq"])
+            self.request("headers", {"since": since, "limit": PAGE}, self._take_page)
+        else:
+            self._loading = False
+            early, self._early = self._early, []
+            for raw in early:
+                self._take_header(raw)
+        self._announce_rows()
+        if not self._loading:
+            self.is_loaded = True
+            self.loaded.emit()
+            self.cursor_changed.emit(self.cursor)
+
+    _loading = True
+
+    def _take_labels(self, result: dict[str, Any]) -> None:
+        for item in result.get("labels", []):
+            self._take_label(item)
+
+    def _take_label(self, item: Mapping[str, Any]) -> None:
+        row = self.tree.row(str(item["node"]))
+        if row != NO_ROW:
+            label = NodeLabel(*(str(item.get(name, "")) for name in ("label", "note", "bookmark", "color")))
+            self.tree.set_label(row, label)
+            self.label_changed.emit(str(item["node"]))
+
+    def _take_header(self, raw: Mapping[str, Any]) -> None:
+        header = header_of(raw)
+        if header.seq <= len(self.tree):
+            self.tree.update(header)
+            self.node_ended.emit(header.seq)
+        elif header.seq == len(self.tree) + 1:
+            row = self.tree.append(header)
+            if self._dirty_from < 0:
+                self._dirty_from = row
+        else:
+            self._early.append(dict(raw))
+            if not self._loading:
+                self._load(len(self.tree))
+
+    def _announce_rows(self) -> None:
+        if self._dirty_from >= 0:
+            first, self._dirty_from = self._dirty_from, -1
+            self.headers_changed.emit(first)
+
+    # Notifications ---------------------------------------------------------------------------------------------
+    def _on_batch(self, events: list[tuple[str, dict[str, Any]]]) -> None:
+        for method, params in events:
+            if method == "delta":
+                self._deltas.append(params)
+                continue
+            if method == "tool_output":
+                self._outputs.append(params)
+                continue
+            self._announce_deltas()
+            handler = getattr(self, f"_on_{method}", None)
+            if handler is None:
+                log.info("a notification this window does not know: %s", method)
+            else:
+                handler(params)
+        self._announce_rows()
+        self._announce_deltas()
+
+    def _announce_deltas(self) -> None:
+        # Order matters: rows first, then text that belongs to them.
+        if self._deltas or self._outputs:
+            self._announce_rows()
+        if self._deltas:
+            deltas, self._deltas = self._deltas, []
+            self.delta_batch.emit(deltas)
+        if self._outputs:
+            outputs, self._outputs = self._outputs, []
+            self.tool_output_batch.emit(outputs)
+
+    def _on_node_stored(self, params: dict[str, Any]) -> None:
+        if self._loading:
+            self._early.append(params["header"])
+        else:
+            self._take_header(params["header"])
+
+    _on_node_ended = _on_node_stored
+
+    def _on_cursor_moved(self, params: dict[str, Any]) -> None:
+        self._announce_rows()
+        self._set_cursor(params["node"])
+
+    def _set_cursor(self, uid: str) -> None:
+        if uid != self.cursor:
+            self.cursor = uid
+            if self.selection == uid:
+                self.select("")
+            self.cursor_changed.emit(uid)
+
+    def _on_run_started(self, params: dict[str, Any]) -> None:
+        self.run = params["run"]
+        self._announce_rows()
+        self.run_started.emit(params["run"])
+
+    def _on_run_ended(self, params: dict[str, Any]) -> None:
+        self.run = None
+        self._announce_rows()
+        self.run_ended.emit(params["run"], params.get("offers", []))
+
+    def _on_reply_discarded(self, params: dict[str, Any]) -> None:
+        self.reply_discarded.emit(params)
+
+    def _on_status(self, params: dict[str, Any]) -> None:
+        self._set_status(params["status"])
+
+    def _set_status(self, status: dict[str, Any]) -> None:
+        self.status = status
+        # An engine that was ready before we asked tells it by its state only.
+        if not self.ready and status.get("state", "starting") not in ("starting", "failed"):
+            self._on_engine_ready({})
+        self.status_changed.emit(status)
+
+    def _asked(self, approval: dict[str, Any]) -> None:
+        self.approvals[approval["id"]] = approval
+        self.approval_asked.emit(approval)
+
+    def _on_approval_asked(self, params: dict[str, Any]) -> None:
+        self._announce_rows()
+        self._asked(params["approval"])
+
+    def _on_approval_gone(self, params: dict[str, Any]) -> None:
+        self._gone(self.approvals, params["id"], self.approval_gone, str(params.get("why", "answered")))
+
+    @staticmethod
+    def _gone(items: dict[str, dict[str, Any]], key: str, signal: Any, why: str) -> None:
+        items.pop(key, None)
+        signal.emit(key, why)
+
+    def _on_question_asked(self, params: dict[str, Any]) -> None:
+        self._announce_rows()
+        question = params["question"]
+        self.questions[question["id"]] = question
+        self.question_asked.emit(question)
+
+    def _on_question_gone(self, params: dict[str, Any]) -> None:
+        self.questions.pop(params["id"], None)
+        self.question_gone.emit(params["id"])
+
+    def _on_effect_changed(self, params: dict[str, Any]) -> None:
+        effect = params["effect"]
+        self.effects[int(effect["id"])] = effect
+        self.effect_changed.emit(effect)
+
+    def _on_process_changed(self, params: dict[str, Any]) -> None:
+        self.process_changed.emit(params["process"])
+
+    def _on_diagnosed(self, params: dict[str, Any]) -> None:
+        self.diagnosed.emit(params["diagnostic"])
+
+    def _on_queue_changed(self, params: dict[str, Any]) -> None:
+        self.queue = params.get("items", [])
+        self.queue_changed.emit(self.queue)
+
+    def _on_label_changed(self, params: dict[str, Any]) -> None:
+        self._announce_rows()
+        self._take_label(params)
+
+    def _on_title_changed(self, params: dict[str, Any]) -> None:
+        self.info = {**self.info, "title": params["title"]}
+        self.info_changed.emit(self.info)
+
+    def _on_progress(self, params: dict[str, Any]) -> None:
+        self.progress.emit(params)
+
+    def _on_files_changed(self, params: dict[str, Any]) -> None:
+        self.files_changed.emit(str(params.get("node", "")))
+
+    def _on_engine_ready(self, _params: dict[str, Any]) -> None:
+        if not self.ready:
+            self.ready = True
+            self.engine_ready.emit()
+
+    # Words -----------------------------------------------------------------------------------------------------
+    def is_prompt(self, row: int) -> bool:
+        return self.tree.kind_of(row) in (NodeKind.USER, NodeKind.IMPORTED_USER)
+
+    def later(self, call: Callable[[], None], ms: int = 0) -> None:
+        """Call when the events at hand are done; dropped when the session is closed before."""
+        QTimer.singleShot(ms, self, call)

@@ -1,0 +1,268 @@
+"""Looks in one place: colour tokens, fonts, spacing, and the stylesheet made of them.
+
+Widgets take colours from `theme().tokens` while painting and repaint on `theme().changed`; nobody writes a colour
+of its own. Every text token keeps a contrast of at least 4.5:1 on `bg` and `panel` (a test computes it).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Literal
+
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtGui import QColor, QFont, QFontDatabase, QFontMetrics, QGuiApplication, QPalette
+from PySide6.QtWidgets import QApplication, QWidget
+
+ThemeName = Literal["system", "light", "dark", "contrast"]
+
+SPACE_XS, SPACE_S, SPACE_M, SPACE_L, SPACE_XL = 4, 8, 12, 16, 24
+RADIUS = 6
+ICON = 16
+MOTION_MS = 120
+"""Duration of a change that the person caused; what streams is never animated."""
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """Colours as `#RRGGBB`. `text` … `info` are for text and glyphs, the others are grounds."""
+
+    bg: str
+    panel: str
+    line: str
+    text: str
+    muted: str
+    accent: str
+    ok: str
+    bad: str
+    warn: str
+    info: str
+    add: str
+    remove: str
+    add_word: str
+    remove_word: str
+    hover: str
+    selected: str
+    on_accent: str
+    """Text on a ground of `accent`."""
+    dark: bool = False
+
+    def color(self, name: str) -> QColor:
+        """The colour of a token by name; a `#RRGGBB` is passed through (colours of labels)."""
+        return QColor(name if name.startswith("#") else getattr(self, name))
+
+
+LIGHT = Tokens(
+    bg="#FBFBFA", panel="#FFFFFF", line="#E4E4E1", text="#1D1F23", muted="#62676F", accent="#2F6FDE",
+    ok="#1E7F4F", bad="#C0362C", warn="#9A6200", info="#6B4FBB", add="#DDF4E4", remove="#FBE1DE",
+    add_word="#B4E6C4", remove_word="#F5BDB7", hover="#F1F1EF", selected="#E3ECFB", on_accent="#FFFFFF",
+)  # fmt: skip
+DARK = Tokens(
+    bg="#16181C", panel="#1C1F24", line="#2C3038", text="#E6E7EA", muted="#9AA1AC", accent="#6AA5FF",
+    ok="#58C28B", bad="#FF8077", warn="#E7B04B", info="#B9A2FF", add="#173325", remove="#3B1E1C",
+    add_word="#22543A", remove_word="#6A302C", hover="#24282E", selected="#22324C", on_accent="#0B1220", dark=True,
+)  # fmt: skip
+CONTRAST_LIGHT = Tokens(
+    bg="#FFFFFF", panel="#FFFFFF", line="#5A5A5A", text="#000000", muted="#333333", accent="#0038A8",
+    ok="#00531F", bad="#9B0000", warn="#5F3B00", info="#3F1F9C", add="#D0F5DA", remove="#FFD9D5",
+    add_word="#9FE3B4", remove_word="#FFB0A8", hover="#EDEDED", selected="#CFE0FF", on_accent="#FFFFFF",
+)  # fmt: skip
+CONTRAST_DARK = Tokens(
+    bg="#000000", panel="#000000", line="#A0A0A0", text="#FFFFFF", muted="#D6D6D6", accent="#8CC2FF",
+    ok="#7FF0B0", bad="#FFA39C", warn="#FFD27A", info="#D8CAFF", add="#06351C", remove="#4A1210",
+    add_word="#0B5E32", remove_word="#7C211D", hover="#1F1F1F", selected="#0A3566", on_accent="#000000", dark=True,
+)  # fmt: skip
+
+
+def contrast(first: str, second: str) -> float:
+    """Contrast ratio of two colours as WCAG 2 defines it, 1 to 21."""
+
+    def luminance(value: str) -> float:
+        color = QColor(value)
+        parts = []
+        for channel in (color.redF(), color.greenF(), color.blueF()):
+            parts.append(channel / 12.92 if channel <= 0.04045 else ((channel + 0.055) / 1.055) ** 2.4)
+        return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+
+    high, low = sorted((luminance(first), luminance(second)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+class Theme(QObject):
+    """The one theme of the process. Lives in the GUI thread."""
+
+    changed = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.name: ThemeName = "system"
+        self.tokens = LIGHT
+        self._motion: bool | None = None
+
+    # Fonts are made on every call: a QFont made before the QApplication has no family.
+    def font_ui(self, delta: int = 0, *, bold: bool = False) -> QFont:
+        """The system's font at 13 px; `delta` in pixels (section titles +2, captions -1)."""
+        font = QFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.GeneralFont))
+        font.setPixelSize(13 + delta)
+        if bold:
+            font.setWeight(QFont.Weight.DemiBold)
+        return font
+
+    def font_code(self, delta: int = 0) -> QFont:
+        font = QFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        font.setStyleHint(QFont.StyleHint.Monospace)
+        font.setPixelSize(12 + delta)
+        return font
+
+    @property
+    def reduced_motion(self) -> bool:
+        """True when the person or the platform asks for less movement."""
+        if self._motion is not None:
+            return self._motion
+        return not QApplication.isEffectEnabled(Qt.UIEffect.UI_General) if QApplication.instance() else True
+
+    def set_reduced_motion(self, on: bool | None) -> None:
+        """None = as the platform says."""
+        self._motion = on
+        self.changed.emit()
+
+    def set_name(self, name: ThemeName) -> None:
+        """Choose a theme; `system` follows light and dark of the desktop."""
+        self.name = name
+        self._refresh()
+
+    def follow_system(self) -> None:
+        """Apply now and whenever the desktop switches between light and dark. Call once, after the QApplication."""
+        QGuiApplication.styleHints().colorSchemeChanged.connect(self._refresh)
+        self._refresh()
+
+    def _refresh(self) -> None:
+        dark = QGuiApplication.styleHints().colorScheme() == Qt.ColorScheme.Dark
+        choices = {"light": LIGHT, "dark": DARK, "contrast": CONTRAST_DARK if dark else CONTRAST_LIGHT}
+        self.tokens = choices.get(self.name, DARK if dark else LIGHT)
+        app = QApplication.instance()
+        if isinstance(app, QApplication):
+            app.setStyle("Fusion")
+            app.setFont(self.font_ui())
+            app.setPalette(self.palette())
+            app.setStyleSheet(self.stylesheet())
+        self.changed.emit()
+
+    def palette(self) -> QPalette:
+        t = self.tokens
+        palette = QPalette()
+        roles = {
+            QPalette.ColorRole.Window: t.bg,
+            QPalette.ColorRole.WindowText: t.text,
+            QPalette.ColorRole.Base: t.panel,
+            QPalette.ColorRole.AlternateBase: t.bg,
+            QPalette.ColorRole.Text: t.text,
+            QPalette.ColorRole.Button: t.panel,
+            QPalette.ColorRole.ButtonText: t.text,
+            QPalette.ColorRole.Highlight: t.selected,
+            QPalette.ColorRole.HighlightedText: t.text,
+            QPalette.ColorRole.ToolTipBase: t.panel,
+            QPalette.ColorRole.ToolTipText: t.text,
+            QPalette.ColorRole.PlaceholderText: t.muted,
+            QPalette.ColorRole.Link: t.accent,
+            QPalette.ColorRole.LinkVisited: t.info,
+            QPalette.ColorRole.Mid: t.line,
+            QPalette.ColorRole.Light: t.panel,
+            QPalette.ColorRole.Dark: t.line,
+            QPalette.ColorRole.Accent: t.accent,
+        }
+        for role, value in roles.items():
+            palette.setColor(role, QColor(value))
+        for role in (QPalette.ColorRole.Text, QPalette.ColorRole.ButtonText, QPalette.ColorRole.WindowText):
+            palette.setColor(QPalette.ColorGroup.Disabled, role, QColor(t.muted))
+        return palette
+
+    def stylesheet(self) -> str:
+        text = _STYLE
+        for field in fields(self.tokens):
+            if field.name != "dark":
+                text = text.replace(f"@{field.name};", f"{getattr(self.tokens, field.name)};")
+                text = text.replace(f"@{field.name} ", f"{getattr(self.tokens, field.name)} ")
+        return text
+
+
+_theme: Theme | None = None
+
+
+def theme() -> Theme:
+    """The theme of this process, made at the first call."""
+    global _theme
+    if _theme is None:
+        _theme = Theme()
+    return _theme
+
+
+def caption(widget: QWidget) -> None:
+    """Small, muted text: a section head or a side note."""
+    widget.setProperty("role", "caption")
+    widget.setFont(theme().font_ui(-1))
+
+
+def text_width(font: QFont, text: str) -> int:
+    return QFontMetrics(font).horizontalAdvance(text)
+
+
+_STYLE = """
+QToolTip { background: @panel; color: @text; border: 1px solid @line; padding: 6px 8px; }
+QMainWindow, QDialog { background: @bg; }
+QMainWindow::separator, QSplitter::handle { background: @line; }
+QSplitter::handle:horizontal { width: 1px; }
+QSplitter::handle:vertical { height: 1px; }
+QLabel[role="caption"] { color: @muted; }
+QLabel[role="title"] { font-weight: 600; }
+QLabel[role="error"] { color: @bad; }
+QFrame[role="bar"] { background: @panel; border: none; border-bottom: 1px solid @line; }
+QFrame[role="notice"] { background: @hover; border: none; border-bottom: 1px solid @line; }
+QFrame[role="card"] { background: @panel; border: 1px solid @line; border-radius: 6px; }
+QPushButton, QToolButton[role="button"] {
+  background: @panel; color: @text; border: 1px solid @line; border-radius: 6px; padding: 5px 12px; min-height: 18px;
+}
+QPushButton:hover, QToolButton[role="button"]:hover { background: @hover; }
+QPushButton:pressed { background: @selected; }
+QPushButton:focus, QToolButton[role="button"]:focus { border: 2px solid @accent; padding: 4px 11px; }
+QPushButton:disabled { color: @muted; }
+QPushButton[role="primary"] { background: @accent; color: @on_accent; border-color: @accent; font-weight: 600; }
+QPushButton[role="primary"]:focus { border: 2px solid @text; }
+QPushButton[role="primary"]:disabled { background: @line; color: @muted; border-color: @line; }
+QPushButton[role="danger"] { color: @bad; }
+QPushButton[role="link"] { background: transparent; border: none; color: @accent; padding: 2px 4px; }
+QPushButton[role="link"]:hover { text-decoration: underline; }
+QToolButton { background: transparent; color: @text; border: 1px solid transparent; border-radius: 6px; padding: 3px; }
+QToolButton:hover { background: @hover; }
+QToolButton:checked { background: @selected; }
+QToolButton:focus { border-color: @accent; }
+QToolButton::menu-indicator { image: none; width: 0; }
+QLineEdit, QPlainTextEdit, QTextEdit, QComboBox, QSpinBox, QDoubleSpinBox {
+  background: @panel; color: @text; border: 1px solid @line; border-radius: 6px; padding: 4px 8px;
+  selection-background-color: @accent; selection-color: @on_accent;
+}
+QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus, QComboBox:focus, QSpinBox:focus { border-color: @accent; }
+QMenu { background: @panel; color: @text; border: 1px solid @line; padding: 4px; }
+QMenu::item { padding: 5px 24px 5px 12px; border-radius: 4px; }
+QMenu::item:selected { background: @selected; }
+QMenu::item:disabled { color: @muted; }
+QMenu::separator { height: 1px; background: @line; margin: 4px 8px; }
+QTabBar::tab { background: transparent; color: @muted; padding: 7px 12px; border: none; }
+QTabBar::tab:selected { color: @text; border-bottom: 2px solid @accent; }
+QTabBar::tab:focus { color: @accent; }
+QTabWidget::pane { border: none; }
+QListView, QTreeView, QTableView, QListWidget, QTreeWidget {
+  background: @panel; color: @text; border: none; outline: none; selection-background-color: @selected;
+  selection-color: @text;
+}
+QListView::item, QListWidget::item { padding: 5px 8px; border-radius: 4px; }
+QHeaderView::section { background: @bg; color: @muted; border: none; border-bottom: 1px solid @line; padding: 4px 8px; }
+QProgressBar { background: @line; border: none; border-radius: 2px; height: 4px; }
+QProgressBar::chunk { background: @accent; border-radius: 2px; }
+QScrollBar:vertical { background: transparent; width: 10px; margin: 0; }
+QScrollBar:horizontal { background: transparent; height: 10px; margin: 0; }
+QScrollBar::handle { background: @line; border-radius: 4px; min-height: 24px; min-width: 24px; margin: 1px; }
+QScrollBar::handle:hover { background: @muted; }
+QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
+QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
+QCheckBox, QRadioButton { spacing: 8px; }
+"""

@@ -1,0 +1,1 @@
+"""The tree: painted by hand over flat arrays."""

@@ -1,0 +1,254 @@
+"""The rows of the session in flat arrays: about 60 bytes and the text of its preview for each node.
+
+Row r is the node with `seq` r + 1, so appending never moves anything and a parent is always above its child.
+Python objects for each node are not kept: a hundred thousand of them would make every garbage collection a stutter.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from worldline.core.headers import NodeHeader
+from worldline.core.ids import is_uid
+from worldline.core.kinds import NodeFlag, NodeKind, Outcome
+
+KINDS: tuple[NodeKind, ...] = tuple(NodeKind)
+KIND_CODE = {kind: code for code, kind in enumerate(KINDS)}
+OUTCOMES: tuple[Outcome, ...] = tuple(Outcome)
+OUTCOME_CODE = {outcome: code for code, outcome in enumerate(OUTCOMES)}
+LIVE = frozenset({OUTCOME_CODE[Outcome.RUNNING], OUTCOME_CODE[Outcome.WAITING]})
+BAD = frozenset(
+    OUTCOME_CODE[o] for o in (Outcome.FAILED, Outcome.STOPPED, Outcome.DENIED, Outcome.INTERRUPTED)
+)
+NO_ROW = -1
+
+
+@dataclass(slots=True)
+class NodeLabel:
+    label: str = ""
+    note: str = ""
+    bookmark: str = ""
+    color: str = ""
+
+
+class _Words:
+    """Strings that repeat (tools, models, branches, runs), stored once and named by a number."""
+
+    def __init__(self) -> None:
+        self.words: list[str] = [""]
+        self._numbers: dict[str, int] = {"": 0}
+
+    def number(self, word: str) -> int:
+        found = self._numbers.get(word)
+        if found is None:
+            found = self._numbers[word] = len(self.words)
+            self.words.append(word)
+        return found
+
+
+class TreeModel:
+    """Flat arrays over the headers of one session. Not thread-safe; lives in the GUI thread."""
+
+    def __init__(self) -> None:
+        self.parent = array("i")
+        """Row of the parent, -1 for a root."""
+        self.kind = array("B")
+        self.outcome = array("B")
+        self.flags = array("I")
+        self.created = array("q")
+        self.took = array("I")
+        """Milliseconds from start to end, 0 while it has no end."""
+        self.added = array("I")
+        self.removed = array("I")
+        self.files = array("I")
+        self.children = array("I")
+        """Number of children."""
+        self._tool = array("H")
+        self._model = array("H")
+        self._branch = array("I")
+        self._run = array("I")
+        self._tools, self._models, self._branches, self._runs = _Words(), _Words(), _Words(), _Words()
+        self._uids = bytearray()
+        self._odd_uids: dict[int, str] = {}
+        self._odd_rows: dict[str, int] = {}
+        self._text = bytearray()
+        self._text_end = array("Q")
+        self._changed_text: dict[int, str] = {}
+        self.labels: dict[int, NodeLabel] = {}
+        self.live: set[int] = set()
+        """Rows that work or wait."""
+
+    def __len__(self) -> int:
+        return len(self.parent)
+
+    # Filling ---------------------------------------------------------------------------------------------------
+    def append(self, header: NodeHeader) -> int:
+        """Add the next node; returns its row. ValueError when it is out of order."""
+        row = len(self.parent)
+        if header.seq != row + 1 or not 0 <= header.parent <= row:
+            raise ValueError(f"node {header.seq} does not follow {row}")
+        parent = header.parent - 1
+        self.parent.append(parent)
+        if parent >= 0:
+            self.children[parent] += 1
+        self.children.append(0)
+        self.kind.append(KIND_CODE[header.kind])
+        outcome = OUTCOME_CODE[header.outcome]
+        self.outcome.append(outcome)
+        if outcome in LIVE:
+            self.live.add(row)
+        self.flags.append(int(header.flags))
+        self.created.append(header.created)
+        self.took.append(min(header.duration_ms, 0xFFFFFFFF))
+        self.added.append(header.added)
+        self.removed.append(header.removed)
+        self.files.append(header.files)
+        self._tool.append(self._tools.number(header.tool))
+        self._model.append(self._models.number(header.model))
+        self._branch.append(self._branches.number(header.branch))
+        self._run.append(self._runs.number(header.run))
+        if is_uid(header.uid):
+            self._uids += bytes.fromhex(header.uid)
+        else:
+            self._uids += b"\0" * 8
+            self._odd_uids[row] = header.uid
+            self._odd_rows[header.uid] = row
+        self._text += header.preview.encode("utf-8", "replace")
+        self._text_end.append(len(self._text))
+        return row
+
+    def extend(self, headers: Iterable[NodeHeader]) -> None:
+        for header in headers:
+            self.append(header)
+
+    def update(self, header: NodeHeader) -> int:
+        """Take over how a known node ended; returns its row. Its place and text stay."""
+        row = header.seq - 1
+        self.outcome[row] = outcome = OUTCOME_CODE[header.outcome]
+        if outcome in LIVE:
+            self.live.add(row)
+        else:
+            self.live.discard(row)
+        self.flags[row] = int(header.flags)
+        self.took[row] = min(header.duration_ms, 0xFFFFFFFF)
+        self.added[row], self.removed[row], self.files[row] = header.added, header.removed, header.files
+        self._branch[row] = self._branches.number(header.branch)
+        self._model[row] = self._models.number(header.model)
+        if header.preview != self.preview(row):
+            # A reply that was empty when it was stored: its new text is kept beside the buffer.
+            self._changed_text[row] = header.preview
+        return row
+
+    def set_label(self, row: int, label: NodeLabel) -> None:
+        if label.label or label.note or label.bookmark:
+            self.labels[row] = label
+        else:
+            self.labels.pop(row, None)
+
+    # Reading ---------------------------------------------------------------------------------------------------
+    def uid(self, row: int) -> str:
+        odd = self._odd_uids.get(row)
+        return odd if odd is not None else self._uids[row * 8 : row * 8 + 8].hex()
+
+    def row(self, uid: str) -> int:
+        """Row of a node, -1 when it is not there. A search over the packed ids: under a millisecond at a million."""
+        if not is_uid(uid):
+            return self._odd_rows.get(uid, NO_ROW)
+        needle = bytes.fromhex(uid)
+        at = self._uids.rfind(needle)
+        while at >= 0:
+            if at % 8 == 0:
+                return at // 8
+            at = self._uids.rfind(needle, 0, at + 7)
+        return NO_ROW
+
+    def preview(self, row: int) -> str:
+        changed = self._changed_text.get(row)
+        if changed is not None:
+            return changed
+        start = self._text_end[row - 1] if row else 0
+        return self._text[start : self._text_end[row]].decode("utf-8", "replace")
+
+    def kind_of(self, row: int) -> NodeKind:
+        return KINDS[self.kind[row]]
+
+    def outcome_of(self, row: int) -> Outcome:
+        return OUTCOMES[self.outcome[row]]
+
+    def flags_of(self, row: int) -> NodeFlag:
+        return NodeFlag(self.flags[row])
+
+    def tool(self, row: int) -> str:
+        return self._tools.words[self._tool[row]]
+
+    def model(self, row: int) -> str:
+        return self._models.words[self._model[row]]
+
+    def branch(self, row: int) -> str:
+        return self._branches.words[self._branch[row]]
+
+    def run(self, row: int) -> str:
+        return self._runs.words[self._run[row]]
+
+    def path(self, row: int) -> list[int]:
+        """Rows from the root to `row`."""
+        result = []
+        while row >= 0:
+            result.append(row)
+            row = self.parent[row]
+        result.reverse()
+        return result
+
+    def children_of(self, row: int) -> list[int]:
+        """Rows of the children in order of age."""
+        wanted = self.children[row]
+        result: list[int] = []
+        at = row + 1
+        while len(result) < wanted:
+            # array.index runs in C; children are near their parent except at old forks.
+            at = self.parent.index(row, at)
+            result.append(at)
+            at += 1
+        return result
+
+    def leaf_of(self, row: int) -> int:
+        """The newest end under `row`."""
+        while self.children[row]:
+            row = self.children_of(row)[-1]
+        return row
+
+    def bytes_used(self) -> int:
+        """Memory of the arrays, for the benchmark."""
+        arrays = (self.parent, self.kind, self.outcome, self.flags, self.created, self.took, self.added, self.removed,
+                  self.files, self.children, self._tool, self._model, self._branch, self._run, self._text_end)  # fmt: skip
+        return sum(a.itemsize * len(a) for a in arrays) + len(self._uids) + len(self._text)
+
+
+def header_of(raw: Mapping[str, Any]) -> NodeHeader:
+    """A header as it comes over the wire, without pydantic: unknown fields are ignored, missing ones are empty."""
+    word = str(raw["kind"])
+    kind = NodeKind.of(word)
+    return NodeHeader(
+        seq=int(raw["seq"]),
+        uid=str(raw["uid"]),
+        parent=int(raw["parent"]),
+        kind=kind,
+        created=int(raw.get("created", 0)),
+        preview=str(raw.get("preview", "")),
+        outcome=Outcome.of(str(raw.get("outcome", "none"))),
+        flags=NodeFlag(int(raw.get("flags", 0))),
+        size=int(raw.get("size", 0)),
+        run=str(raw.get("run", "")),
+        branch=str(raw.get("branch", "")),
+        tool=str(raw.get("tool", "")),
+        model=str(raw.get("model", "")),
+        state=str(raw.get("state", "")),
+        added=int(raw.get("added", 0)),
+        removed=int(raw.get("removed", 0)),
+        files=int(raw.get("files", 0)),
+        finished=int(raw.get("finished", 0)),
+        raw_kind=word if kind is NodeKind.UNKNOWN else "",
+    )
