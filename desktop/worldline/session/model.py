@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from worldline.core.jsontext import dumps, loads
 from worldline.core.kinds import NodeFlag, NodeKind, Outcome
 from worldline.core.stop import StopReason
 from worldline.core.usage import Usage
@@ -43,6 +44,9 @@ class NodeDraft:
     created: int = 0
     """Milliseconds since the epoch; 0 = now."""
     raw_kind: str = ""
+    added: int = 0
+    removed: int = 0
+    files: int = 0
 
 
 @dataclass(slots=True)
@@ -63,6 +67,8 @@ class NodeEnd:
     files: int = 0
     task_state: dict[str, Any] | None = None
     search_text: str = ""
+    at: int = 0
+    """Milliseconds since the epoch; 0 = now."""
 
 
 @dataclass(slots=True)
@@ -98,17 +104,90 @@ class Record:
     data: dict[str, Any]
 
 
-@dataclass(slots=True)
 class NodeBody:
-    """A node read back with its bodies."""
+    """A node read back with its bodies. JSON is parsed when it is first asked for: a walk over thousands of nodes that
+    joins stored bytes parses nothing."""
 
+    __slots__ = (
+        "_detail", "_end_detail", "_end_message", "_message", "detail_bytes", "end_detail_bytes", "end_message_bytes",
+        "kind", "message_bytes", "outcome", "uid",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        uid: str,
+        kind: NodeKind,
+        outcome: Outcome,
+        message: dict[str, Any] | None = None,
+        detail: dict[str, Any] | None = None,
+        end_message: dict[str, Any] | None = None,
+        end_detail: dict[str, Any] | None = None,
+        message_bytes: bytes = b"",
+        end_message_bytes: bytes = b"",
+        detail_bytes: bytes = b"",
+        end_detail_bytes: bytes = b"",
+    ) -> None:
+        self.uid = uid
+        self.kind = kind
+        self.outcome = outcome
+        self._message = message
+        self._detail = detail
+        self._end_message = end_message
+        self._end_detail = end_detail
+        self.message_bytes = message_bytes or _bytes(message)
+        """`message` exactly as stored: request-ready JSON; b"" = none."""
+        self.end_message_bytes = end_message_bytes or _bytes(end_message)
+        self.detail_bytes = detail_bytes or _bytes(detail)
+        self.end_detail_bytes = end_detail_bytes or _bytes(end_detail)
+
+    @property
+    def message(self) -> dict[str, Any] | None:
+        if self._message is None and self.message_bytes:
+            self._message = loads(self.message_bytes)
+        return self._message
+
+    @property
+    def detail(self) -> dict[str, Any]:
+        if self._detail is None:
+            self._detail = loads(self.detail_bytes) if self.detail_bytes else {}
+        return self._detail
+
+    @property
+    def end_message(self) -> dict[str, Any] | None:
+        if self._end_message is None and self.end_message_bytes:
+            self._end_message = loads(self.end_message_bytes)
+        return self._end_message
+
+    @property
+    def end_detail(self) -> dict[str, Any]:
+        if self._end_detail is None:
+            self._end_detail = loads(self.end_detail_bytes) if self.end_detail_bytes else {}
+        return self._end_detail
+
+    def __repr__(self) -> str:
+        return f"NodeBody({self.uid}, {self.kind}, {self.outcome}, {len(self.message_bytes)} bytes)"
+
+
+def _bytes(value: dict[str, Any] | None) -> bytes:
+    return dumps(value) if value else b""
+
+
+@dataclass(slots=True)
+class SearchHit:
+    session: str
+    """Path of the session file."""
+    seq: int
     uid: str
-    kind: NodeKind
-    outcome: Outcome
-    message: dict[str, Any] | None
-    detail: dict[str, Any]
-    end_message: dict[str, Any] | None
-    end_detail: dict[str, Any]
-    message_bytes: bytes
-    """`message` exactly as stored: request-ready JSON; b"" = none."""
-    end_message_bytes: bytes
+    kind: str
+    snippet: str
+    """Plain text with the matches between U+0002 and U+0003."""
+
+
+@dataclass(slots=True)
+class Marks:
+    """What the person wrote on a node. "" = nothing."""
+
+    label: str = ""
+    note: str = ""
+    bookmark: str = ""
+    color: str = ""

@@ -1,0 +1,199 @@
+"""Making and opening session files, and saying in words what SQLite or the disk had to say."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+from worldline.core import header_reader
+from worldline.core.errors import SessionError
+from worldline.core.header_reader import SCHEMA_VERSION
+from worldline.session import schema
+
+_MAGIC = b"SQLite format 3\0"
+_BUSY_MS = 5000
+
+
+def translate(problem: sqlite3.Error | OSError, path: Path, *, saving: bool) -> SessionError:
+    """The error for the person. `saving`: something was being written, and was not."""
+    if isinstance(problem, OSError):
+        return _not_saved(f"{problem.strerror or problem}", "Nothing was lost that was saved before.")
+    code = getattr(problem, "sqlite_errorcode", 0) & 0xFF
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or (not code and "malformed" in str(problem)):
+        return SessionError(
+            f"{path.name} is damaged ({problem}).",
+            "It is left as it is. `worldline verify` says what still works, `worldline recover` writes a sound copy.",
+            kind="damaged",
+        )
+    if saving:
+        if code == sqlite3.SQLITE_FULL:
+            return _not_saved("the disk is full", "Make room, then go on: the next write tries again.")
+        if code == sqlite3.SQLITE_READONLY:
+            return _not_saved("the file or its folder is read-only", "Make it writable, then go on.")
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            return _not_saved("another program keeps the file locked", "Close that program, then go on.")
+        return _not_saved(
+            str(problem), "Check the disk and the folder, then go on: the next write tries again."
+        )
+    return SessionError(
+        f"{path.name} cannot be read ({problem}).",
+        "Check the disk and your rights to the folder.",
+        kind="unreadable",
+    )
+
+
+def _not_saved(why: str, hint: str) -> SessionError:
+    return SessionError(f"The session could not be saved: {why}.", hint, kind="not_saved")
+
+
+@contextlib.contextmanager
+def told(path: Path, *, saving: bool = False) -> Iterator[None]:
+    """Turn what SQLite raises into a SessionError. Broken constraints and wrong use are defects of ours and pass unchanged."""
+    try:
+        yield
+    except (sqlite3.IntegrityError, sqlite3.ProgrammingError):
+        raise
+    except (sqlite3.DatabaseError, OSError) as problem:
+        raise translate(problem, path, saving=saving) from problem
+
+
+def check_file(path: Path) -> None:
+    """Cheap checks before SQLite sees the file. Raises SessionError `missing`, `not_a_session`, `damaged`."""
+    if not path.exists():
+        raise SessionError(
+            f"There is no session at {path}.", "Check the name, or choose one from the list.", kind="missing"
+        )
+    if not path.is_file():
+        raise _foreign(path)
+    try:
+        with path.open("rb") as file:
+            head = file.read(len(_MAGIC))
+    except OSError as problem:
+        raise translate(problem, path, saving=False) from problem
+    if head == _MAGIC:
+        return
+    if path.suffix == ".worldline" and not head.strip(b"\0"):
+        raise SessionError(
+            f"{path.name} is damaged: its beginning is empty.",
+            "It is left as it is. `worldline recover` saves what is readable into a new file.",
+            kind="damaged",
+        )
+    raise _foreign(path)
+
+
+def _foreign(path: Path) -> SessionError:
+    return SessionError(
+        f"{path.name} is not a session of Worldline.",
+        "Sessions end in .worldline; sessions of other agents come in by `worldline import`.",
+        kind="not_a_session",
+    )
+
+
+def create_file(path: Path) -> None:
+    """Make a new empty session under a passing name and put it in place in one step: it is there whole or not at all.
+
+    Raises SessionError `exists` (nothing is ever overwritten) and `not_saved`.
+    """
+    passing = path.with_name(f".{path.name}.{os.getpid()}.new")
+    with told(path, saving=True):
+        try:
+            with contextlib.closing(sqlite3.connect(passing, isolation_level=None)) as connection:
+                connection.execute("PRAGMA page_size = 4096")
+                connection.execute("PRAGMA synchronous = FULL")
+                connection.executescript(schema.create_script())
+                connection.execute("PRAGMA journal_mode = WAL")
+            try:
+                os.link(passing, path)
+            except FileExistsError:
+                raise SessionError(
+                    f"{path} is already there.", "Choose another name, or open it.", kind="exists"
+                ) from None
+            except OSError:
+                # No hard links here (exFAT, some network drives). The lock is ours, so nobody else creates this file.
+                if path.exists():
+                    raise
+                passing.rename(path)
+            sync_folder(path.parent)
+        finally:
+            for left in (
+                passing,
+                passing.with_name(passing.name + "-wal"),
+                passing.with_name(passing.name + "-shm"),
+            ):
+                left.unlink(missing_ok=True)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make a new name in `folder` durable, where the OS knows how."""
+    if os.name != "posix":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def connect_write(path: Path) -> sqlite3.Connection:
+    """Raises SessionError `not_a_session`, `newer_schema`, `damaged`, `not_saved`."""
+    with told(path):
+        connection = sqlite3.connect(
+            f"file:{quote(str(path.absolute()))}?mode=rw",
+            uri=True,
+            isolation_level=None,
+            check_same_thread=False,
+            timeout=_BUSY_MS / 1000,
+            cached_statements=256,
+        )
+    try:
+        with told(path):
+            check_identity(connection, path, write=True)
+            for pragma in (
+                "journal_mode = WAL",
+                "synchronous = FULL",
+                "foreign_keys = ON",
+                "recursive_triggers = ON",
+                "trusted_schema = OFF",
+                "cell_size_check = ON",
+                "wal_autocheckpoint = 2000",
+                "journal_size_limit = 67108864",
+            ):
+                connection.execute(f"PRAGMA {pragma}").fetchall()
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def connect_read(path: Path) -> sqlite3.Connection:
+    """Raises SessionError `not_a_session`, `damaged`, `unreadable`. A newer schema is fine for reading."""
+    with told(path):
+        connection = header_reader.connect_readonly(path)
+        try:
+            check_identity(connection, path, write=False)
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def check_identity(connection: sqlite3.Connection, path: Path, *, write: bool) -> None:
+    if not header_reader.is_session(connection):
+        raise _foreign(path)
+    version = header_reader.schema_of(connection)
+    if write and version > SCHEMA_VERSION:
+        raise SessionError(
+            f"{path.name} was written by a newer version of Worldline (schema {version}, this one writes {SCHEMA_VERSION}).",
+            "Update Worldline to go on in it. Here it can be read, not changed.",
+            kind="newer_schema",
+        )
+    if write and version < SCHEMA_VERSION:
+        raise SessionError(
+            f"{path.name} has the unknown schema {version}.",
+            "Read it, or save what is in it with `worldline recover`.",
+            kind="damaged",
+        )

@@ -1,0 +1,141 @@
+"""The statements that add rows. Nothing here decides anything: checks and memory are the document's business."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Any
+
+from worldline.core.headers import NodeHeader
+from worldline.core.jsontext import clean_text, dumps
+from worldline.core.usage import Usage
+from worldline.session import bodies
+from worldline.session.model import NodeDraft, NodeEnd
+
+_INSERT_NODE = (
+    "INSERT INTO nodes(seq, uid, parent, kind, created, preview, outcome, flags, size, run, branch, tool, model, state,"
+    " added, removed, files, fork, message, detail, task, search) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+)
+_INSERT_END = (
+    "INSERT INTO node_ends(node, at, outcome, preview, flags, size, state, added, removed, files, message, detail, task,"
+    " search) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+)
+
+
+class Payload:
+    """The bodies of a draft or an end as bytes, made before the transaction begins: what cannot be stored as JSON
+    (NaN, foreign objects) is refused while nothing has been written."""
+
+    __slots__ = ("detail", "message", "search", "task")
+
+    def __init__(self, part: NodeDraft | NodeEnd) -> None:
+        self.message = dumps(part.message) if part.message is not None else b""
+        self.detail = dumps(part.detail) if part.detail else b""
+        self.task = dumps(part.task_state) if part.task_state is not None else b""
+        self.search = clean_text(part.search_text).encode() if part.search_text else b""
+
+    @property
+    def size(self) -> int:
+        return len(self.message) + len(self.detail)
+
+    def store(self, connection: sqlite3.Connection) -> list[int | None]:
+        """Ids of message, detail, task state and search text."""
+        return [
+            bodies.put(connection, data) if data else None
+            for data in (self.message, self.detail, self.task, self.search)
+        ]
+
+
+def insert_node(connection: sqlite3.Connection, header: NodeHeader, payload: Payload, *, fork: bool) -> None:
+    connection.execute(
+        _INSERT_NODE,
+        (
+            header.seq,
+            header.uid,
+            header.parent or None,
+            header.raw_kind or header.kind.value,
+            header.created,
+            header.preview,
+            header.outcome.value,
+            int(header.flags),
+            header.size,
+            header.run,
+            header.branch,
+            header.tool,
+            header.model,
+            header.state,
+            header.added,
+            header.removed,
+            header.files,
+            int(fork),
+            *payload.store(connection),
+        ),
+    )
+
+
+def insert_end(
+    connection: sqlite3.Connection, seq: int, end: NodeEnd, payload: Payload, preview: str, at: int
+) -> int:
+    """Id of the end."""
+    done = connection.execute(
+        _INSERT_END,
+        (
+            seq,
+            at,
+            end.outcome.value,
+            preview,
+            int(end.flags),
+            payload.size,
+            end.state,
+            end.added,
+            end.removed,
+            end.files,
+            *payload.store(connection),
+        ),
+    )
+    assert done.lastrowid is not None
+    return done.lastrowid
+
+
+def insert_usage(connection: sqlite3.Connection, seq: int, usage: Usage) -> None:
+    connection.execute(
+        "INSERT INTO usage(node, input, output, cache_read, cache_write, thinking, cost, answers) VALUES(?,?,?,?,?,?,?,?)",
+        (
+            seq,
+            usage.input_tokens,
+            usage.output_tokens,
+            usage.cache_read_tokens,
+            usage.cache_write_tokens,
+            usage.thinking_tokens,
+            usage.cost,
+            usage.answers,
+        ),
+    )
+
+
+def insert_cursor(connection: sqlite3.Connection, seq: int, at: int, why: str) -> None:
+    connection.execute("INSERT INTO cursor_moves(node, at, why) VALUES(?, ?, ?)", (seq, at, why))
+
+
+def insert_record(
+    connection: sqlite3.Connection, kind: str, at: int, node: int, run: str, data: dict[str, Any]
+) -> int:
+    """Id of the record."""
+    done = connection.execute(
+        "INSERT INTO records(kind, at, node, run, data) VALUES(?, ?, ?, ?, ?)",
+        (kind, at, node or None, run, dumps(data).decode()),
+    )
+    assert done.lastrowid is not None
+    return done.lastrowid
+
+
+def insert_meta(connection: sqlite3.Connection, key: str, value: str, at: int) -> None:
+    connection.execute("INSERT INTO meta(key, value, at) VALUES(?, ?, ?)", (key, clean_text(value), at))
+
+
+def insert_run_end(
+    connection: sqlite3.Connection, run: int, at: int, reason: str, detail: str, api_said: str, usage: Usage
+) -> None:
+    connection.execute(
+        "INSERT INTO run_ends(run, at, stop_reason, detail, api_said, usage) VALUES(?, ?, ?, ?, ?, ?)",
+        (run, at, reason, clean_text(detail), clean_text(api_said), dumps(usage.model_dump()).decode()),
+    )
