@@ -22,7 +22,13 @@ class PathNode:
     call: dict[str, Any] | None = None
     """{"id", "name", "input"} of a tool node."""
     detail: dict[str, Any] = field(default_factory=dict)
+    """What view building reads of it: `model` (assistant), `view_tail` (assistant: `View.tail` of the request that
+    it answers, so that later views repeat what the model saw), `summary`, `kept_from`, `covers`, `kept`
+    (compactions), `summary` (branch summaries), `target` or `targets`, `replacement`, `scope`, `restore`, `expand`
+    (context edits)."""
     created: int = 0
+    cache: Any = field(default=None, repr=False, compare=False)
+    """Checked blocks of the node, kept from one view to the next. Nodes never change, so it is never stale."""
 
 
 @dataclass(slots=True)
@@ -30,11 +36,15 @@ class Repair:
     """A difference between history and view. Recorded as a diagnostic of its node."""
 
     kind: str
-    """missing_result, orphan_result, duplicate_result, duplicate_id, bad_id, order, empty_block, empty_message,
-    trailing_assistant, surrogate, bad_input, oversized_image, image_limit, poisoned, thinking_dropped,
-    result_shortened, summary_applied, left_out, replaced, unknown_block, forked_call."""
+    """missing_result, orphan_result, duplicate_result, duplicate_id, bad_id, bad_name, order, empty_block,
+    empty_message, trailing_assistant, leading_assistant, surrogate, bad_input, bad_block, extra_field,
+    oversized_image, bad_image, image_limit, byte_limit, oversized_result, poisoned, thinking_dropped,
+    result_shortened, summary_applied, summary_mismatch, truncated, left_out, replaced, unknown_block,
+    forked_call, interrupted_call, server_orphan."""
     node: str
+    """uid; "" = the difference belongs to no single node."""
     detail: str
+    """A sentence for people."""
     data: dict[str, Any] = field(default_factory=dict)
 
 
@@ -48,8 +58,16 @@ class View:
     Maps `messages.I.content.J` of a refusal back to history."""
     repairs: list[Repair] = field(default_factory=list)
     tokens: int = 0
-    """Estimate."""
+    """Estimate of the messages alone, without system text and tools."""
     bytes: int = 0
+    """Of the messages as JSON."""
+    tail: list[str] = field(default_factory=list)
+    """Texts that this request carries at its end and no node holds (reminders, a request to go on). Store them as
+    `view_tail` in the detail of the answer's node: thinking and caches are bound to what was sent."""
+    thinking_intact: bool = True
+    """False: thinking was left out of the newest assistant message. Models with a fixed thinking budget refuse to
+    think on top of it, so the request should switch thinking off."""
+    images: int = 0
 
 
 @dataclass(slots=True)
@@ -63,10 +81,22 @@ class ViewOptions:
     """(uid, block index) → note that stands in the view in place of the block."""
     max_images: int = 100
     max_image_side: int = 2000
+    """Pixels. 8,000 is allowed for few images, 2,000 beyond twenty: one limit keeps old bytes stable."""
+    max_image_bytes: int = 5_000_000
+    """Of one image as base64."""
     max_bytes: int = 30_000_000
+    max_result_bytes: int = 90_000
+    """Of one tool result; the middle of a longer one is left out (about 25,000 tokens remain)."""
     keep_failed_results: int = 4
-    """Older failed results are shortened so that they do not crowd the context."""
+    """Older failed results are shortened so that they do not crowd the context. Done in batches: a change that
+    came with every failure would void the cache each time."""
     truncate_before: str = ""
     """uid: what is before it is left out behind the mark `[Earlier conversation truncated]`."""
     reminders: list[str] = field(default_factory=list)
     """Texts appended to the last user message (never inserted earlier: that would void caches and thinking)."""
+    forked_calls: frozenset[tuple[str, str]] = frozenset()
+    """(uid of the assistant node, id of the call) of calls that ran, but not on this path."""
+    expand: frozenset[str] = frozenset()
+    """uids of compactions that are not applied: the originals stand in the view again."""
+    prefill: bool = False
+    """The model takes a request that ends with an assistant message."""

@@ -1,0 +1,336 @@
+"""What the model sees at a node: a pure function of the path and the options.
+
+History is never changed. Every difference between the two is a `Repair` that names its node, never pretends success,
+and is the same each time: the same path and options give the same bytes, which is what prompt caches and signed
+thinking rest on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from worldline.context.blocks import THINKING, Piece, json_size, made_up, prepare, stand_in, token_estimate
+from worldline.context.limits import apply_limits
+from worldline.context.model import PathNode, Repair, View, ViewOptions
+from worldline.context.pairing import Entry, Group, Paired, group, merge, pair
+from worldline.context.select import NEVER, Change, Item, Selection, select
+from worldline.context.texts import (
+    CONTINUE,
+    DENIED,
+    FORKED,
+    INTERRUPTED,
+    NOT_EXECUTED,
+    NOTHING_LEFT,
+    POISONED,
+    START_MISSING,
+)
+from worldline.core.jsontext import clean_text
+from worldline.core.kinds import NodeKind, Outcome
+
+_ASSISTANTS = (NodeKind.ASSISTANT, NodeKind.IMPORTED_ASSISTANT)
+_TOOLS = (NodeKind.TOOL, NodeKind.IMPORTED_TOOL)
+
+
+def build_view(path: Sequence[PathNode], options: ViewOptions) -> View:
+    """The messages of a request at the last node of `path`.
+
+    Always acceptable to the API, whatever was stored and wherever the path was cut: first and last message from the
+    user (unless `options.prefill`), alternating, nothing empty, one result for each call. Empty only if no node of
+    the path speaks to the model. Idempotent: a view of a view is the same.
+    """
+    selection = select(path, options)
+    entries, repairs, tails = _entries(selection, options)
+    paired = pair(
+        group(_with_tails(entries, tails)),
+        missing=lambda uid, use_id: (
+            ("forked_call", FORKED)
+            if (uid, use_id) in options.forked_calls
+            else ("missing_result", NOT_EXECUTED)
+        ),
+        gone_calls=selection.gone_calls,
+    )
+    paired.changes.extend(selection.changes)
+    paired.repairs = [*selection.repairs, *repairs, *paired.repairs]
+    _server_orphans(paired)
+    apply_limits(paired, options)
+    models = {item.node.uid: item for item in selection.items if item.node.kind in _ASSISTANTS}
+    intact = _drop_thinking(paired, models)
+    spoke = bool(selection.items)
+    return _finish(paired, options, spoke=spoke, intact=intact)
+
+
+# -- nodes → entries
+
+
+def _entries(
+    selection: Selection, options: ViewOptions
+) -> tuple[list[Entry], list[Repair], dict[int, list[str]]]:
+    entries: list[Entry] = []
+    repairs: list[Repair] = []
+    tails: dict[int, list[str]] = {}
+    for item in selection.items:
+        node = item.node
+        if node.kind in _ASSISTANTS:
+            tail = node.detail.get("view_tail")
+            if isinstance(tail, list):
+                tails[len(entries)] = [t for t in tail if isinstance(t, str) and t.strip()]
+        if item.text is not None:
+            entries.append(_text_entry(item))
+        elif node.kind in _TOOLS:
+            entries.append(_tool_entry(item, options, repairs, selection))
+        elif node.message is not None:
+            entries.extend(_message_entries(item, node.message, options, repairs, selection))
+    return entries, repairs, tails
+
+
+def _text_entry(item: Item) -> Entry:
+    node, pos = item.node, item.pos
+    piece = made_up(clean_text(item.text or ""), pos)
+    if pos >= 0:
+        piece.uid, piece.index = node.uid, 0
+    role: Any = "assistant" if node.kind in _ASSISTANTS and pos >= 0 else "user"
+    return Entry(role, [piece] if piece.block["text"].strip() else [], pos, node.uid)
+
+
+def _message_entries(
+    item: Item, message: dict[str, Any], options: ViewOptions, repairs: list[Repair], selection: Selection
+) -> list[Entry]:
+    node, pos = item.node, item.pos
+    prepared = prepare(node, message, options)
+    repairs.extend(prepared.repairs)
+    role: Any = prepared.role
+    entries = [Entry(role, _copies(prepared.pieces, item, options, repairs, selection), pos, node.uid)]
+    if prepared.misplaced:
+        repairs.append(
+            Repair("order", node.uid, "Tool results that were stored in a reply are sent after it.")
+        )
+        entries.append(
+            Entry("user", _copies(prepared.misplaced, item, options, repairs, selection), pos, node.uid)
+        )
+    if not any(entry.pieces for entry in entries):
+        repairs.append(Repair("empty_message", node.uid, "A message without content is not sent."))
+    return entries
+
+
+def _copies(
+    pieces: list[Piece], item: Item, options: ViewOptions, repairs: list[Repair], selection: Selection
+) -> list[Piece]:
+    """Pieces of this view; those of the cache are shared with other views."""
+    pos = item.pos
+    made = [Piece(p.block, p.uid, p.index, p.size, pos, p.images, p.image_bytes) for p in pieces]
+    if options.poisoned:
+        made = [_poisoned(p, options, repairs, selection) for p in made]
+    return made
+
+
+def _poisoned(piece: Piece, options: ViewOptions, repairs: list[Repair], selection: Selection) -> Piece:
+    why = options.poisoned.get((piece.uid, piece.index))
+    if why is None:
+        return piece
+    note = {"type": "text", "text": clean_text(POISONED.format(why=why.strip() or "no reason given"))}
+    if piece.block["type"] == "tool_result":
+        block: dict[str, Any] = {**piece.block, "content": [note]}
+    else:
+        if piece.block["type"] == "tool_use":
+            selection.gone_calls.add(piece.block["id"])
+        block = note
+    repairs.append(
+        Repair(
+            "poisoned",
+            piece.uid,
+            "A block that the API refused is replaced by a note.",
+            {"block": piece.index},
+        )
+    )
+    selection.changes.append(Change(piece.pos, NEVER))
+    return Piece(block, piece.uid, piece.index, json_size(block), piece.pos)
+
+
+def _tool_entry(item: Item, options: ViewOptions, repairs: list[Repair], selection: Selection) -> Entry:
+    node, pos = item.node, item.pos
+    call = node.call or node.detail.get("call")
+    use_id = str(call.get("id", "")) if isinstance(call, dict) else ""
+    message = node.end_message or (node.message if _holds_result(node.message) else None)
+    if item.reason:
+        failed = node.outcome not in (Outcome.OK, Outcome.NONE)
+        piece = stand_in(use_id or _result_id(message), clean_text(item.reason), node.uid, pos, "")
+        if not failed:
+            del piece.block["is_error"]
+        piece.index = 0
+        return Entry("user", [piece], pos, node.uid)
+    if message is not None:
+        prepared = prepare(node, message, options)
+        pieces = [p for p in [*prepared.pieces, *prepared.misplaced] if p.block["type"] == "tool_result"]
+        if pieces:
+            repairs.extend(prepared.repairs)
+            made = _copies(pieces, item, options, repairs, selection)
+            for piece in made:
+                if use_id and not piece.block["tool_use_id"]:
+                    piece.block = {**piece.block, "tool_use_id": use_id}
+            extra = [p for p in prepared.pieces if p.block["type"] != "tool_result"]
+            return Entry("user", made + _copies(extra, item, options, repairs, selection), pos, node.uid)
+    if node.outcome is Outcome.DENIED:
+        return Entry("user", [stand_in(use_id, DENIED, node.uid, pos, "missing_result")], pos, node.uid)
+    return Entry("user", [stand_in(use_id, INTERRUPTED, node.uid, pos, "interrupted_call")], pos, node.uid)
+
+
+def _holds_result(message: dict[str, Any] | None) -> bool:
+    return _result_id(message) != ""
+
+
+def _result_id(message: dict[str, Any] | None) -> str:
+    content = (message or {}).get("content")
+    for block in content if isinstance(content, list) else []:
+        if isinstance(block, dict) and block.get("type") == "tool_result":
+            return str(block.get("tool_use_id", ""))
+    return ""
+
+
+def _with_tails(entries: list[Entry], tails: dict[int, list[str]]) -> list[Entry]:
+    """Repeat what earlier requests carried at their end: the replies after it were given to exactly that."""
+    if not tails:
+        return entries
+    result: list[Entry] = []
+    for index, entry in enumerate(entries):
+        texts = tails.get(index)
+        if texts:
+            before = next((e for e in reversed(result) if e.pieces), None)
+            if before is not None and before.role == "assistant":
+                _strip_end(before.pieces)
+            result.append(Entry("user", [made_up(clean_text(t), entry.pos) for t in texts], entry.pos, ""))
+        result.append(entry)
+    return result
+
+
+def _strip_end(pieces: list[Piece]) -> bool:
+    """Cut trailing white space of a reply's last text. True if something was cut."""
+    last = pieces[-1]
+    text = last.block.get("text")
+    if last.block["type"] != "text" or text is None or text == text.rstrip():
+        return False
+    last.block = {**last.block, "text": text.rstrip()}
+    last.size = json_size(last.block)
+    return True
+
+
+# -- whole messages
+
+
+def _server_orphans(paired: Paired) -> None:
+    """Calls that the server runs and their results go together, inside one reply."""
+    for item in paired.groups:
+        if item.role != "assistant":
+            continue
+        kinds = [p.block["type"] for p in item.pieces]
+        if not any(k.endswith(("_tool_result", "_tool_use")) for k in kinds):
+            continue
+        uses = {p.block.get("id") for p, k in zip(item.pieces, kinds, strict=True) if k.endswith("_tool_use")}
+        results = {
+            p.block.get("tool_use_id")
+            for p, k in zip(item.pieces, kinds, strict=True)
+            if k.endswith("_tool_result")
+        }
+        kept = []
+        for piece, kind in zip(item.pieces, kinds, strict=True):
+            lost = (kind.endswith("_tool_use") and piece.block.get("id") not in results) or (
+                kind.endswith("_tool_result") and piece.block.get("tool_use_id") not in uses
+            )
+            if lost:
+                paired.repairs.append(
+                    Repair("server_orphan", piece.uid, f"A {kind} block without its counterpart is not sent.")
+                )
+            else:
+                kept.append(piece)
+        item.pieces = kept
+    paired.groups = merge(paired.groups)
+
+
+def _drop_thinking(paired: Paired, replies: dict[str, Item]) -> bool:
+    """Leave out thinking that is no longer valid: signed thinking is bound to everything before it.
+
+    A reply keeps its thinking only if the view before it is what it was when the reply was given. Returns whether the
+    newest reply still has all of its thinking.
+    """
+    invalid = _invalid_positions(paired.changes, [item.pos for item in replies.values()])
+    newest = max((i for i, g in enumerate(paired.groups) if g.role == "assistant"), default=-1)
+    intact = True
+    for index, item in enumerate(paired.groups):
+        if item.role != "assistant" or not any(p.block["type"] in THINKING for p in item.pieces):
+            continue
+        mixed = len(item.nodes) > 1 and item.pieces[0].block["type"] not in THINKING
+        ends_so = item.pieces[-1].block["type"] in THINKING
+        kept = []
+        for piece in item.pieces:
+            if piece.block["type"] in THINKING and (mixed or ends_so or piece.pos in invalid):
+                why = (
+                    "the reply has nothing after it"
+                    if ends_so
+                    else "the conversation before it is not what it was"
+                )
+                paired.repairs.append(
+                    Repair("thinking_dropped", piece.uid, f"A thinking block is not sent: {why}.")
+                )
+                intact = intact and index != newest
+            else:
+                kept.append(piece)
+        item.pieces = kept
+    paired.groups = merge(paired.groups)
+    return intact
+
+
+def _invalid_positions(changes: list[Change], positions: list[int]) -> set[int]:
+    """Positions p with a change where < p < since."""
+    if not changes:
+        return set()
+    return {p for p in positions if any(c.where < p < c.since for c in changes)}
+
+
+def _finish(paired: Paired, options: ViewOptions, *, spoke: bool, intact: bool) -> View:
+    groups = paired.groups
+    view = View([], [], paired.repairs, thinking_intact=intact)
+    if groups and groups[0].role == "assistant":
+        groups.insert(0, Group("user", [made_up(START_MISSING, -1)]))
+        view.repairs.append(
+            Repair(
+                "leading_assistant",
+                groups[1].nodes[0][1],
+                "The conversation begins with a reply; a note stands before it.",
+            )
+        )
+    if not groups and spoke:
+        groups.append(Group("user", [made_up(NOTHING_LEFT, -1)]))
+        view.repairs.append(
+            Repair(
+                "empty_message", "", "Nothing of the conversation can be sent; a note stands in its place."
+            )
+        )
+    view.tail = [clean_text(t) for t in options.reminders if t.strip()] if groups else []
+    if groups and groups[-1].role == "assistant":
+        cut = _strip_end(groups[-1].pieces)
+        if not options.prefill:
+            view.tail.insert(0, CONTINUE)
+        if cut or not options.prefill:
+            view.repairs.append(
+                Repair(
+                    "trailing_assistant",
+                    groups[-1].nodes[-1][1],
+                    "The conversation ends with a reply; a note asks to go on.",
+                )
+            )
+    if view.tail:
+        if groups[-1].role == "assistant":
+            groups.append(Group("user"))
+        groups[-1].pieces.extend(made_up(t, NEVER) for t in view.tail)
+    size = images = image_bytes = 0
+    for item in groups:
+        view.messages.append({"role": item.role, "content": [p.block for p in item.pieces]})
+        view.origin.append([(p.uid, p.index) if p.index >= 0 else ("", -1) for p in item.pieces])
+        for piece in item.pieces:
+            size += piece.size + 1
+            images += piece.images
+            image_bytes += piece.image_bytes
+    view.bytes = size + 34 * len(groups) + 2
+    view.tokens = token_estimate(view.bytes, images, image_bytes)
+    view.images = images
+    return view
