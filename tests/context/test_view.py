@@ -366,7 +366,7 @@ def test_leaving_out_a_reply_takes_its_results_along() -> None:
     path = [*long_path()[:9], node("e", NodeKind.CONTEXT_EDIT, target="a0")]
     view = accepted(view_of(path))
     assert shape(view)[:2] == [["u", "q0"], ["a", "s0"]]
-    assert kinds(view) == ["left_out"] + ["trailing_assistant"]
+    assert kinds(view) == ["left_out", "trailing_assistant"]
 
 
 def test_leaving_out_a_turn_and_taking_that_back() -> None:
