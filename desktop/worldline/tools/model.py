@@ -5,12 +5,41 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
-from worldline.core.errors import ToolError
-from worldline.core.kinds import NodeFlag
+from worldline.core.access import (
+    Access,
+    AccessAnswer,
+    AccessRequest,
+    CommandResult,
+    CommandRunner,
+    Emit,
+    Policy,
+)
+from worldline.core.errors import ErrorClass, ToolError, ToolFailure
+from worldline.core.kinds import NodeFlag, Outcome
+
+__all__ = [
+    "Access",
+    "AccessAnswer",
+    "AccessRequest",
+    "CommandResult",
+    "CommandRunner",
+    "Emit",
+    "FileVersion",
+    "Policy",
+    "TaskState",
+    "Tool",
+    "ToolCall",
+    "ToolContext",
+    "ToolDefect",
+    "ToolInput",
+    "ToolOutcome",
+    "ToolResult",
+    "fail",
+]
 
 
 class ToolInput(BaseModel):
@@ -82,39 +111,6 @@ class ToolResult:
     effects: list[dict[str, Any]] = field(default_factory=list)
 
 
-Access = Literal["read", "write", "execute", "ask", "network"]
-Emit = Callable[[str, Literal["out", "err"]], None]
-
-
-class CommandRunner(Protocol):
-    """Runs a command for a tool, confined as far as the machine allows (see `policy`)."""
-
-    async def run(
-        self, command: str, *, cwd: Path, timeout_s: float, emit: Emit, background: bool = False
-    ) -> CommandResult: ...
-
-
-@dataclass(slots=True)
-class CommandResult:
-    exit_code: int | None
-    """None = ended by us (time-out, cancel)."""
-    output: bytes
-    """Standard output and error as they came, bounded by `output_limit`; the middle is left out beyond it."""
-    total_bytes: int
-    timed_out: bool = False
-    cancelled: bool = False
-    signal: int = 0
-    duration_ms: int = 0
-    survivors: list[int] = field(default_factory=list)
-    """Processes of the command that still run."""
-    denials: list[dict[str, Any]] = field(default_factory=list)
-    """What the sandbox refused: [{"kind": write | connect | socket | exec, "target", "count"}]."""
-    confinement: Literal["complete", "partial", "none"] = "none"
-    process_id: str = ""
-    """Of a background process."""
-    effects: list[dict[str, Any]] = field(default_factory=list)
-
-
 @dataclass(slots=True)
 class ToolContext:
     """What a tool may use. One per call."""
@@ -129,18 +125,113 @@ class ToolContext:
     """Ask the person: (text, choices, multiple) → answer. Raises ToolFailure when nobody answers."""
     read_roots: list[Path] = field(default_factory=list)
     """Folders outside the workspace that may be read as well."""
+    call_id: str = ""
+    node: str = ""
     services: dict[str, Any] = field(default_factory=dict)
     """What single tools need of the engine: "task" starts a sub-agent, "memory_dir", "processes", …"""
 
 
+class ToolCall(Protocol):
+    """A call as the provider hands it over (`provider.model.ToolUse`)."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def raw(self) -> str: ...
+    @property
+    def input(self) -> dict[str, Any]: ...
+    @property
+    def error(self) -> str: ...
+
+
 class Tool(Protocol):
-    name: ClassVar[str]
-    description: ClassVar[str]
-    Input: ClassVar[type[ToolInput]]
-    access: ClassVar[Access]
-    parallel: ClassVar[bool]
+    """One tool. `tools.base.BaseTool` has sensible answers for everything but name, description, Input and run."""
+
+    name: str
+    description: str
+    access: Access
+    parallel: bool
     """May run beside other calls of the same reply (only reads)."""
-    aliases: ClassVar[dict[str, str]]
+    aliases: dict[str, str]
     """Known other names of a field → its name: {"file_path": "path"}."""
+    retry_safe: bool
+    """A transient failure may be tried again by itself: nothing was done."""
+    polling: bool
+    """Asking again with the same arguments is its purpose (waiting for a process)."""
+
+    def schema(self) -> dict[str, Any]: ...
+
+    def validate(self, value: dict[str, Any]) -> Any:
+        """The arguments of `run`. Raises ToolFailure `invalid_arguments`."""
+        ...
+
+    def prepare(self, args: Any, ctx: ToolContext) -> AccessRequest:
+        """The business check, without any effect: raises ToolFailure, or says what the call wants. Blocking."""
+        ...
 
     async def run(self, args: Any, ctx: ToolContext) -> ToolResult: ...
+
+
+@dataclass(slots=True)
+class ToolOutcome:
+    """How one call ended. There is one for each call, whatever happened."""
+
+    call_id: str
+    tool: str
+    """Its real name, or the legal form of what the model wrote."""
+    block: dict[str, Any]
+    """The tool_result block."""
+    outcome: Outcome
+    input: dict[str, Any] = field(default_factory=dict)
+    """Arguments as they ran: after repair, and after the person's edit."""
+    error: ToolError | None = None
+    result: ToolResult | None = None
+    repairs: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    """For the diagnostics: a hook that was skipped, a retry."""
+    attempts: list[str] = field(default_factory=list)
+    masked: int = 0
+    """How many secrets were masked."""
+    flags: NodeFlag = NodeFlag.NONE
+    started: bool = False
+    """The tool itself ran."""
+    summary: str = ""
+
+    @property
+    def ok(self) -> bool:
+        return self.error is None
+
+
+class ToolDefect(Exception):
+    """A tool broke: no result for the model, the run ends `internal_error`. The cause is chained."""
+
+    def __init__(self, tool: str, call_id: str, cause: BaseException) -> None:
+        super().__init__(f"the tool {tool} failed with {type(cause).__name__}")
+        self.tool = tool
+        self.call_id = call_id
+
+
+def fail(
+    error_class: ErrorClass,
+    type_: str,
+    message: str,
+    *,
+    hint: str = "",
+    next_: str = "",
+    retryable: bool = False,
+    **details: Any,
+) -> ToolFailure:
+    """A failure for the model, to be raised."""
+    return ToolFailure(
+        ToolError(
+            error_class=error_class,
+            type=type_,
+            message=message,
+            hint=hint,
+            next=next_,
+            retryable=retryable,
+            details=details,
+        )
+    )

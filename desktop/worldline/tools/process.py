@@ -1,0 +1,358 @@
+"""Commands as processes: own session without a terminal, closed input, a time limit, bounded output, nothing lost.
+
+A command is over when its shell ends, not when the last holder of the pipe does: what still runs then is named and
+kept in the `ProcessTable`. Every process carries a mark in its environment, so that one that left the session
+(`setsid`, a double fork) is found as well.
+
+Two short-lived threads serve each command (one reads, one waits); everything else runs on the caller's loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import contextlib
+import os
+import re
+import secrets
+import shutil
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+
+from worldline.core.access import CommandResult, Emit
+from worldline.tools.process_table import ProcessEntry, ProcessTable
+
+OUTPUT_LIMIT = 4_000_000
+"""Bytes kept of one command: half from its start, half from its end."""
+GRACE_S = 0.2
+"""After the shell ended, how long a quiet pipe is still read."""
+TERM_GRACE_S = 0.5
+_MARK = "WORLDLINE_CALL"
+_LIVE_LIMIT = 64_000
+_HAS_PROC = Path("/proc/self/environ").exists()
+
+_NO_DIALOGS = {
+    "PAGER": "cat",
+    "GIT_PAGER": "cat",
+    "MANPAGER": "cat",
+    "SYSTEMD_PAGER": "",
+    "AWS_PAGER": "",
+    "LESS": "-FRX",
+    "EDITOR": "false",
+    "VISUAL": "false",
+    # `true` keeps messages as they are (`rebase --continue`); an empty message still stops a commit.
+    "GIT_EDITOR": "true",
+    "GIT_SEQUENCE_EDITOR": "false",
+    "GIT_MERGE_AUTOEDIT": "no",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ASKPASS": "false",
+    "SSH_ASKPASS": "false",
+    "GCM_INTERACTIVE": "never",
+    "DEBIAN_FRONTEND": "noninteractive",
+    "PIP_NO_INPUT": "1",
+    "TERM": "dumb",
+    "NO_COLOR": "1",
+}
+_SECRET_NAME = re.compile(
+    r"TOKEN|SECRET|PASSW|PRIVATE_KEY|API_?KEY|ACCESS_KEY|CREDENTIAL"
+    r"|^(ANTHROPIC|AWS|AZURE|GOOGLE|GCP|CLOUDSDK|OPENAI)_|^(SSH|GPG|DBUS)_|^(DISPLAY|WAYLAND_DISPLAY|XAUTHORITY)$"
+)
+
+
+def clean_env(source: Mapping[str, str] | None = None, mark: str = "") -> dict[str, str]:
+    """The environment of a command: without keys and agents of the person, without pagers and editors."""
+    source = os.environ if source is None else source
+    env = {name: value for name, value in source.items() if not _SECRET_NAME.search(name.upper())}
+    env |= _NO_DIALOGS
+    if mark:
+        env[_MARK] = mark
+    return env
+
+
+class Output:
+    """Bytes of a command, bounded: the first half and the last half of what came. Filled by the reader thread."""
+
+    def __init__(self, limit: int) -> None:
+        self._half = max(1, limit // 2)
+        self._head = bytearray()
+        self._tail = bytearray()
+        self._lock = threading.Lock()
+        self.total = 0
+
+    def add(self, chunk: bytes) -> None:
+        with self._lock:
+            self.total += len(chunk)
+            room = self._half - len(self._head)
+            if room > 0:
+                self._head += chunk[:room]
+                chunk = chunk[room:]
+            self._tail += chunk
+            if len(self._tail) > 2 * self._half:
+                del self._tail[: -self._half]
+
+    def get(self) -> bytes:
+        with self._lock:
+            tail = bytes(self._tail[-self._half :])
+            left_out = self.total - len(self._head) - len(tail)
+            mark = b"\n[... %d bytes left out here ...]\n" % left_out if left_out > 0 else b""
+            return bytes(self._head) + mark + tail
+
+
+class _Live:
+    """Hands text to the loop, at most one call waiting; a flood drops what nobody could read anyway."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, emit: Emit) -> None:
+        self._loop = loop
+        self._emit = emit
+        self._lock = threading.Lock()
+        self._text = ""
+        self._waiting = False
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def add(self, chunk: bytes) -> None:
+        with self._lock:
+            self._text = (self._text + self._decoder.decode(chunk))[-_LIVE_LIMIT:]
+            if self._waiting or not self._text:
+                return
+            self._waiting = True
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody looks any more
+            self._loop.call_soon_threadsafe(self._flush)
+
+    def _flush(self) -> None:
+        with self._lock:
+            text, self._text, self._waiting = self._text, "", False
+        self._emit(text, "out")
+
+
+@dataclass(slots=True)
+class Started:
+    """A command that was started. `ended` and `closed` (the pipe) are set from the threads, on the loop."""
+
+    process: subprocess.Popen[bytes]
+    output: Output
+    mark: str
+    command: str
+    began: float
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+    closed: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+def start(
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str] | None = None,
+    emit: Emit | None = None,
+    stdin: bytes = b"",
+    limit: int = OUTPUT_LIMIT,
+    command: str = "",
+    pass_fds: Sequence[int] = (),
+) -> Started:
+    """Start `argv` in its own session. To be called on the loop. Raises OSError when it cannot be started."""
+    loop = asyncio.get_running_loop()
+    mark = secrets.token_hex(8)
+    process = subprocess.Popen(
+        argv,
+        cwd=cwd,
+        env={**clean_env(env), _MARK: mark},
+        stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+        pass_fds=tuple(pass_fds),
+    )
+    started = Started(process, Output(limit), mark, command or " ".join(argv), time.monotonic())
+    live = _Live(loop, emit) if emit is not None else None
+
+    def tell(event: asyncio.Event) -> None:
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(event.set)
+
+    def feed() -> None:
+        assert process.stdin is not None
+        with contextlib.suppress(OSError):
+            process.stdin.write(stdin)
+        with contextlib.suppress(OSError):
+            process.stdin.close()
+
+    def read() -> None:
+        assert process.stdout is not None
+        pipe = process.stdout.fileno()
+        while chunk := os.read(pipe, 65536):
+            started.output.add(chunk)
+            if live is not None:
+                live.add(chunk)
+        process.stdout.close()
+        tell(started.closed)
+
+    def wait() -> None:
+        process.wait()
+        tell(started.ended)
+
+    for work in ([feed] if stdin else []) + [read, wait]:
+        threading.Thread(target=work, name=f"command-{process.pid}", daemon=True).start()
+    return started
+
+
+def marked(mark: str) -> list[int]:
+    """Processes that carry the mark, whatever session they are in. Those of other users cannot be seen."""
+    wanted = f"{_MARK}={mark}".encode()
+    found: list[int] = []
+    if _HAS_PROC:
+        for entry in Path("/proc").iterdir():
+            if not entry.name.isdigit():
+                continue
+            try:
+                environ = (entry / "environ").read_bytes()
+                if wanted in environ.split(b"\0") and b") Z " not in (entry / "stat").read_bytes():
+                    found.append(int(entry.name))
+            except OSError:
+                continue
+        return found
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):
+            if process.environ().get(_MARK) == mark and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process.pid)
+    return found
+
+
+def send(mark: str, group: int, number: int) -> None:
+    """A signal to the session's group and to everything with the mark."""
+    if group:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(group, number)
+    for pid in marked(mark):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, number)
+
+
+async def end(mark: str, group: int) -> list[int]:
+    """End everything of a command: TERM, a short while, KILL. What is left then cannot be reached by us."""
+    await asyncio.to_thread(send, mark, group, signal.SIGTERM)
+    deadline = time.monotonic() + TERM_GRACE_S
+    while await asyncio.to_thread(marked, mark):
+        if time.monotonic() > deadline:
+            await asyncio.to_thread(send, mark, group, signal.SIGKILL)
+            await asyncio.sleep(0.05)
+            break
+        await asyncio.sleep(0.02)
+    return await asyncio.to_thread(marked, mark)
+
+
+async def finish(started: Started, timeout_s: float | None) -> CommandResult:
+    """Wait for the shell to end, or end it. On cancellation everything is ended before the exception goes on."""
+    process = started.process
+    timed_out = False
+    left: list[int] = []
+    try:
+        try:
+            async with asyncio.timeout(timeout_s):
+                await started.ended.wait()
+        except TimeoutError:
+            timed_out = True
+            left = await end(started.mark, process.pid)
+            await started.ended.wait()
+        seen = -1
+        while not started.closed.is_set() and started.output.total != seen:
+            seen = started.output.total
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(GRACE_S):
+                    await started.closed.wait()
+            if time.monotonic() - started.began > (timeout_s or 1e9) + 2:
+                break  # a child that never stops writing
+    except asyncio.CancelledError:
+        await asyncio.shield(asyncio.ensure_future(end(started.mark, process.pid)))
+        raise
+    code = process.returncode
+    left = left or (
+        [] if started.closed.is_set() and not timed_out else await asyncio.to_thread(marked, started.mark)
+    )
+    if not timed_out and not left:
+        left = await asyncio.to_thread(marked, started.mark)
+    return CommandResult(
+        exit_code=None if timed_out else (128 - code if code < 0 else code),
+        output=started.output.get(),
+        total_bytes=started.output.total,
+        timed_out=timed_out,
+        signal=-code if code < 0 else 0,
+        duration_ms=int((time.monotonic() - started.began) * 1000),
+        survivors=left,
+    )
+
+
+def shell_argv(command: str) -> list[str]:
+    return [shutil.which("bash") or "/bin/sh", "-c", command]
+
+
+async def run_command(
+    command: str,
+    *,
+    cwd: Path,
+    timeout_s: float,
+    emit: Emit,
+    background: bool = False,
+    table: ProcessTable | None = None,
+    node: str = "",
+    wrap: Callable[[list[str]], list[str]] | None = None,
+    limit: int = OUTPUT_LIMIT,
+) -> CommandResult:
+    """Run a shell command line. `wrap` may put a sandbox around the arguments.
+
+    In the background it returns as soon as the process is up and in the table (or has failed at once).
+    """
+    argv = shell_argv(command)
+    started = start(wrap(argv) if wrap else argv, cwd=cwd, emit=emit, command=command, limit=limit)
+    if background and table is not None:
+        entry = _entry(started, node)
+        table.add(entry)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(0.3):
+                await started.ended.wait()
+        code = started.process.poll()
+        return CommandResult(
+            exit_code=code,
+            output=started.output.get(),
+            total_bytes=started.output.total,
+            duration_ms=int((time.monotonic() - started.began) * 1000),
+            process_id=entry.id,
+        )
+    result = await finish(started, timeout_s)
+    if result.survivors and table is not None:
+        entry = _entry(started, node, result.survivors[0])
+        table.add(entry)
+        result.process_id = entry.id
+    return result
+
+
+def _entry(started: Started, node: str, pid: int = 0) -> ProcessEntry:
+    process = started.process
+    return ProcessEntry(
+        pid=pid or process.pid,
+        command=started.command,
+        node=node,
+        alive=lambda: process.poll() is None or bool(marked(started.mark)),
+        exit_code=process.poll,
+        output=started.output.get,
+        stop=lambda: end(started.mark, process.pid),
+    )
+
+
+class PlainRunner:
+    """A `CommandRunner` without confinement: for machines without a sandbox, and under one."""
+
+    def __init__(self, table: ProcessTable | None = None) -> None:
+        self.table = table
+
+    async def run(
+        self, command: str, *, cwd: Path, timeout_s: float, emit: Emit, background: bool = False
+    ) -> CommandResult:
+        return await run_command(
+            command, cwd=cwd, timeout_s=timeout_s, emit=emit, background=background, table=self.table
+        )
