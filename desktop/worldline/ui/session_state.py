@@ -70,6 +70,9 @@ class SessionState(QObject):
     composer_text = Signal(str)
     """Text that belongs into the composer (a user prompt was clicked)."""
     compare_asked = Signal(list)
+    as_model_sees_asked = Signal(str)
+    bring_home_asked = Signal(str)
+    export_asked = Signal(str)
     reveal_asked = Signal(str)
     """Show this node in the tree and the chat (without going there)."""
     # Engine

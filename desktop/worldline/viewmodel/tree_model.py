@@ -7,6 +7,7 @@ Python objects for each node are not kept: a hundred thousand of them would make
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -171,6 +172,33 @@ class TreeModel:
             return changed
         start = self._text_end[row - 1] if row else 0
         return self._text[start : self._text_end[row]].decode("utf-8", "replace")
+
+    def rows_with_text(self, text: str) -> list[int]:
+        """Rows whose preview, label or note has the text in it, without regard to case, ascending."""
+        needle = text.casefold()
+        found: set[int] = set()
+        raw = needle.encode("utf-8", "replace")
+        if raw.isascii():
+            # One search through the buffer in C instead of a decode for every row.
+            buffer = bytes(self._text).lower()
+            at = buffer.find(raw)
+            while at >= 0:
+                row = bisect_right(self._text_end, at)
+                if at + len(raw) <= self._text_end[row]:
+                    found.add(row)
+                    at = buffer.find(raw, self._text_end[row])
+                else:
+                    at = buffer.find(raw, at + 1)
+        else:
+            found.update(row for row in range(len(self)) if needle in self.preview(row).casefold())
+        for row, preview in self._changed_text.items():
+            found.discard(row)
+            if needle in preview.casefold():
+                found.add(row)
+        found.update(
+            row for row, label in self.labels.items() if needle in f"{label.label} {label.note}".casefold()
+        )
+        return sorted(found)
 
     def kind_of(self, row: int) -> NodeKind:
         return KINDS[self.kind[row]]

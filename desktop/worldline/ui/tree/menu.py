@@ -1,0 +1,141 @@
+"""What can be done with a node: the context menu, the label editor, and the actions behind both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from PySide6.QtCore import QPoint, QRect, Qt, Signal
+from PySide6.QtGui import QGuiApplication, QKeyEvent
+from PySide6.QtWidgets import QLineEdit, QMenu, QWidget
+
+from worldline.ui import icons
+from worldline.ui.session_state import SessionState
+from worldline.ui.theme import theme
+from worldline.ui.tree.view import TreeView
+from worldline.viewmodel import tree_text
+
+COLOURS = ("accent", "ok", "warn", "bad", "info", "muted")
+
+
+class LabelEditor(QLineEdit):
+    """A label in place: Enter keeps it, Escape leaves it as it was."""
+
+    done = Signal(str)
+
+    def __init__(self, view: TreeView, place: QRect, text: str, hint: str) -> None:
+        super().__init__(text, view.viewport())
+        self.setPlaceholderText(hint)
+        self.setAccessibleName(hint)
+        self.setMaxLength(200)
+        width = min(260, view.viewport().width() - 24)
+        self.setGeometry(view.viewport().width() - width - 12, place.center().y() - 15, width, 30)
+        self.selectAll()
+        self.show()
+        self.setFocus()
+        self.returnPressed.connect(self._keep)
+        self.editingFinished.connect(self.deleteLater)
+
+    def _keep(self) -> None:
+        self.done.emit(self.text().strip())
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            self.clearFocus()
+            return
+        super().keyPressEvent(event)
+
+
+class NodeMenu:
+    """Builds the menu of a row. Entries that need other parts of the window are signals of the state or the view."""
+
+    def __init__(self, view: TreeView, state: SessionState, window: QWidget) -> None:
+        self._view = view
+        self._state = state
+        self._window = window
+        view.menu_asked.connect(self.show)
+        view.label_asked.connect(lambda row: self.edit(row, "label"))
+
+    def show(self, row: int, place: QPoint) -> None:
+        menu = self.build(row)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.popup(place)
+
+    def build(self, row: int) -> QMenu:
+        view, state, tr = self._view, self._state, self._view.tr
+        uid = state.tree.uid(row)
+        menu = QMenu(view)
+        writable = not state.read_only
+
+        def add(
+            icon: str,
+            text: str,
+            call: Callable[[], object],
+            *,
+            enabled: bool = True,
+            keys: str = "",
+            target: QMenu = menu,
+        ) -> None:
+            action = target.addAction(icons.icon(icon), text)
+            action.setEnabled(enabled)
+            if keys:
+                action.setShortcut(keys)
+            action.triggered.connect(lambda *_args: call())
+
+        add("go", tr("Go here"), lambda: view.activate(row), enabled=writable, keys="Return")
+        add("compare", tr("Compare with where I am"), lambda: state.compare_asked.emit([uid, state.cursor]),
+            enabled=uid != state.cursor)  # fmt: skip
+        chosen = [one for one in state.selected if one]
+        if len(chosen) >= 2:
+            add("compare", tr("Compare the {n} chosen nodes").format(n=len(chosen)),
+                lambda: state.compare_asked.emit(chosen))  # fmt: skip
+        add("tree", tr("Choose for Compare"), lambda: view.choose(row), keys="Space")
+        menu.addSeparator()
+        add("label", tr("Label…"), lambda: self.edit(row, "label"), enabled=writable, keys="Shift+L")
+        add("note", tr("Note…"), lambda: self.edit(row, "note"), enabled=writable)
+        menu.addSeparator()
+        add("eye", tr("What the model saw"), lambda: state.as_model_sees_asked.emit(uid))
+        add("copy", tr("Copy the text"), lambda: self._copy(row))
+        add("copy", tr("Copy the node's id"), lambda: QGuiApplication.clipboard().setText(uid))
+        menu.addSeparator()
+        add("home", tr("Bring to my branch…"), lambda: state.bring_home_asked.emit(uid), enabled=writable)
+        add("export", tr("Export this branch…"), lambda: state.export_asked.emit(uid))
+        return menu
+
+    def edit(self, row: int, what: str) -> None:
+        known = self._state.tree.labels.get(row)
+        text = getattr(known, what) if known is not None else ""
+        color = (known.color if known is not None else "") or COLOURS[0]
+        uid = self._state.tree.uid(row)
+        self._view.reveal(row)
+        hint = self._view.tr("Label") if what == "label" else self._view.tr("Note")
+        editor = LabelEditor(self._view, self._view.rect_of(row), text, hint)
+        editor.setFont(theme().font_ui())
+        editor.done.connect(lambda said: self._state.set_label(uid, what, said, color))
+        editor.destroyed.connect(lambda *_args: self._view.setFocus())
+
+    def _copy(self, row: int) -> None:
+        """The whole text, not the preview; the preview when the engine cannot be asked."""
+        clipboard = QGuiApplication.clipboard()
+
+        def take(result: dict[str, Any]) -> None:
+            for body in result.get("bodies", []):
+                clipboard.setText(plain_text(body) or tree_text.title(self._state.tree, row))
+
+        self._state.request("bodies", {"nodes": [self._state.tree.uid(row)]}, take)
+
+
+def plain_text(body: dict[str, Any]) -> str:
+    """The words of a node's body."""
+    message = body.get("message") or {}
+    content = message.get("content", "")
+    if isinstance(content, str):
+        return content
+    parts = []
+    for block in content:
+        inner = block.get("text") or block.get("content") or block.get("thinking") or ""
+        if isinstance(inner, list):
+            inner = "\n".join(str(one.get("text", "")) for one in inner)
+        if inner:
+            parts.append(str(inner))
+    return "\n\n".join(parts)

@@ -1,0 +1,103 @@
+"""The whole tree in a corner: where the view is, and a way to anywhere."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QImage, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QWidget
+
+from worldline.ui.theme import theme
+from worldline.ui.tree.view import TreeView
+
+WIDTH, HEIGHT = 92, 130
+
+
+class Minimap(QWidget):
+    """Hidden while everything is in view anyway."""
+
+    def __init__(self, view: TreeView) -> None:
+        super().__init__(view)
+        self._view = view
+        self.wanted = True
+        self.setFixedSize(WIDTH, HEIGHT)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setAccessibleName(self.tr("Overview of the tree"))
+        self.setToolTip(self.tr("Overview: click to go to a part of the tree"))
+        view.looks_changed.connect(self.refresh)
+        theme().changed.connect(self.update)
+        self.refresh()
+
+    def refresh(self) -> None:
+        view = self._view
+        geometry, count = view.scene.geometry, len(view.scene.items)
+        extent = view.viewport().width() if geometry.sideways else view.viewport().height()
+        self.setVisible(self.wanted and geometry.length(count) > extent * 1.5 and view.width() > WIDTH * 2)
+        self.move(view.viewport().width() - WIDTH - 12, view.viewport().height() - HEIGHT - 12)
+        self.update()
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        view, t = self._view, theme().tokens
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        ground = t.color("bg")
+        ground.setAlpha(235)
+        painter.setBrush(ground)
+        painter.setPen(QPen(t.color("line"), 1))
+        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
+        count = len(view.scene.items)
+        if not count:
+            return
+        inner = self._inner()
+        level = max(0, (count // (HEIGHT * 2)).bit_length())
+        picture = view.scene.overview.picture(level)
+        image = QImage(
+            picture.cells, picture.width, picture.height, picture.width, QImage.Format.Format_Indexed8
+        )
+        image.setColorTable([0, t.color("muted").rgba()])
+        cells = max(1, (count - 1 >> level) + 1)
+        lanes = min(picture.width, view.scene.layout.lane_count)
+        wide = min(inner.width(), lanes * 6.0)
+        painter.drawImage(
+            QRectF(inner.left(), inner.top(), wide, inner.height()), image, QRectF(0, 0, lanes, cells)
+        )
+        per_item = inner.height() / count
+        rows = view.scene.layout.bad
+        painter.setPen(QPen(t.color("bad"), 2.5))
+        for row in rows[:: max(1, len(rows) // 300)]:
+            x = inner.left() + (view.scene.layout.lane[row] + 0.5) * wide / lanes
+            painter.drawPoint(QRectF(x, inner.top() + view.scene.items.item(row) * per_item, 0, 0).topLeft())
+        if view.scene.cursor >= 0:
+            painter.setPen(QPen(t.color("accent"), 5, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap))
+            x = inner.left() + (view.scene.layout.lane[view.scene.cursor] + 0.5) * wide / lanes
+            y = inner.top() + view.scene.items.item(view.scene.cursor) * per_item
+            painter.drawPoint(QRectF(x, y, 0, 0).topLeft())
+        geometry = view.scene.geometry
+        extent = view.viewport().width() if geometry.sideways else view.viewport().height()
+        top = max(0.0, geometry.item_at(0)) * per_item
+        end = min(float(count), geometry.item_at(extent)) * per_item
+        veil = t.color("accent")
+        veil.setAlpha(36)
+        painter.setPen(QPen(t.color("accent"), 1))
+        painter.setBrush(veil)
+        painter.drawRoundedRect(
+            QRectF(inner.left() - 4, inner.top() + top, inner.width() + 8, max(4.0, end - top)), 3, 3
+        )
+
+    def _inner(self) -> QRectF:
+        return QRectF(self.rect()).adjusted(9, 8, -9, -8)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        self._go(event)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        if event.buttons() & Qt.MouseButton.LeftButton:
+            self._go(event)
+
+    def _go(self, event: QMouseEvent) -> None:
+        inner = self._inner()
+        share = (event.position().y() - inner.top()) / inner.height()
+        self._view.set_follow(False)
+        self._view.scroll_to_item(min(1.0, max(0.0, share)) * len(self._view.scene.items))
+
+    def sizeHint(self) -> QSize:
+        return QSize(WIDTH, HEIGHT)

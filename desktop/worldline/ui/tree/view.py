@@ -1,0 +1,472 @@
+"""The tree widget: scrolls, zooms, and turns mouse and keys into intent. It paints; it never runs work.
+
+Arrow keys look at nodes without touching the disk; a click or Enter goes there. A new node never moves another: the
+view scrolls by itself only while it follows the live branch.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, Qt, QTimer, Signal
+from PySide6.QtGui import (
+    QContextMenuEvent,
+    QFocusEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import QAbstractScrollArea, QWidget
+
+from worldline.ui.session_state import SessionState
+from worldline.ui.theme import theme
+from worldline.ui.tree import access, keys, painter
+from worldline.ui.tree.geometry import DEFAULT_SCALE, MAX_SCALE, MIN_SCALE
+from worldline.viewmodel.tree_model import NO_ROW
+
+BREATH_MS = 90
+MAX_BAR = 2_000_000_000
+
+
+class TreeView(QAbstractScrollArea):
+    hovered = Signal(int, QPoint)
+    """Row under the pointer and a place for the card; -1 = none."""
+    menu_asked = Signal(int, QPoint)
+    follow_changed = Signal(bool)
+    looks_changed = Signal()
+    """Zoom, scroll, fold or filter have changed (the minimap draws again)."""
+    label_asked = Signal(int)
+
+    def __init__(self, state: SessionState, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.state = state
+        self.scene = painter.Scene(state.tree)
+        self.follow_live = True
+        self._pressed = NO_ROW
+        self._anchor = NO_ROW
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setFrameShape(QAbstractScrollArea.Shape.NoFrame)
+        self.setObjectName("tree")
+        self.setAccessibleName(self.tr("Session tree"))
+        self.setAccessibleDescription(
+            self.tr(
+                "Arrow keys look at nodes, Enter goes there, Space chooses for Compare, F10 opens the menu."
+            )
+        )
+        self.viewport().setMouseTracking(True)
+        self.viewport().setAutoFillBackground(False)
+        self._breath = QTimer(self)
+        self._breath.setInterval(BREATH_MS)
+        self._breath.timeout.connect(self._breathe)
+        self._breath_step = 0
+        state.headers_changed.connect(self._rows_came)
+        state.node_ended.connect(self._node_ended)
+        state.loaded.connect(self._loaded)
+        state.cursor_changed.connect(self._cursor_moved)
+        state.selection_changed.connect(self._selection_moved)
+        state.label_changed.connect(lambda _uid: self.viewport().update())
+        state.run_started.connect(lambda _run: self.refold())
+        theme().changed.connect(self.viewport().update)
+        access.install()
+        if len(state.tree):
+            self._loaded()
+
+    # Model -----------------------------------------------------------------------------------------------------
+    def _rows_came(self, first: int) -> None:
+        scene = self.scene
+        scene.layout.follow()
+        scene.items.follow()
+        scene.overview.follow(first)
+        if self.state.tree.live and not self._breath.isActive() and not theme().reduced_motion:
+            self._breath.start()
+        self._bars()
+        if self.follow_live and self.state.is_loaded:
+            self._to_end()
+        self.viewport().update()
+        self.looks_changed.emit()
+        access.row_added(self, len(self.state.tree) - 1)
+
+    def _node_ended(self, seq: int) -> None:
+        self.scene.layout.outcome_changed(seq - 1)
+        self.viewport().update()
+
+    def _loaded(self) -> None:
+        self.scene.layout.follow()
+        self.refold()
+        self._cursor_moved(self.state.cursor)
+        self._bars()
+        if self.state.cursor:
+            self.reveal(self.state.cursor_row())
+
+    def _cursor_moved(self, uid: str) -> None:
+        row = self.state.tree.row(uid) if uid else NO_ROW
+        if row >= len(self.scene.layout):
+            return  # the row is announced in the same batch
+        if row >= 0 and self.scene.items.open_run(row):
+            self.scene.overview.clear()
+            self._bars()
+        self.scene.set_cursor(row)
+        if not self.follow_live and row >= 0:
+            self._make_visible(row)
+        self.viewport().update()
+        self.looks_changed.emit()
+        access.focus_moved(self, row)
+
+    def _selection_moved(self, uid: str) -> None:
+        row = self.state.tree.row(uid) if uid else NO_ROW
+        if row != self.scene.current:
+            self.scene.current = row
+            if row >= 0:
+                self.reveal(row)
+        self.viewport().update()
+
+    # What is shown ---------------------------------------------------------------------------------------------
+    def refold(self) -> None:
+        self.show_only(self.scene.items.filter, self.scene.items.text, folding=self.scene.items.folding)
+
+    def show_only(self, name: str, text: str = "", *, folding: bool | None = None) -> None:
+        """Filter and fold; the row at the middle of the view stays where it is."""
+        scene = self.scene
+        extent = self._extent()
+        middle = int(scene.geometry.item_at(extent / 2))
+        keep_row = scene.items.row(min(max(middle, 0), len(scene.items) - 1)) if len(scene.items) else NO_ROW
+        if scene.cursor >= 0 and 0 <= scene.geometry.along(scene.items.item(scene.cursor)) <= extent:
+            keep_row = scene.cursor
+        before = scene.geometry.along(scene.items.item(keep_row)) if keep_row >= 0 else 0.0
+        keep = {
+            row for row in (scene.cursor, scene.current, *scene.chosen, *self.state.tree.live) if row >= 0
+        }
+        scene.items.show(
+            filter_name=name,
+            text=text,
+            folding=scene.items.folding if folding is None else folding,
+            keep=keep,
+        )
+        scene.overview.clear()
+        self._bars()
+        if keep_row >= 0:
+            self._scroll_by(scene.geometry.along(scene.items.item(keep_row)) - before)
+        self.viewport().update()
+        self.looks_changed.emit()
+
+    def toggle_run(self, row: int) -> None:
+        """Unfold the run at `row`, or fold it again; the clicked place stays under the pointer."""
+        items = self.scene.items
+        if not items.open_run(row):
+            items.close_run(row)
+        self.scene.overview.clear()
+        self._bars()
+        self.viewport().update()
+        self.looks_changed.emit()
+
+    def set_sideways(self, on: bool) -> None:
+        self.scene.geometry.sideways = on
+        self._bars()
+        if self.state.cursor_row() >= 0:
+            self.reveal(self.state.cursor_row())
+        self.viewport().update()
+        self.looks_changed.emit()
+
+    def set_follow(self, on: bool) -> None:
+        if on != self.follow_live:
+            self.follow_live = on
+            if on:
+                self._to_end()
+            self.follow_changed.emit(on)
+
+    def zoom(self, factor: float, at: QPointF | None = None) -> None:
+        geometry = self.scene.geometry
+        place = (at.x() if geometry.sideways else at.y()) if at is not None else self._extent() / 2
+        item = geometry.item_at(place)
+        lane = geometry.lane_at(0)
+        geometry.scale = min(MAX_SCALE, max(MIN_SCALE, geometry.scale * factor))
+        self._bars()
+        self._set_scroll(
+            geometry.scroll_along + geometry.along(item - 0.5) - place, lane * geometry.lane_step
+        )
+        self.viewport().update()
+        self.looks_changed.emit()
+
+    def reset_zoom(self) -> None:
+        self.zoom(DEFAULT_SCALE / self.scene.geometry.scale)
+
+    def fit(self) -> None:
+        """The whole tree at once."""
+        count = max(1, len(self.scene.items))
+        geometry = self.scene.geometry
+        wanted = max(MIN_SCALE, (self._extent() - 24) / count)
+        geometry.scale = min(DEFAULT_SCALE, wanted)
+        if geometry.sideways and geometry.step * count > self._extent():
+            geometry.scale = max(MIN_SCALE, min(8.0, wanted))
+        self._bars()
+        self._set_scroll(0, 0)
+        self.viewport().update()
+        self.looks_changed.emit()
+
+    def reveal(self, row: int) -> None:
+        """Bring a row into view and make it an item of its own."""
+        if row < 0 or row >= len(self.scene.layout):
+            return
+        if self.scene.items.open_run(row):
+            self.scene.overview.clear()
+            self._bars()
+        self._make_visible(row)
+
+    def _make_visible(self, row: int) -> None:
+        geometry = self.scene.geometry
+        at, extent = geometry.along(self.scene.items.item(row)), self._extent()
+        margin = min(geometry.step * 2, extent / 4)
+        if at < margin:
+            self._scroll_by(at - extent / 3)
+        elif at > extent - margin:
+            self._scroll_by(at - extent * 2 / 3)
+        self.viewport().update()
+
+    # Scroll ----------------------------------------------------------------------------------------------------
+    def _extent(self) -> float:
+        size = self.viewport().size()
+        return float(size.width() if self.scene.geometry.sideways else size.height())
+
+    def _bars(self) -> None:
+        geometry, size = self.scene.geometry, self.viewport().size()
+        length = geometry.length(len(self.scene.items)) + 24
+        breadth = geometry.breadth(self.scene.layout.lane_count)
+        if geometry.sideways:
+            breadth += geometry.lane_step / 2
+        elif geometry.level < 3:
+            breadth = (
+                0  # words are elided instead of scrolled; lanes of a wide tree are reached by zooming out
+            )
+        along, across = self.verticalScrollBar(), self.horizontalScrollBar()
+        extent, cross = size.height(), size.width()
+        if geometry.sideways:
+            along, across, extent, cross = across, along, cross, extent
+        for bar, total, page in ((along, length, extent), (across, breadth, cross)):
+            bar.setRange(0, int(min(MAX_BAR, max(0.0, total - page))))
+            bar.setPageStep(max(1, page))
+            bar.setSingleStep(max(8, int(geometry.step)))
+        self._take_scroll()
+
+    def _take_scroll(self) -> None:
+        geometry = self.scene.geometry
+        along, across = self.verticalScrollBar().value(), self.horizontalScrollBar().value()
+        if geometry.sideways:
+            along, across = across, along
+        geometry.scroll_along, geometry.scroll_across = float(along), float(across)
+
+    def _set_scroll(self, along: float, across: float) -> None:
+        bars = [self.verticalScrollBar(), self.horizontalScrollBar()]
+        if self.scene.geometry.sideways:
+            bars.reverse()
+        bars[0].setValue(int(along))
+        bars[1].setValue(int(across))
+        self._take_scroll()
+
+    def _scroll_by(self, delta: float) -> None:
+        self._set_scroll(self.scene.geometry.scroll_along + delta, self.scene.geometry.scroll_across)
+
+    def scroll_to_item(self, item: float) -> None:
+        """Put an item in the middle (the minimap)."""
+        self._scroll_by(self.scene.geometry.along(item) - self._extent() / 2)
+        self.viewport().update()
+        self.looks_changed.emit()
+
+    def _to_end(self) -> None:
+        """Where the live branch grows: its last row, which is the last row of all."""
+        live = max(self.state.tree.live, default=self.state.cursor_row())
+        if live >= 0:
+            geometry = self.scene.geometry
+            over = geometry.along(self.scene.items.item(live)) + geometry.step * 1.5 - self._extent()
+            if over > 0:
+                self._scroll_by(over)
+
+    def scrollContentsBy(self, dx: int, dy: int) -> None:
+        self._take_scroll()
+        self.viewport().update()
+        self.looks_changed.emit()
+
+    # Events ----------------------------------------------------------------------------------------------------
+    def row_at(self, point: QPointF) -> int:
+        """The row under a point of the viewport, -1 for none. In rows the whole line counts."""
+        geometry, items = self.scene.geometry, self.scene.items
+        item = int(geometry.item_at(point.x() if geometry.sideways else point.y()))
+        if not 0 <= item < len(items):
+            return NO_ROW
+        row = items.row(item)
+        if geometry.sideways or geometry.level == 3:
+            lane = geometry.lane_at(point.y() if geometry.sideways else point.x())
+            if geometry.level == 3:
+                return row
+            if abs(lane - self.scene.layout.lane[row]) > 0.6:
+                return NO_ROW
+        return row
+
+    def rect_of(self, row: int) -> QRect:
+        """Where a row is in the viewport (accessibility, tests)."""
+        geometry = self.scene.geometry
+        x, y = geometry.point(self.scene.items.item(row), self.scene.layout.lane[row])
+        half = int(max(3.0, geometry.step / 2))
+        if geometry.sideways:
+            return QRect(int(x) - half, int(y) - 14, half * 2, 44)
+        return QRect(0, int(y) - half, self.viewport().width(), half * 2)
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        canvas = QPainter(self.viewport())
+        size = self.viewport().size()
+        canvas.fillRect(self.viewport().rect(), theme().tokens.color("panel"))
+        self.scene.focused = self.hasFocus()
+        painter.paint(canvas, self.scene, size.width(), size.height(), self.devicePixelRatioF())
+        if not len(self.scene.items):
+            self._paint_empty(canvas)
+        canvas.end()
+
+    def _paint_empty(self, canvas: QPainter) -> None:
+        filtered = len(self.state.tree) > 0
+        text = (
+            self.tr("No node fits this filter.")
+            if filtered
+            else self.tr(
+                "Every prompt, reply and step will be a node here.\nClick a node to go back to it, files included."
+            )
+        )
+        canvas.setPen(theme().tokens.color("muted"))
+        canvas.setFont(theme().font_ui())
+        canvas.drawText(
+            self.viewport().rect().adjusted(24, 24, -24, -24),
+            Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap,
+            text,
+        )
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._bars()
+        if self.follow_live and self.state.is_loaded:
+            self._to_end()
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+            self.zoom(1.0015 ** event.angleDelta().y(), event.position())
+            event.accept()
+            return
+        if event.angleDelta().y() > 0:
+            self.set_follow(False)
+        super().wheelEvent(event)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        row = self.row_at(event.position())
+        if row != self.scene.hover:
+            self.scene.hover = row
+            self.viewport().setCursor(
+                Qt.CursorShape.PointingHandCursor if row >= 0 else Qt.CursorShape.ArrowCursor
+            )
+            self.viewport().update()
+            self.hovered.emit(row, event.globalPosition().toPoint())
+
+    def leaveEvent(self, event: QEvent) -> None:
+        super().leaveEvent(event)
+        self.scene.hover = NO_ROW
+        self.hovered.emit(NO_ROW, QPoint())
+        self.viewport().update()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        self._pressed = (
+            self.row_at(event.position()) if event.button() == Qt.MouseButton.LeftButton else NO_ROW
+        )
+        self.hovered.emit(NO_ROW, QPoint())
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        row = self.row_at(event.position())
+        if event.button() != Qt.MouseButton.LeftButton or row < 0 or row != self._pressed:
+            return
+        modifiers = event.modifiers()
+        if modifiers & Qt.KeyboardModifier.ControlModifier:
+            self.choose(row)
+        elif modifiers & Qt.KeyboardModifier.ShiftModifier:
+            self.choose_range(row)
+        elif self.scene.items.is_folded(self.scene.items.item(row)):
+            self.toggle_run(row)
+        else:
+            self.activate(row)
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        event.accept()  # the first click has gone there already
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        if event.reason() == QContextMenuEvent.Reason.Keyboard:
+            row = self.scene.current if self.scene.current >= 0 else self.scene.cursor
+            place = self.viewport().mapToGlobal(self.rect_of(row).center()) if row >= 0 else event.globalPos()
+        else:
+            row, place = (
+                self.row_at(QPointF(self.viewport().mapFromGlobal(event.globalPos()))),
+                event.globalPos(),
+            )
+        if row >= 0:
+            self.menu_asked.emit(row, place)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if not keys.handle(self, event):
+            super().keyPressEvent(event)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        access.focus_moved(self, self.focus_row())
+        self.viewport().update()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        super().focusOutEvent(event)
+        self.viewport().update()
+
+    # Intent ----------------------------------------------------------------------------------------------------
+    def focus_row(self) -> int:
+        """The row that the keys work on."""
+        return self.scene.current if self.scene.current >= 0 else self.scene.cursor
+
+    def look_at(self, row: int) -> None:
+        """Move the keyboard's place: chat and changes follow, the disk does not."""
+        self.scene.current = row
+        self.set_follow(False)
+        self._make_visible(row)
+        self.state.select(self.state.tree.uid(row))
+        access.focus_moved(self, row)
+        self.viewport().update()
+
+    def activate(self, row: int) -> None:
+        """Go there."""
+        self.scene.current = row
+        self.scene.chosen = []
+        self.state.choose([])
+        self.viewport().update()
+        self.state.go(self.state.tree.uid(row))
+
+    def choose(self, row: int) -> None:
+        """Add a node to what Compare shows, or take it out; four at most, the oldest gives way."""
+        chosen = self.scene.chosen
+        if not chosen and self.scene.current >= 0 and self.scene.current != row:
+            chosen.append(self.scene.current)
+        if row in chosen:
+            chosen.remove(row)
+        else:
+            chosen.append(row)
+            del chosen[:-4]
+        self._anchor = row
+        self.state.choose([self.state.tree.uid(one) for one in chosen])
+        self.viewport().update()
+
+    def choose_range(self, row: int) -> None:
+        """Shift: the node that was chosen before, and this one."""
+        start = self._anchor if self._anchor >= 0 else self.focus_row()
+        self.scene.chosen = [one for one in dict.fromkeys((start, row)) if one >= 0]
+        self.state.choose([self.state.tree.uid(one) for one in self.scene.chosen])
+        self.viewport().update()
+
+    def _breathe(self) -> None:
+        if not self.state.tree.live or theme().reduced_motion:
+            self._breath.stop()
+            return
+        self._breath_step = (self._breath_step + 1) % 24
+        self.scene.pulse = abs(12 - self._breath_step) / 12
+        first, last = self.scene.visible_items(self._extent())
+        for row in self.state.tree.live:
+            if first <= self.scene.items.item(row) <= last:
+                self.viewport().update(self.rect_of(row))

@@ -1,0 +1,195 @@
+"""What of the tree is shown as a row of its own: linear runs fold into one, filters leave rows out.
+
+An item is one place in the picture. Items are a monotone choice of rows, so a fold or a filter never changes lanes,
+and the map between rows and items is a bisection. Rows that arrive while the person looks on are never folded by
+themselves: the picture must not jump.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable
+
+from worldline.core.kinds import NodeFlag, NodeKind, Outcome
+from worldline.viewmodel.tree_model import KIND_CODE, OUTCOME_CODE, TreeModel
+
+SHORTEST = 3
+"""A run of fewer steps is shown as it is."""
+_STEPS = frozenset(
+    KIND_CODE[kind]
+    for kind in (
+        NodeKind.ASSISTANT,
+        NodeKind.TOOL,
+        NodeKind.IMPORTED_ASSISTANT,
+        NodeKind.IMPORTED_TOOL,
+        NodeKind.IMPORTED_EVENT,
+        NodeKind.CONTEXT_EDIT,
+    )
+)
+_PROMPTS = frozenset({KIND_CODE[NodeKind.USER], KIND_CODE[NodeKind.IMPORTED_USER]})
+_QUIET = frozenset({OUTCOME_CODE[Outcome.NONE], OUTCOME_CODE[Outcome.OK]})
+_LOUD = int(NodeFlag.EFFECT | NodeFlag.IRREVERSIBLE | NodeFlag.CHECKS_FAILED | NodeFlag.NOT_CAPTURED)
+
+FILTERS = ("all", "prompts", "failures", "files", "effects", "labelled")
+
+
+class TreeItems:
+    """Items over a `TreeModel`. `folding` and `filter` are set through `show`; `follow` takes in new rows."""
+
+    def __init__(self, model: TreeModel) -> None:
+        self._model = model
+        self._first = array("I")
+        """First row of each item."""
+        self._groups: dict[int, int] = {}
+        """First row of a folded run → its last row."""
+        self._seen = 0
+        self.folding = True
+        self.filter = "all"
+        self.text = ""
+        self.open_runs: set[int] = set()
+        """Rows (any of a run) that the person has unfolded."""
+
+    def __len__(self) -> int:
+        return len(self._first)
+
+    # Map -------------------------------------------------------------------------------------------------------
+    def row(self, item: int) -> int:
+        return self._first[item]
+
+    def last_row(self, item: int) -> int:
+        """Last row of a folded run; the row itself for a single node."""
+        first = self._first[item]
+        return self._groups.get(first, first)
+
+    def is_folded(self, item: int) -> bool:
+        return self._first[item] in self._groups
+
+    def item(self, row: int) -> int:
+        """The item that shows `row`, or the one above when it is left out; -1 when nothing is above."""
+        return bisect_right(self._first, row) - 1
+
+    def shows(self, row: int) -> bool:
+        """The row is an item of its own."""
+        at = bisect_left(self._first, row)
+        return at < len(self._first) and self._first[at] == row and row not in self._groups
+
+    # Choosing --------------------------------------------------------------------------------------------------
+    def show(self, *, filter_name: str = "all", text: str = "", folding: bool = True, keep: Iterable[int] = ()) -> None:
+        """Build anew. `keep` are rows that stay items of their own (cursor, selected)."""
+        self.filter, self.text, self.folding = filter_name, text, folding
+        self._groups.clear()
+        if filter_name != "all" or text:
+            self._first = array("I", sorted({*self._matches(), *keep}))
+        elif folding:
+            self._fold(set(keep))
+        else:
+            self._first = array("I", range(len(self._model)))
+        self._seen = len(self._model)
+
+    def follow(self) -> None:
+        """Take in the rows that came since; they are shown, folded by nobody."""
+        rows = range(self._seen, len(self._model))
+        if self.filter == "all" and not self.text:
+            self._first.extend(rows)
+        else:
+            test = self._test()
+            self._first.extend(row for row in rows if test(row))
+        self._seen = len(self._model)
+
+    def open_run(self, row: int) -> bool:
+        """Unfold the run that holds `row`; False when it was in none. Costs the length of the run and a memmove."""
+        item = self.item(row)
+        if item < 0 or not self.is_folded(item):
+            return False
+        first = self._first[item]
+        last = self._groups.pop(first)
+        self._first[item : item + 1] = array("I", range(first, last + 1))
+        self.open_runs.add(first)
+        return True
+
+    def close_run(self, row: int) -> bool:
+        """Fold the run around `row` again; False when it is too short."""
+        first, last = self._run_around(row)
+        if last - first + 1 < SHORTEST or self.filter != "all" or self.text:
+            return False
+        start, end = bisect_left(self._first, first), bisect_right(self._first, last)
+        self._first[start:end] = array("I", [first])
+        self._groups[first] = last
+        self.open_runs -= set(range(first, last + 1))
+        return True
+
+    def _run_around(self, row: int) -> tuple[int, int]:
+        parent = self._model.parent
+        first = last = row
+        if not self._foldable(row):
+            return row, row - 1
+        while first > 0 and parent[first] == first - 1 and self._foldable(first - 1):
+            first -= 1
+        while last + 1 < len(self._model) and parent[last + 1] == last and self._foldable(last + 1):
+            last += 1
+        return first, last
+
+    def _foldable(self, row: int) -> bool:
+        model = self._model
+        if model.flags[row] & NodeFlag.HIDDEN:
+            return model.children[row] == 1
+        return (
+            model.kind[row] in _STEPS
+            and model.children[row] == 1
+            and model.outcome[row] in _QUIET
+            and not model.flags[row] & _LOUD
+            and row not in model.labels
+            # The answer before the next prompt is what a run was for; it stays to be read.
+            and not (row + 1 < len(model) and model.parent[row + 1] == row and model.kind[row + 1] in _PROMPTS)
+        )
+
+    def _fold(self, keep: set[int]) -> None:
+        parent, count = self._model.parent, len(self._model)
+        first_of = array("I")
+        opened = self.open_runs
+        row = 0
+        while row < count:
+            end = row
+            while end < count and end not in keep and self._foldable(end) and (end == row or parent[end] == end - 1):
+                end += 1
+            if end - row >= SHORTEST and row not in opened:
+                first_of.append(row)
+                self._groups[row] = end - 1
+                row = end
+            else:
+                stop = max(end, row + 1)
+                first_of.extend(range(row, stop))
+                row = stop
+        self._first = first_of
+
+    # Filters ---------------------------------------------------------------------------------------------------
+    def _matches(self) -> list[int]:
+        test = self._test()
+        rows = self._model.rows_with_text(self.text) if self.text else range(len(self._model))
+        return [row for row in rows if test(row)]
+
+    def _test(self) -> Callable[[int], bool]:
+        model = self._model
+        flags, kind, outcome, labels = model.flags, model.kind, model.outcome, model.labels
+        bad = {OUTCOME_CODE[o] for o in (Outcome.FAILED, Outcome.STOPPED, Outcome.DENIED, Outcome.INTERRUPTED)}
+        tests: dict[str, Callable[[int], bool]] = {
+            "all": lambda row: True,
+            "prompts": lambda row: kind[row] in _PROMPTS,
+            "failures": lambda row: outcome[row] in bad or bool(flags[row] & NodeFlag.CHECKS_FAILED),
+            "files": lambda row: bool(flags[row] & NodeFlag.FILES_CHANGED) or model.files[row] > 0,
+            "effects": lambda row: bool(flags[row] & (NodeFlag.EFFECT | NodeFlag.IRREVERSIBLE)),
+            "labelled": lambda row: row in labels,
+        }
+        chosen = tests[self.filter]
+        if not self.text:
+            return chosen
+        needle = self.text.casefold()
+        return lambda row: chosen(row) and (
+            needle in model.preview(row).casefold() or needle in labels_text(model, row).casefold()
+        )
+
+
+def labels_text(model: TreeModel, row: int) -> str:
+    label = model.labels.get(row)
+    return f"{label.label} {label.note}" if label is not None else ""

@@ -1,0 +1,284 @@
+"""What a row of the tree says: glyph, words, what it did, badges; and the same as one sentence for screen readers."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from worldline.core.kinds import NodeFlag, NodeKind, Outcome
+from worldline.viewmodel.tree_model import TreeModel
+from worldline.viewmodel.words import translate
+
+_VERBS = {
+    "read": "read",
+    "write": "write",
+    "edit": "edit",
+    "multi_edit": "edit",
+    "bash": "run",
+    "shell": "run",
+    "glob": "find",
+    "grep": "search",
+    "ask_user": "ask",
+    "ask": "ask",
+    "task": "task",
+    "todo": "plan",
+    "task_state": "plan",
+    "web_fetch": "fetch",
+}
+_SIGNS = {"read": "read", "write": "edit", "edit": "edit", "run": "run", "find": "search", "search": "search",
+          "ask": "ask", "task": "task", "plan": "task"}  # fmt: skip
+
+_COLOURS = {
+    Outcome.OK: "ok",
+    Outcome.FAILED: "bad",
+    Outcome.DENIED: "bad",
+    Outcome.STOPPED: "warn",
+    Outcome.ABORTED: "muted",
+    Outcome.INTERRUPTED: "warn",
+    Outcome.RUNNING: "accent",
+    Outcome.WAITING: "warn",
+}
+_MARKS = {
+    Outcome.OK: "ok",
+    Outcome.FAILED: "failed",
+    Outcome.DENIED: "denied",
+    Outcome.STOPPED: "stopped",
+    Outcome.ABORTED: "aborted",
+    Outcome.INTERRUPTED: "interrupted",
+    Outcome.RUNNING: "running",
+    Outcome.WAITING: "waiting",
+}
+
+
+@dataclass(slots=True)
+class RowText:
+    """`glyph` is a shape of `ui.tree.glyphs`; colours are tokens."""
+
+    glyph: str
+    color: str
+    text: str
+    strong: bool = False
+    muted: bool = False
+    mark: str = ""
+    """Shape of the outcome, drawn after the words."""
+    mark_color: str = ""
+    side: list[tuple[str, str]] = field(default_factory=list)
+    """(text, token) drawn at the right: `+30`, `−9`."""
+    badges: list[tuple[str, str]] = field(default_factory=list)
+    """(text, token): `⇄`, `⚠`, a label."""
+    label: str = ""
+    label_color: str = ""
+
+
+def verb(tool: str) -> str:
+    """The short word for a tool, as it is said on screen."""
+    words = {
+        "read": translate("tree", "read"),
+        "write": translate("tree", "write"),
+        "edit": translate("tree", "edit"),
+        "run": translate("tree", "run"),
+        "find": translate("tree", "find"),
+        "search": translate("tree", "search"),
+        "ask": translate("tree", "ask"),
+        "task": translate("tree", "task"),
+        "plan": translate("tree", "plan"),
+        "fetch": translate("tree", "fetch"),
+    }
+    known = _VERBS.get(tool)
+    return words[known] if known else tool.replace("_", " ")
+
+
+def sign(tool: str) -> str:
+    """The sign inside the square of a tool step."""
+    return _SIGNS.get(_VERBS.get(tool, ""), "tool")
+
+
+def outcome_word(outcome: Outcome) -> str:
+    words = {
+        Outcome.NONE: "",
+        Outcome.OK: translate("tree", "done"),
+        Outcome.FAILED: translate("tree", "failed"),
+        Outcome.DENIED: translate("tree", "denied"),
+        Outcome.STOPPED: translate("tree", "stopped by a brake"),
+        Outcome.ABORTED: translate("tree", "aborted by you"),
+        Outcome.INTERRUPTED: translate("tree", "interrupted"),
+        Outcome.RUNNING: translate("tree", "working"),
+        Outcome.WAITING: translate("tree", "waiting for you"),
+    }
+    return words[outcome]
+
+
+def kind_word(kind: NodeKind) -> str:
+    words = {
+        NodeKind.ROOT: translate("tree", "start"),
+        NodeKind.USER: translate("tree", "prompt"),
+        NodeKind.ASSISTANT: translate("tree", "reply"),
+        NodeKind.TOOL: translate("tree", "step"),
+        NodeKind.COMPACTION: translate("tree", "compaction"),
+        NodeKind.BRANCH_SUMMARY: translate("tree", "branch summary"),
+        NodeKind.JUMP: translate("tree", "saved before a jump"),
+        NodeKind.EXTERNAL_CHANGE: translate("tree", "files changed from outside"),
+        NodeKind.CONTEXT_EDIT: translate("tree", "context edit"),
+        NodeKind.IMPORTED_USER: translate("tree", "prompt"),
+        NodeKind.IMPORTED_ASSISTANT: translate("tree", "reply"),
+        NodeKind.IMPORTED_TOOL: translate("tree", "step"),
+        NodeKind.IMPORTED_COMPACTION: translate("tree", "compaction"),
+        NodeKind.IMPORTED_SUMMARY: translate("tree", "branch summary"),
+        NodeKind.IMPORTED_EVENT: translate("tree", "note of another agent"),
+        NodeKind.UNKNOWN: translate("tree", "unknown"),
+    }
+    return words[kind]
+
+
+def title(model: TreeModel, row: int) -> str:
+    """The words of a node without marks."""
+    preview = model.preview(row).strip()
+    kind = model.kind_of(row)
+    if kind in (NodeKind.TOOL, NodeKind.IMPORTED_TOOL):
+        tool = model.tool(row)
+        said = verb(tool)
+        # Previews usually begin with the tool's own name; the verb of the window replaces it.
+        for prefix in (tool, _VERBS.get(tool, tool)):
+            if prefix and preview.lower().startswith(prefix.lower()):
+                preview = preview[len(prefix) :].lstrip(" :·")
+                break
+        return f"{said} {preview}".strip()
+    if not preview:
+        if kind is NodeKind.ASSISTANT and model.outcome_of(row) is Outcome.RUNNING:
+            return translate("tree", "thinking…")
+        return kind_word(kind)
+    return preview
+
+
+def row_text(model: TreeModel, row: int) -> RowText:
+    kind, outcome = model.kind_of(row), model.outcome_of(row)
+    flags = model.flags_of(row)
+    result = RowText("ring", "muted", title(model, row))
+    if kind in (NodeKind.USER, NodeKind.IMPORTED_USER):
+        result.glyph, result.color, result.strong = "prompt", "text", True
+    elif kind in (NodeKind.TOOL, NodeKind.IMPORTED_TOOL):
+        result.glyph = f"tool-{sign(model.tool(row))}"
+        result.color = _COLOURS.get(outcome, "muted")
+        if outcome is Outcome.OK:
+            result.color = "muted"
+    elif kind is NodeKind.ROOT:
+        result.glyph, result.muted = "root", True
+        result.text = translate("tree", "Start of the session")
+    elif kind in (NodeKind.COMPACTION, NodeKind.IMPORTED_COMPACTION):
+        result.glyph, result.muted = "compaction", True
+    elif kind in (NodeKind.BRANCH_SUMMARY, NodeKind.IMPORTED_SUMMARY):
+        result.glyph, result.muted = "summary", True
+    elif kind in (NodeKind.JUMP, NodeKind.EXTERNAL_CHANGE):
+        result.glyph, result.muted = "change", True
+    elif kind in (NodeKind.ASSISTANT, NodeKind.IMPORTED_ASSISTANT):
+        result.glyph = "ring"
+    else:
+        result.glyph, result.muted = "event", True
+    # A reply that simply worked needs no tick on every row: the steps and the ends of runs carry it.
+    quiet = outcome is Outcome.OK and kind is not NodeKind.TOOL and model.children[row]
+    if outcome is not Outcome.NONE and not quiet:
+        result.mark, result.mark_color = _MARKS[outcome], _COLOURS[outcome]
+    _numbers(result, model.added[row], model.removed[row])
+    _badges(result, flags)
+    label = model.labels.get(row)
+    if label is not None:
+        result.label = label.label or label.bookmark
+        result.label_color = label.color
+        if label.note:
+            result.badges.append(("✎", "muted"))
+    return result
+
+
+def _numbers(result: RowText, added: int, removed: int) -> None:
+    if added:
+        result.side.append((f"+{added}", "ok"))
+    if removed:
+        result.side.append((f"−{removed}", "bad"))
+
+
+def _badges(result: RowText, flags: NodeFlag) -> None:
+    for flag, text, token in (
+        (NodeFlag.IRREVERSIBLE, "⚠", "warn"),
+        (NodeFlag.FALLBACK, "⇄", "info"),
+        (NodeFlag.REPAIR, "✚", "info"),
+        (NodeFlag.NOT_CAPTURED, "∅", "warn"),
+        (NodeFlag.CHECKS_PASSED, "✓✓", "ok"),
+        (NodeFlag.CHECKS_FAILED, "✗✗", "bad"),
+        (NodeFlag.CODE_RUNS_LATER, "↯", "warn"),
+        (NodeFlag.INCOMPLETE, "…", "warn"),
+        (NodeFlag.GUESSED_PARENT, "?", "muted"),
+    ):
+        if flags & flag:
+            result.badges.append((text, token))
+
+
+def flag_words(flags: NodeFlag) -> list[str]:
+    """The badges in words, for the hover card and for screen readers."""
+    words = (
+        (NodeFlag.IRREVERSIBLE, translate("tree", "did something that cannot be undone")),
+        (NodeFlag.FALLBACK, translate("tree", "answered by another model")),
+        (NodeFlag.REPAIR, translate("tree", "repaired")),
+        (NodeFlag.RETRIED, translate("tree", "tried more than once")),
+        (NodeFlag.NOT_CAPTURED, translate("tree", "files not captured")),
+        (NodeFlag.PARTLY_CAPTURED, translate("tree", "some files not captured")),
+        (NodeFlag.CHECKS_PASSED, translate("tree", "checks passed")),
+        (NodeFlag.CHECKS_FAILED, translate("tree", "checks failed")),
+        (NodeFlag.CODE_RUNS_LATER, translate("tree", "changed a file that runs later")),
+        (NodeFlag.INCOMPLETE, translate("tree", "cut off")),
+        (NodeFlag.GUESSED_PARENT, translate("tree", "its place is a guess")),
+        (NodeFlag.SECRET_MASKED, translate("tree", "a secret was masked")),
+    )
+    return [text for flag, text in words if flags & flag]
+
+
+def fold_text(model: TreeModel, rows: Sequence[int]) -> RowText:
+    """A folded run: `7 steps: read 4, edit 2, run 1`."""
+    tools = Counter(verb(model.tool(row)) for row in rows if model.tool(row))
+    parts = ", ".join(f"{word} {count}" for word, count in tools.most_common(4))
+    steps = translate("tree", "{n} steps").format(n=len(rows))
+    result = RowText("fold", "muted", f"{steps}: {parts}" if parts else steps, muted=True)
+    _numbers(result, sum(model.added[row] for row in rows), sum(model.removed[row] for row in rows))
+    return result
+
+
+def ago(ms: int, now_ms: int | None = None) -> str:
+    """When it was, as one says it: `just now`, `5 min ago`, a date."""
+    now = int(time.time() * 1000) if now_ms is None else now_ms
+    seconds = max(0, (now - ms) // 1000)
+    if seconds < 60:
+        return translate("tree", "just now")
+    if seconds < 3600:
+        return translate("tree", "{n} min ago").format(n=seconds // 60)
+    if seconds < 86400:
+        return translate("tree", "{n} h ago").format(n=seconds // 3600)
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(ms / 1000))
+
+
+def duration(ms: int) -> str:
+    """`0.1 s`, `4.2 s`, `3:10`."""
+    if ms < 60_000:
+        return translate("tree", "{n} s").format(n=f"{ms / 1000:.1f}")
+    return f"{ms // 60_000}:{ms // 1000 % 60:02d}"
+
+
+def sentence(model: TreeModel, row: int, *, cursor: bool = False) -> str:
+    """The node in words: kind, text, how it ended, what it changed, badges, label, "you are here"."""
+    parts = [f"{kind_word(model.kind_of(row))}: {title(model, row)}"]
+    word = outcome_word(model.outcome_of(row))
+    if word:
+        parts.append(word)
+    if model.added[row] or model.removed[row]:
+        parts.append(
+            translate("tree", "{a} lines added, {r} removed").format(a=model.added[row], r=model.removed[row])
+        )
+    parts.extend(flag_words(model.flags_of(row)))
+    label = model.labels.get(row)
+    if label is not None and (label.label or label.note):
+        parts.append(translate("tree", "label {text}").format(text=label.label or label.note))
+    if model.children[row] > 1:
+        parts.append(translate("tree", "{n} branches start here").format(n=model.children[row]))
+    if cursor:
+        parts.append(translate("tree", "you are here"))
+    return ", ".join(parts)
