@@ -128,7 +128,12 @@ class Engine:
         return {"hits": [], "more": False}
 
     def do_effects(self, _params: dict[str, Any]) -> dict[str, Any]:
-        return {"cursor": self.cursor, "here": self.script.get("effects", []), "elsewhere": [], "processes": []}
+        return {
+            "cursor": self.cursor,
+            "here": self.script.get("effects", []),
+            "elsewhere": [],
+            "processes": [],
+        }
 
     def handle(self, request: dict[str, Any]) -> bool:
         number, method = request["id"], request["method"]
@@ -142,7 +147,16 @@ class Engine:
         try:
             send({"id": number, "result": call(request.get("params") or {})})
         except ValueError as error:
-            send({"id": number, "error": {"code": 1, "message": str(error), "data": {"kind": "locked", "hint": "Close it."}}})
+            send(
+                {
+                    "id": number,
+                    "error": {
+                        "code": 1,
+                        "message": str(error),
+                        "data": {"kind": "locked", "hint": "Close it."},
+                    },
+                }
+            )
         return True
 
 

@@ -75,7 +75,9 @@ class TreeItems:
         return at < len(self._first) and self._first[at] == row and row not in self._groups
 
     # Choosing --------------------------------------------------------------------------------------------------
-    def show(self, *, filter_name: str = "all", text: str = "", folding: bool = True, keep: Iterable[int] = ()) -> None:
+    def show(
+        self, *, filter_name: str = "all", text: str = "", folding: bool = True, keep: Iterable[int] = ()
+    ) -> None:
         """Build anew. `keep` are rows that stay items of their own (cursor, selected)."""
         self.filter, self.text, self.folding = filter_name, text, folding
         self._groups.clear()
@@ -141,7 +143,9 @@ class TreeItems:
             and not model.flags[row] & _LOUD
             and row not in model.labels
             # The answer before the next prompt is what a run was for; it stays to be read.
-            and not (row + 1 < len(model) and model.parent[row + 1] == row and model.kind[row + 1] in _PROMPTS)
+            and not (
+                row + 1 < len(model) and model.parent[row + 1] == row and model.kind[row + 1] in _PROMPTS
+            )
         )
 
     def _fold(self, keep: set[int]) -> None:
@@ -151,7 +155,12 @@ class TreeItems:
         row = 0
         while row < count:
             end = row
-            while end < count and end not in keep and self._foldable(end) and (end == row or parent[end] == end - 1):
+            while (
+                end < count
+                and end not in keep
+                and self._foldable(end)
+                and (end == row or parent[end] == end - 1)
+            ):
                 end += 1
             if end - row >= SHORTEST and row not in opened:
                 first_of.append(row)
@@ -172,7 +181,9 @@ class TreeItems:
     def _test(self) -> Callable[[int], bool]:
         model = self._model
         flags, kind, outcome, labels = model.flags, model.kind, model.outcome, model.labels
-        bad = {OUTCOME_CODE[o] for o in (Outcome.FAILED, Outcome.STOPPED, Outcome.DENIED, Outcome.INTERRUPTED)}
+        bad = {
+            OUTCOME_CODE[o] for o in (Outcome.FAILED, Outcome.STOPPED, Outcome.DENIED, Outcome.INTERRUPTED)
+        }
         tests: dict[str, Callable[[int], bool]] = {
             "all": lambda row: True,
             "prompts": lambda row: kind[row] in _PROMPTS,
@@ -185,8 +196,9 @@ class TreeItems:
         if not self.text:
             return chosen
         needle = self.text.casefold()
-        return lambda row: chosen(row) and (
-            needle in model.preview(row).casefold() or needle in labels_text(model, row).casefold()
+        return lambda row: (
+            chosen(row)
+            and (needle in model.preview(row).casefold() or needle in labels_text(model, row).casefold())
         )
 
 
