@@ -41,11 +41,17 @@ def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
 
 
-def loads_strict(text: str) -> Any:
-    """Parse JSON that must have exactly one meaning.
+def loads_strict(text: str, *, control_characters: bool = False) -> Any:
+    """Parse JSON that must have exactly one meaning. `control_characters` lets raw tabs and line breaks stand
+    inside strings: nothing is lost by reading them as they are.
 
-    Raises ValueError for duplicate keys, NaN and infinities, and lone surrogates.
+    Raises ValueError for duplicate keys, NaN and infinities, lone surrogates, and nesting beyond reason.
     """
-    value = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+    try:
+        value = json.loads(
+            text, object_pairs_hook=_unique, parse_constant=_no_constant, strict=not control_characters
+        )
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
     json.dumps(value, ensure_ascii=False).encode("utf-8")  # UnicodeEncodeError is a ValueError
     return value

@@ -49,6 +49,10 @@ class ToolUse:
     input: dict[str, Any]
     error: str = ""
     """Why `raw` is no JSON object with one meaning; cut off, duplicate keys, …"""
+    repairs: list[str] = field(default_factory=list)
+    """Lossless repairs of `raw`, for the record."""
+    kept: bool = True
+    """Its block is in `blocks`. A call that was cut off is not: it never becomes history."""
 
 
 @dataclass(slots=True)
@@ -74,7 +78,10 @@ class Exchange:
     retry_after_s: float | None = None
     started_output: bool = False
     notes: list[str] = field(default_factory=list)
+    """Oddities that did no harm, repairs, features that were left out: for the diagnostics."""
     raw: dict[str, Any] = field(default_factory=dict)
+    """Parts as the API sent them: stop_details, diagnostics, input_transformations, usage; "unsigned_thinking" (texts
+    to show but not to keep), "should_retry" ("true" | "false")."""
 
     @property
     def runnable(self) -> bool:
@@ -152,6 +159,8 @@ class Answer:
     fallbacks: list[FallbackEvent] = field(default_factory=list)
     partial: list[dict[str, Any]] = field(default_factory=list)
     """Blocks kept from attempts that failed after their first byte."""
+    wasted: Usage = field(default_factory=Usage)
+    """What failed attempts used, as far as the server said so. Not in `exchange.usage`."""
 
 
 Listener = Callable[[StreamEvent | RetryEvent | FallbackEvent], None]

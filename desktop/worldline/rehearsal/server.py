@@ -137,7 +137,7 @@ class RehearsalServer:
         self._loop = asyncio.get_running_loop()
         self._stopping = asyncio.Event()
         try:
-            server = await asyncio.start_server(self._connection, "127.0.0.1", self._port, limit=1 << 22)
+            server = await asyncio.start_server(self._accepted, "127.0.0.1", self._port, limit=1 << 22)
         except OSError as error:
             self._failure = error
             ready.set()
@@ -146,9 +146,10 @@ class RehearsalServer:
         ready.set()
         await self._stopping.wait()
         server.close()
-        for task in self._tasks:
+        open_connections = list(self._tasks)
+        for task in open_connections:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*open_connections, return_exceptions=True)
 
     # ---- what tests and the demo do with it -----------------------------------------------------------------------------
 
@@ -179,10 +180,13 @@ class RehearsalServer:
 
     # ---- connections ----------------------------------------------------------------------------------------------------
 
-    async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
+    def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # A task of our own: one that asyncio makes reports being cancelled as an error.
+        task = asyncio.get_running_loop().create_task(self._connection(reader, writer))
         self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         wire = Wire(reader, writer)
         try:
             while not wire.closing:
@@ -196,7 +200,6 @@ class RehearsalServer:
         except ValueError as error:
             self.defects.append(f"a request that is no HTTP: {error}")
         finally:
-            self._tasks.discard(task)
             writer.close()
 
     @contextmanager

@@ -1,0 +1,34 @@
+"""Loads the SDK on a thread: importing it takes seconds, which neither the window nor the engine can spare."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import time
+from dataclasses import dataclass
+
+from worldline.provider.transport import ClientFactory
+
+_MODULE = "worldline.provider.sdk"
+
+
+@dataclass(slots=True)
+class Loader:
+    """One per engine. `load` may be awaited by many at once; the import happens once."""
+
+    seconds: float = 0.0
+    """How long it took; 0 while it is not loaded."""
+    _task: asyncio.Task[ClientFactory] | None = None
+
+    async def load(self) -> ClientFactory:
+        if self._task is None:
+            self._task = asyncio.create_task(self._import(), name="load-sdk")
+        # Shielded: one caller that is cancelled must not cancel the import for the others.
+        return await asyncio.shield(self._task)
+
+    async def _import(self) -> ClientFactory:
+        started = time.monotonic()
+        module = await asyncio.to_thread(importlib.import_module, _MODULE)
+        self.seconds = time.monotonic() - started
+        factory: ClientFactory = module.SdkClient
+        return factory
