@@ -44,6 +44,8 @@ class CaptureResult:
     """HEAD commit of the workspace's repository, "" = none."""
     branch: str = ""
     """Checked-out branch (short name), "" = detached or no repository."""
+    notes: list[Omitted] = field(default_factory=list)
+    """Worth saying, though captured: names that differ only by case, repositories whose history is not copied."""
 
 
 Action = Literal[
@@ -77,6 +79,20 @@ class RestorePlan:
     head: str = ""
     branch_from: str = ""
     """Commit on which the fork's branch is made; "" = no repository or unborn HEAD."""
+    last: str = ""
+    """The state that "changed by you since" was judged by."""
+    notes: list[str] = field(default_factory=list)
+    """What the person should know about this plan as a whole."""
+
+    @property
+    def touched(self) -> list[PlanItem]:
+        """Items that change something on disk."""
+        return [item for item in self.items if item.action in ("create", "overwrite", "delete", "chmod")]
+
+    @property
+    def overwrites_mine(self) -> bool:
+        """Something of the person's would be replaced (by choice, or because only that differs from the node)."""
+        return any(item.choice == "restore" for item in self.items)
 
 
 @dataclass(slots=True)

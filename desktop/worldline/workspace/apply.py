@@ -1,0 +1,336 @@
+"""Carrying out a restore plan: everything or nothing, and each file only if it is still what the plan saw."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import errno
+import hashlib
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+from worldline.core.errors import WorkspaceError
+from worldline.workspace import gitmove
+from worldline.workspace.journal import Journal, RootMove, Undo, old_name, remove_staging
+from worldline.workspace.model import Cancelled, Omitted, PlanItem, ProgressCall, RestorePlan, RestoreReport
+from worldline.workspace.repos import GitRoot
+from worldline.workspace.safefs import SafeTree, content_id, exchange, rename_new, split
+from worldline.workspace.states import RootState, State, read_progress
+
+_CANNOT_EXIST = (errno.ENAMETOOLONG, errno.EINVAL, errno.EILSEQ)
+"""This file system can never hold such a name: the file is reported and the rest goes on."""
+
+
+class Moved(Exception):
+    """The file is no longer what the plan saw."""
+
+
+class Restorer:
+    """One run of one plan."""
+
+    def __init__(
+        self, work: Path, folder: Path, plan: RestorePlan, now: State, target: State, roots: dict[str, GitRoot],
+        progress: ProgressCall | None = None,
+    ) -> None:  # fmt: skip
+        self.work, self.plan, self.now, self.target, self.roots = work, plan, now, target, roots
+        self.store = target.store
+        self.tree = SafeTree(work)
+        self.items = plan.touched
+        self.journal = Journal(
+            folder,
+            plan.token[:16],
+            plan.target,
+            plan.safety,
+            self.items,
+            folder_perm=int(target.meta["dir_perm"]),
+        )
+        self.report = RestoreReport(False, plan.items, of=len(self.items))
+        self.notes: list[str] = list(plan.notes)
+        self._progress = progress
+        self._staging = -1
+        self._skipped: set[int] = set()
+
+    def run(self, new_branch: str | None, on_done: Callable[[RestoreReport], None] | None) -> RestoreReport:
+        """Never leaves a half-done restore: on any failure everything is as before, and the report says so."""
+        try:
+            self._prepare(new_branch)
+            self._stage()
+            self._swap()
+            self._move_roots()
+            self._verify()
+            self.report.done = True
+            self.report.branch = new_branch or ""
+            self.report.note = " ".join(self.notes)
+            if on_done is not None:
+                on_done(self.report)
+            self.journal.phase = "committed"
+            self.journal.save()
+            finish(self.journal, self.tree)
+        except (OSError, WorkspaceError, Cancelled) as error:
+            self._roll_back(error)
+            if isinstance(error, Cancelled):
+                raise
+        except BaseException:
+            self._roll_back(None)
+            raise
+        finally:
+            if self._staging >= 0:
+                os.close(self._staging)
+            self.tree.close()
+        return self.report
+
+    # --- before anything is touched -----------------------------------------------------------------------------
+
+    def _prepare(self, new_branch: str | None) -> None:
+        self.journal.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._note_folders()
+        now_roots = {root.path: root for root in self.now.roots}
+        for wanted in self.target.roots:
+            root, now = self.roots.get(wanted.path), now_roots.get(wanted.path)
+            if root is None or now is None:
+                where = wanted.path or "the folder"
+                self.notes.append(
+                    f"The repository in {where} is gone; its files are put back, its history cannot be."
+                )
+                continue
+            move, notes = gitmove.plan_move(root, now, wanted, new_branch)
+            self.notes += notes
+            if move.head_before:
+                self._save_index(move, len(self.journal.roots), now, wanted)
+                after = read_progress(self.store, wanted.progress)
+                move.progress_after = {n: base64.b64encode(d).decode("ascii") for n, d in after.items()}
+                move.progress_moves = move.progress_after != move.progress_before
+            self.journal.roots.append(move)
+        self.journal.save()
+        os.mkdir(self.journal.staging, 0o700, dir_fd=self.tree.root_fd)
+        self._staging = os.dup(self.tree.folder(self.journal.staging))
+
+    def _save_index(self, move: RootMove, number: int, now: RootState, wanted: RootState) -> None:
+        if now.index == wanted.index or not wanted.index:
+            return
+        copy = self.journal.folder / f"index-{number}"
+        try:
+            copy.write_bytes((Path(move.gitdir) / "index").read_bytes())
+        except FileNotFoundError:
+            move.index_was_there = False
+        move.index_before = str(copy)
+
+    def _note_folders(self) -> None:
+        """Folders of files to be created that are there already: an undo must not remove them."""
+        there: set[str] = set()
+        asked: set[str] = set()
+        for item in self.items:
+            folder = split(item.path)[0]
+            while item.action == "create" and folder and folder not in asked:
+                asked.add(folder)
+                status = self.tree.lstat(folder)
+                if status is not None and stat.S_ISDIR(status.st_mode):
+                    there.add(folder)
+                folder = split(folder)[0]
+        (self.journal.folder / "folders").write_bytes(b"\0".join(os.fsencode(f) for f in sorted(there)))
+
+    def _stage(self) -> None:
+        """Write all new content beside its place. A full disk shows here, before anything was changed."""
+        for number, item in enumerate(self.items):
+            if self._progress is not None and number % 50 == 0:
+                self._progress("restore", number, len(self.items))
+            if item.action not in ("create", "overwrite") or stat.S_ISDIR(item.mode):
+                continue
+            data = self.store.read(bytes.fromhex(item.blob))
+            name = str(number)
+            if stat.S_ISLNK(item.mode):
+                os.symlink(os.fsdecode(data), name, dir_fd=self._staging)
+                continue
+            fd = os.open(
+                name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=self._staging
+            )
+            try:
+                view = memoryview(data)
+                while view:
+                    view = view[os.write(fd, view) :]
+                os.fchmod(fd, stat.S_IMODE(item.mode))
+            finally:
+                os.close(fd)
+
+    # --- the swap -----------------------------------------------------------------------------------------------
+
+    def _swap(self) -> None:
+        numbered = list(enumerate(self.items))
+        for number, item in reversed(numbered):
+            if item.action == "delete" and not stat.S_ISDIR(item.expect_mode):
+                self._guarded(number, item, self._delete)
+        self._remove_empty_folders()
+        for number, item in numbered:
+            if item.action == "create":
+                self._guarded(number, item, self._create)
+            elif item.action == "overwrite":
+                self._guarded(number, item, self._overwrite)
+        for number, item in reversed(numbered):
+            if item.action == "chmod":
+                self._guarded(number, item, self._chmod)
+
+    def _guarded(self, number: int, item: PlanItem, act: Callable[[int, PlanItem], None]) -> None:
+        try:
+            act(number, item)
+        except Moved:
+            self._skip(number, item, "it was changed while the restore ran; your version is kept")
+        except FileExistsError:
+            self._skip(number, item, "something was put there while the restore ran; it is kept")
+        except OSError as error:
+            if error.errno not in _CANNOT_EXIST:
+                raise
+            self._skip(number, item, f"this file system cannot hold it ({error.strerror})")
+
+    def _skip(self, number: int, item: PlanItem, reason: str) -> None:
+        self._skipped.add(number)
+        self.report.failed.append(Omitted(item.path, reason))
+
+    def _check(self, name: str, fd: int, item: PlanItem) -> None:
+        """Raises `Moved` unless what is at `name` is what the plan saw there."""
+        oid, mode = content_id(name, fd)
+        if oid != item.expect or stat.S_IFMT(mode) != stat.S_IFMT(item.expect_mode):
+            raise Moved
+
+    def _delete(self, number: int, item: PlanItem) -> None:
+        try:
+            with self.tree.at(item.path) as (fd, name):
+                self._check(name, fd, item)
+                rename_new(name, fd, old_name(number), self._staging)
+                try:
+                    self._check(old_name(number), self._staging, item)
+                except Moved:
+                    rename_new(old_name(number), self._staging, name, fd)
+                    raise
+        except (FileNotFoundError, NotADirectoryError):
+            return  # gone already, which is what was wanted
+
+    def _remove_empty_folders(self) -> None:
+        """Folders that the target does not have and nothing is left in."""
+        folders: set[str] = set()
+        for item in self.items:
+            if item.action == "delete":
+                folder = item.path if stat.S_ISDIR(item.expect_mode) else split(item.path)[0]
+                while folder and folder not in folders:
+                    folders.add(folder)
+                    folder = split(folder)[0]
+        self.tree.drop()
+        for folder in sorted(folders, key=lambda f: f.count("/"), reverse=True):
+            entry = self.store.lookup(self.target.files, folder)
+            if entry is not None and entry.mode == 0o040000:
+                continue
+            parent, name = split(folder)
+            with contextlib.suppress(OSError):
+                os.rmdir(name, dir_fd=self.tree.folder(parent))
+        self.tree.drop()
+
+    def _folder_perm(self, path: str) -> int:
+        return self.target.permission(path, False, folder=True)
+
+    def _create(self, number: int, item: PlanItem) -> None:
+        folder, name = split(item.path)
+        parts = folder.split("/") if folder else []
+        for depth in range(1, len(parts) + 1):
+            part = "/".join(parts[:depth])
+            if self.tree.lstat(part) is None:
+                self.tree.make_folder(part, self._folder_perm(part))
+        fd = self.tree.folder(folder)
+        if stat.S_ISDIR(item.mode):
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(name, stat.S_IMODE(item.mode), dir_fd=fd)
+            return
+        rename_new(str(number), self._staging, name, fd)
+
+    def _overwrite(self, number: int, item: PlanItem) -> None:
+        with self.tree.at(item.path) as (fd, name):
+            try:
+                self._check(name, fd, item)
+                if exchange(str(number), self._staging, name, fd):
+                    try:
+                        self._check(str(number), self._staging, item)
+                    except Moved:
+                        exchange(str(number), self._staging, name, fd)
+                        raise
+                    return
+                rename_new(name, fd, old_name(number), self._staging)
+                rename_new(str(number), self._staging, name, fd)
+            except FileNotFoundError as error:
+                raise Moved from error
+
+    def _chmod(self, number: int, item: PlanItem) -> None:
+        with self.tree.at(item.path) as (fd, name):
+            status = os.stat(name, dir_fd=fd, follow_symlinks=False)
+            if stat.S_IFMT(status.st_mode) != stat.S_IFMT(item.mode):
+                raise Moved
+            os.chmod(name, stat.S_IMODE(item.mode), dir_fd=fd)
+
+    # --- repositories, proof, end -------------------------------------------------------------------------------
+
+    def _move_roots(self) -> None:
+        now_roots = {root.path: root for root in self.now.roots}
+        wanted = {root.path: root for root in self.target.roots}
+        for move in self.journal.roots:
+            root = self.roots[move.path]
+            if move.index_before:
+                data = gitmove.index_bytes(root, self.target, wanted[move.path])
+                gitmove.index_file(move).write_bytes(data)
+                move.index_after = hashlib.sha1(data, usedforsecurity=False).hexdigest()
+        self.journal.save()
+        for move in self.journal.roots:
+            path = move.path
+            gitmove.carry_out(
+                self.roots[path],
+                move,
+                self.target,
+                wanted[path],
+                now_roots[path],
+                self.journal.token,
+                self.notes.append,
+            )
+
+    def _verify(self) -> None:
+        """Read back what was written; a difference that is not the person's undoes everything."""
+        self.tree.drop()
+        for number, item in enumerate(self.items):
+            if number in self._skipped:
+                continue
+            status = self.tree.lstat(item.path)
+            if item.action == "delete":
+                good = status is None or stat.S_ISDIR(status.st_mode)
+            elif status is None:
+                good = False
+            else:
+                with self.tree.at(item.path) as (fd, name):
+                    good = stat.S_ISDIR(item.mode) or content_id(name, fd)[0] == item.blob
+                good = good and (stat.S_ISLNK(item.mode) or status.st_mode == item.mode)
+            if not good:
+                raise WorkspaceError(f"{item.path} does not read back as it was written.", "Check the disk.")
+            self.report.verified += 1
+
+    def _roll_back(self, error: Exception | None) -> None:
+        self.report.done = False
+        undo(self.journal, self.tree)
+        if error is not None:
+            self.report.rolled_back = True
+            self.report.failed.append(Omitted(getattr(error, "filename", None) or "", str(error)))
+            self.report.note = f"Nothing was changed: {error}"
+
+
+def finish(journal: Journal, tree: SafeTree) -> None:
+    """The rest of a restore that is verified: what was replaced is let go."""
+    remove_staging(tree, journal.staging)
+    for move in journal.roots:
+        gitmove.clean_locks(move, journal.token)
+    journal.remove()
+
+
+def undo(journal: Journal, tree: SafeTree) -> list[str]:
+    """Put everything back as it was before the restore. Returns paths that somebody changed in the meantime."""
+    tree.drop()
+    for move in reversed(journal.roots):
+        gitmove.take_back(move, journal.token)
+    back = Undo(journal, tree)
+    back.run()
+    journal.remove()
+    return back.lost

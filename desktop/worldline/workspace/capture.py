@@ -1,0 +1,249 @@
+"""Making a state of what is on disk. Costs one walk over stat data, and the content of what changed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pygit2
+
+from worldline.core.errors import WorkspaceError
+from worldline.workspace.ignore import RuleSet, Stack
+from worldline.workspace.keep import Keeper
+from worldline.workspace.model import ProgressCall
+from worldline.workspace.repos import GitRoot, Head, global_rules, operation_of
+from worldline.workspace.scan import IGNORED, Context, Dir, Walk, build_trees
+from worldline.workspace.states import VERSION, RootState, State, put_index, put_omitted, put_progress
+from worldline.workspace.store import Store
+
+
+def umask() -> int:
+    """The permission bits that new files do not get."""
+    try:
+        for line in Path("/proc/self/status").read_text("ascii").splitlines():
+            if line.startswith("Umask:"):
+                return int(line.split()[1], 8)
+    except (OSError, ValueError):
+        pass
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
+
+
+class Capturer:
+    """The memory of the last walk and the making of states. `take` either returns a whole state or raises and leaves
+    nothing half-known behind."""
+
+    def __init__(self, work: Path, store: Store, chosen: tuple[str, ...], max_bytes: int) -> None:
+        self.work = work
+        self.store = store
+        mask = umask()
+        self.context = Context(
+            store, chosen=chosen, max_bytes=max_bytes, file_perm=0o666 & ~mask, dir_perm=0o777 & ~mask,
+            enter_root=self._enter_root, is_linked=self._is_linked,
+        )  # fmt: skip
+        self.top = Dir()
+        self.roots: dict[str, GitRoot] = {}
+        self.rules_text: list[list[str]] = []
+        self.keeper = Keeper(store)
+        self._omitted: dict[str, str] = {}
+        self._clashes: list[str] = []
+        self._found: list[str] = []
+        self._walked = False
+
+    def forget(self) -> None:
+        """Read everything again the next time."""
+        self.top = Dir()
+        self.roots = {}
+        self._walked = False
+        self.store.discard()
+
+    def take(self, label: str, progress: ProgressCall | None = None) -> State:
+        """The state of the disk now, not yet saved. Raises OSError and `WorkspaceError`."""
+        try:
+            return self._take(label, progress)
+        except BaseException:
+            self.forget()
+            raise
+
+    def _take(self, label: str, progress: ProgressCall | None) -> State:
+        done = 0
+
+        def tick() -> None:
+            nonlocal done
+            done += 1
+            if progress is not None and done % 50 == 0:
+                progress("capture", done, 0)
+
+        self.context.tick = tick
+        self._refresh_roots()
+        fd = os.open(self.work, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            changed = Walk(self.context).run(fd, self.top)
+        finally:
+            os.close(fd)
+        if changed or not self._walked:
+            self._omitted, self._clashes, self._found = {}, [], []
+            self._collect(self.top, "")
+            self._walked = True
+        for path in [p for p in self.roots if p and p not in self._found]:
+            del self.roots[path]
+        files, perms = build_trees(self.top, self.context)
+        return self._state(label, files, perms)
+
+    def _collect(self, node: Dir, prefix: str) -> None:
+        if node.repo and prefix:
+            self._found.append(prefix[:-1])
+        for name, reason in node.skipped.items():
+            if reason != IGNORED:
+                self._omitted[prefix + name] = reason
+        self._clashes += [prefix + name for name in node.clash]
+        for name, child in node.dirs.items():
+            self._collect(child, f"{prefix}{name}/")
+
+    def ignored_paths(self, limit: int) -> list[str]:
+        """Files that are ignored now, at most `limit`; looks into ignored folders."""
+        found: list[str] = []
+
+        def inside(folder: str) -> None:
+            for place, _, names in os.walk(self.work / folder):
+                for name in names:
+                    if len(found) < limit:
+                        found.append(os.path.relpath(Path(place) / name, self.work))
+                if len(found) >= limit:
+                    return
+
+        def visit(node: Dir, prefix: str) -> None:
+            for name, reason in node.skipped.items():
+                if reason == IGNORED and len(found) < limit:
+                    path = self.work / prefix / name
+                    if path.is_dir() and not path.is_symlink():
+                        inside(prefix + name)
+                    else:
+                        found.append(prefix + name)
+            for name, child in node.dirs.items():
+                visit(child, f"{prefix}{name}/")
+
+        visit(self.top, "")
+        return found
+
+    # --- repositories -----------------------------------------------------------------------------------------
+
+    def _refresh_roots(self) -> None:
+        main = self.roots.get("") or self._main_root()
+        if main is not None:
+            self.roots[""] = main
+        for path, root in list(self.roots.items()):
+            again = GitRoot.find(root.work, path) if not root.outer else root
+            if again is None or again.gitdir != root.gitdir:
+                del self.roots[path]
+                self._invalidate(root.tracked())
+                if again is not None:
+                    self.roots[path] = again
+                    self._invalidate(again.refresh_index() or ())
+                continue
+            delta = root.refresh_index()
+            if delta is not None:
+                self._invalidate(delta[0] | delta[1])
+        main = self.roots.get("")
+        rules = [["", global_rules(main).decode("latin-1")]]
+        if main is not None:
+            rules += [[outer, text.decode("latin-1")] for outer, text in main.outside_rules()]
+        if rules != self.rules_text:
+            self.rules_text = rules
+            _invalidate_all(self.top)
+        self.context.base = tuple(RuleSet(t.encode("latin-1"), outer=o) for o, t in rules)
+        self._gather_tracked()
+
+    def _main_root(self) -> GitRoot | None:
+        root = GitRoot.find(self.work, "") or GitRoot.find_outer(self.work)
+        if root is not None:
+            root.refresh_index()
+        return root
+
+    def _gather_tracked(self) -> None:
+        tracked: set[str] = set()
+        for root in self.roots.values():
+            tracked |= root.tracked()
+        if tracked != self.context.tracked:
+            self.context.tracked = tracked
+            folders: set[str] = set()
+            for path in tracked:
+                folder = path.rpartition("/")[0]
+                while folder and folder not in folders:
+                    folders.add(folder)
+                    folder = folder.rpartition("/")[0]
+            self.context.tracked_dirs = folders
+
+    def _invalidate(self, paths: object) -> None:
+        """What is ignored may have changed along these paths."""
+        for path in paths if isinstance(paths, set) else ():
+            node: Dir | None = self.top
+            for part in path.split("/"):
+                if node is None:
+                    break
+                node.sig = None
+                node = node.dirs.get(part)
+
+    def _enter_root(self, path: str) -> Stack:
+        root = self.roots.get(path)
+        if root is None:
+            root = GitRoot.find(self.work / path, path)
+            if root is None:
+                return self.context.base[:1]
+            root.refresh_index()
+            self.roots[path] = root
+            self._gather_tracked()
+        return (*self.context.base[:1], root.exclude_rules())
+
+    def _is_linked(self, path: str) -> bool:
+        root = GitRoot.find(self.work / path, path)
+        if root is None or root.common == root.gitdir:
+            return False
+        return any(root.common == known.common for known in self.roots.values())
+
+    # --- the state --------------------------------------------------------------------------------------------
+
+    def _state(self, label: str, files: bytes, perms: bytes) -> State:
+        roots = [self._root_state(self.roots[path]) for path in sorted(self.roots)]
+        meta = {
+            "version": VERSION,
+            "roots": [root.meta() for root in roots],
+            "rules": self.rules_text,
+            "chosen": list(self.context.chosen),
+            "file_perm": self.context.file_perm,
+            "dir_perm": self.context.dir_perm,
+            "clashes": self._clashes,
+        }
+        omitted = put_omitted(self.store, self._omitted)
+        return State(self.store, "", files, meta, roots, perms, omitted, label=label)
+
+    def _root_state(self, root: GitRoot) -> RootState:
+        head = root.head() if not root.trouble else Head()
+        state = RootState(
+            root.path, head.commit, head.ref, os.fsdecode(root.pointer), root.trouble,
+            exclude=root.exclude_rules().text.decode("latin-1") if root.path else "",
+        )  # fmt: skip
+        if root.trouble:
+            return state
+        if not root.index_tree:
+            root.index_tree = put_index(self.store, root.entries)
+        state.index = root.index_tree
+        progress = root.progress()
+        state.progress = put_progress(self.store, progress)
+        state.operation = operation_of(set(progress))
+        try:
+            state.kept = self.keeper.keep(root, head.commit)
+        except (KeyError, ValueError, pygit2.GitError) as error:
+            raise WorkspaceError(
+                f"The repository {root.path or 'of this folder'} cannot be read ({error}).",
+                "Run `git fsck` in it.",
+            ) from error
+        state.trouble = root.trouble
+        return state
+
+
+def _invalidate_all(node: Dir) -> None:
+    node.sig = None
+    for child in node.dirs.values():
+        _invalidate_all(child)

@@ -1,0 +1,284 @@
+"""The workspace of one session: capture, plan, restore, recover. Blocking; used from one thread."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+import pygit2
+
+from worldline.core.errors import WorkspaceError
+from worldline.workspace import apply as applying
+from worldline.workspace.capture import Capturer
+from worldline.workspace.journal import Journal
+from worldline.workspace.model import (
+    NOT_CAPTURED,
+    CaptureResult,
+    Omitted,
+    PlanItem,
+    ProgressCall,
+    RecoveryReport,
+    RestorePlan,
+    RestoreReport,
+)
+from worldline.workspace.objects import MODE_DIR
+from worldline.workspace.planning import Planner
+from worldline.workspace.safefs import SafeTree
+from worldline.workspace.states import RootState, State, read_progress
+from worldline.workspace.store import FREE_FLOOR, Store
+from worldline.workspace.treediff import diff
+
+log = logging.getLogger(__name__)
+
+MAX_FILE_BYTES = 50 << 20
+_MAX_PATHS = 1000
+_MAX_COUNTED = 2000
+"""Above so many changed files, lines are not counted."""
+
+
+class Workspace:
+    """Contract: `work_path` is where the agent works, `store_path` the store of its states (made when missing, outside
+    of `work_path`). Nothing is written to `work_path` except by `apply` and `recover`."""
+
+    def __init__(
+        self, work_path: Path, store_path: Path, *, ignored_patterns: tuple[str, ...] = (".env*",),
+        max_file_bytes: int = MAX_FILE_BYTES, free_floor: int = FREE_FLOOR,
+    ) -> None:  # fmt: skip
+        self.work = Path(work_path).absolute()
+        if not self.work.is_dir():
+            raise WorkspaceError(f"{self.work} is not a folder.", "It was moved or deleted.", kind="missing")
+        self.store = Store(Path(store_path).absolute(), free_floor=free_floor)
+        self._capturer = Capturer(self.work, self.store, tuple(ignored_patterns), max_file_bytes)
+        self._journal_folder = self.store.path / "restore"
+
+    # --- capture ----------------------------------------------------------------------------------------------
+
+    def capture(
+        self, parent: str | None, label: str = "", progress: ProgressCall | None = None
+    ) -> CaptureResult:
+        """The state of the disk now. `parent`: the state before it; an equal state is given back as the parent's id.
+
+        Never raises for what is on disk: a failure gives `NOT_CAPTURED` with the reason. `Cancelled` passes through.
+        """
+        try:
+            self.store.lock()
+            self._refuse_unfinished()
+            return self._capture(parent, label, progress)[0]
+        except (OSError, WorkspaceError, pygit2.GitError, RecursionError) as error:
+            log.warning("capture of %s failed: %s", self.work, error)
+            self._capturer.forget()
+            return CaptureResult(NOT_CAPTURED, False, error=str(error) or type(error).__name__)
+
+    def _refuse_unfinished(self) -> None:
+        if Journal.load(self._journal_folder) is not None:
+            raise WorkspaceError(
+                "A restore was interrupted and has not been finished or undone yet.",
+                "Open the session again.",
+            )
+
+    def _capture(
+        self, parent: str | None, label: str, progress: ProgressCall | None
+    ) -> tuple[CaptureResult, State]:
+        self.store.check_space()
+        before = State.load(self.store, parent) if parent and parent != NOT_CAPTURED else None
+        try:
+            state = self._capturer.take(label, progress)
+            same = before is not None and state.same_as(before)
+            if same and before is not None:
+                state = before
+                self.store.discard()
+            else:
+                state.save(before.id if before is not None else None)
+                self.store.flush()
+        except BaseException:
+            self._capturer.forget()
+            raise
+        result = CaptureResult(state.id, not same, omitted=[Omitted(p, r) for p, r in state.omitted.items()])
+        main = state.main
+        if main is not None:
+            result.head = main.head
+            result.branch = main.ref.removeprefix("refs/heads/")
+        result.notes = notes_of(state)
+        if before is not None and not same:
+            self._count(before, state, result)
+        return result, state
+
+    def _count(self, before: State, after: State, result: CaptureResult) -> None:
+        paths = [d.path for d in diff(self.store, before.files, after.files)]
+        result.files = len(paths)
+        result.paths = paths[:_MAX_PATHS]
+        if paths and len(paths) <= _MAX_COUNTED:
+            repo = self.store.repo
+            old, new = (repo[pygit2.Oid(raw=tree)].peel(pygit2.Tree) for tree in (before.files, after.files))
+            stats = old.diff_to_tree(new, context_lines=0).stats
+            result.added, result.removed = stats.insertions, stats.deletions
+
+    # --- restore ----------------------------------------------------------------------------------------------
+
+    def plan(
+        self, target: str, *, last: str, users: set[str] | None = None, choices: dict[str, str] | None = None,
+        default_choice: Literal["keep", "restore"] = "keep", progress: ProgressCall | None = None,
+    ) -> RestorePlan:  # fmt: skip
+        """What going to `target` would do. Captures the safety state first. Raises `WorkspaceError`: `missing_state`,
+        `not_captured` (nothing may be restored without a copy of what is there), `repo_busy`, `locked`."""
+        self.store.lock()
+        self._refuse_unfinished()
+        if target == NOT_CAPTURED:
+            raise WorkspaceError(
+                "The files of this step were not captured.",
+                "Only the conversation can go back to it; choose a node before or after it to restore files.",
+                kind="not_captured",
+            )
+        wanted = State.load(self.store, target)
+        known = last if last and last != NOT_CAPTURED else None
+        try:
+            result, now = self._capture(known, "before a jump", progress)
+        except (OSError, pygit2.GitError) as error:
+            raise WorkspaceError(
+                f"What is on disk now cannot be saved ({error}), so nothing is put back.",
+                "Remove the cause and try again.",
+                kind="not_captured",
+            ) from error
+        before = State.load(self.store, known) if known else now
+        check_not_busy(now, before, wanted)
+        tree = SafeTree(self.work)
+        try:
+            planner = Planner(now, wanted, before, users or set(), choices or {}, default_choice, tree)
+            items = planner.items() + self._ignored_items(now, wanted)
+        finally:
+            tree.close()
+        items += [
+            PlanItem(root.path, "not_captured", "a repository of its own: files, staging area and HEAD are put back, its history stays")
+            for root in wanted.roots
+            if root.path
+        ]  # fmt: skip
+        text = f"{now.id} {target} {sorted((choices or {}).items())} {default_choice} {sorted(users or ())}"
+        plan = RestorePlan(
+            target,
+            now.id,
+            result.changed,
+            items,
+            hashlib.sha256(text.encode("utf-8", "replace")).hexdigest(),
+            last=last,
+        )
+        if now.main is not None:
+            plan.head = now.main.head
+        if wanted.main is not None:
+            plan.branch_from = wanted.main.head
+        plan.notes = [
+            f"{root.path or 'The repository'}: only files, {root.trouble}"
+            for root in wanted.roots
+            if root.trouble
+        ]
+        plan.notes += [f"{note.path}: {note.reason}" for note in notes_of(wanted) if "case" in note.reason]
+        return plan
+
+    def _ignored_items(self, now: State, wanted: State) -> list[PlanItem]:
+        """Files that are ignored now and would not be at the target: they stay, and the plan says so."""
+        if now.files == wanted.files:
+            return []
+        items = []
+        for path in self._capturer.ignored_paths(limit=2000):
+            if not wanted.rules.ignored(path):
+                items.append(PlanItem(path, "not_captured", "ignored now, so it was not captured; it stays"))
+        return items[:200]
+
+    def apply(
+        self, plan: RestorePlan, *, new_branch: str | None = None, progress: ProgressCall | None = None,
+        on_done: Callable[[RestoreReport], None] | None = None,
+    ) -> RestoreReport:  # fmt: skip
+        """Carry out a plan. `new_branch` (short name) is made at the target's commit and HEAD put on it.
+
+        `on_done` is called when everything is verified and can still be undone: move the cursor there; if it raises,
+        all files are put back. Files that changed since the plan are left and listed in `failed`.
+        """
+        self.store.lock()
+        self._refuse_unfinished()
+        now, target = State.load(self.store, plan.safety), State.load(self.store, plan.target)
+        restorer = applying.Restorer(
+            self.work, self._journal_folder, plan, now, target, dict(self._capturer.roots), progress
+        )
+        return restorer.run(new_branch, on_done)
+
+    def recover(self, cursor_state: str = "") -> RecoveryReport | None:
+        """Finish or undo a restore that was interrupted; None when there is none. `cursor_state`: the state of the
+        session's cursor, if it is the target the restore had been taken note of and is finished."""
+        self.store.lock()
+        journal = Journal.load(self._journal_folder)
+        if journal is None:
+            return None
+        tree = SafeTree(self.work)
+        try:
+            if journal.phase == "committed" or (
+                cursor_state and cursor_state == journal.target != journal.safety
+            ):
+                applying.finish(journal, tree)
+                return RecoveryReport(True, journal.target, "A jump that was interrupted has been finished.")
+            lost = applying.undo(journal, tree)
+        finally:
+            tree.close()
+            self._capturer.forget()
+        note = "A jump was interrupted; the files are as they were before it."
+        if lost:
+            note += f" Changed in the meantime and left alone: {', '.join(sorted(lost)[:20])}."
+        return RecoveryReport(False, journal.target, note)
+
+    # --- reading ----------------------------------------------------------------------------------------------
+
+    def state(self, state: str) -> State:
+        """Raises `WorkspaceError` (kind `missing_state`)."""
+        return State.load(self.store, state)
+
+    def read_file(self, state: str, path: str) -> bytes:
+        """Content of a file in a state. Raises `WorkspaceError` (kind `missing_file`)."""
+        entry = self.store.lookup(self.state(state).files, path)
+        if entry is None or entry.mode == MODE_DIR:
+            raise WorkspaceError(f"{path} is not in that state.", "Choose another node.", kind="missing_file")
+        return self.store.read(entry.oid)
+
+    def keep_ref(self, state: str, name: str) -> None:
+        """Name a state (and so all before it), for `git log` in the store and for pruning."""
+        self.store.set_ref(f"refs/worldline/{name}", state)
+
+    def close(self) -> None:
+        self.store.close()
+
+
+def notes_of(state: State) -> list[Omitted]:
+    notes = [
+        Omitted(path, "case_collision: another name here differs only by case")
+        for path in state.meta["clashes"]
+    ]
+    for root in state.roots:
+        if root.path:
+            notes.append(Omitted(root.path, "nested repository: its files are captured, its history is not"))
+        if root.trouble:
+            notes.append(Omitted(root.path or ".", f"only files are captured: {root.trouble}"))
+    return notes
+
+
+def _operation(root: RootState | None) -> tuple[str, bytes]:
+    return (root.operation, root.progress) if root is not None else ("", b"")
+
+
+def check_not_busy(now: State, last: State, target: State) -> None:
+    """Raises `WorkspaceError` (kind `repo_busy`) while a rebase of the person is stopped half-way: moving HEAD away would
+    break it. A rebase that the agent began on its own branch may be left."""
+    operation, progress = _operation(now.main)
+    if operation != "rebase":
+        return
+    ours = _operation(last.main) == (operation, progress) and not _operation(target.main)[0]
+    head_name = b""
+    if now.main is not None:
+        files = read_progress(now.store, now.main.progress)
+        head_name = files.get("rebase-merge/head-name") or files.get("rebase-apply/head-name") or b""
+    if ours and head_name.startswith(b"refs/heads/worldline/"):
+        return
+    raise WorkspaceError(
+        "A rebase is in progress in this folder; nothing was touched.",
+        "Finish it with `git rebase --continue` or give it up with `git rebase --abort`, then jump again.",
+        kind="repo_busy",
+    )

@@ -1,0 +1,256 @@
+"""Putting a repository's staging area, operation in progress and HEAD where a state says, and back again.
+
+Done with git's own lock protocol (a complete file is linked to `<name>.lock`, then renamed), so that a git command of
+the person either sees the old or the new file, and a lock that is held is waited for and never removed.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import hashlib
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pygit2
+
+from worldline.core.errors import WorkspaceError
+from worldline.workspace import indexfile
+from worldline.workspace.journal import RootMove
+from worldline.workspace.objects import MODE_GITLINK
+from worldline.workspace.repos import GitRoot
+from worldline.workspace.states import RootState, State, read_index
+from worldline.workspace.store import Store
+
+LOCK_WAIT = 2.0
+"""Seconds that a lock of the person's git is waited for."""
+
+
+class LockHeld(Exception):
+    """Somebody else holds the lock of this file."""
+
+
+def locked_replace(path: Path, data: bytes, token: str, wait: float = LOCK_WAIT) -> None:
+    """Replace a file of a git folder. Raises `LockHeld`; the file is then as before."""
+    lock = path.with_name(path.name + ".lock")
+    temp = path.with_name(f"{path.name}.worldline-{token}")
+    try:
+        temp.write_bytes(data)
+        with contextlib.suppress(FileNotFoundError):
+            temp.chmod(path.stat().st_mode & 0o777)
+        until = time.monotonic() + wait
+        while True:
+            try:
+                lock.hardlink_to(temp)
+                break
+            except FileExistsError:
+                if time.monotonic() >= until:
+                    raise LockHeld(str(lock)) from None
+                time.sleep(0.02)
+        lock.replace(path)
+    finally:
+        temp.unlink(missing_ok=True)
+
+
+def clean_locks(move: RootMove, token: str) -> None:
+    """Remove what a kill inside `locked_replace` left: only files that are ours by name or by content."""
+    gitdir = Path(move.gitdir)
+    for name, digest in (("index", move.index_after), ("HEAD", _digest(move.head_after.encode()))):
+        temp = gitdir / f"{name}.worldline-{token}"
+        lock = gitdir / f"{name}.lock"
+        with contextlib.suppress(OSError):
+            same = temp.exists() and temp.samefile(lock)
+            if same or (digest and _digest(lock.read_bytes()) == digest):
+                lock.unlink()
+        temp.unlink(missing_ok=True)
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha1(data, usedforsecurity=False).hexdigest()
+
+
+def give_back(repo: pygit2.Repository, store: Store, root: RootState) -> None:
+    """Write what the repository has lost (`git gc`) back from our copies: the commit of HEAD and staged content."""
+    rows = {entry.name: entry for entry in store.tree(root.kept)} if root.kept else {}
+    for name, entry in rows.items():
+        if name.startswith("b-") and pygit2.Oid(raw=entry.oid) not in repo.odb:
+            repo.write(pygit2.enums.ObjectType.BLOB, store.read(entry.oid))
+    for name, entry in rows.items():
+        if name.startswith("c-") and pygit2.Oid(hex=name[2:]) not in repo.odb:
+            _copy_tree(repo, store, rows["t-" + name[2:]].oid)
+            repo.write(pygit2.enums.ObjectType.COMMIT, store.read(entry.oid))
+
+
+def _copy_tree(repo: pygit2.Repository, store: Store, tree: bytes) -> None:
+    if pygit2.Oid(raw=tree) in repo.odb:
+        return
+    for entry in store.tree(tree):
+        if entry.mode == 0o040000:
+            _copy_tree(repo, store, entry.oid)
+        elif entry.mode != MODE_GITLINK and pygit2.Oid(raw=entry.oid) not in repo.odb:
+            repo.write(pygit2.enums.ObjectType.BLOB, store.read(entry.oid))
+    repo.write(pygit2.enums.ObjectType.TREE, store.read(tree))
+
+
+def index_bytes(root: GitRoot, target: State, wanted: RootState) -> bytes:
+    """The staging area of a state as a file. Entries that the present one has too keep its stat data; for others it is
+    taken from disk where the file is the staged content, so that `git status` need not read it."""
+    present = {(e.path, e.oid): e for e in root.entries if e.stage == 0}
+    entries = []
+    prefix = wanted.path + "/" if wanted.path else ""
+    for entry in read_index(target.store, wanted.index):
+        known = present.get((entry.path, entry.oid))
+        if known is not None and known.mode == entry.mode:
+            entry = entry._replace(stat=known.stat, size=known.size)
+        elif entry.stage == 0:
+            leaf = target.store.lookup(target.files, prefix + entry.path)
+            if leaf is not None and leaf.oid == entry.oid:
+                with contextlib.suppress(OSError):
+                    stat, size = indexfile.stat_of(os.lstat(root.work / entry.path))
+                    entry = entry._replace(stat=stat, size=size)
+        entries.append(entry)
+    return indexfile.encode(entries)
+
+
+def plan_move(
+    root: GitRoot, now: RootState, wanted: RootState, new_branch: str | None
+) -> tuple[RootMove, list[str]]:
+    """What must happen to one repository, as far as it is known before files are written; and notes for the person."""
+    move = RootMove(wanted.path, str(root.gitdir))
+    notes: list[str] = []
+    name = wanted.path or "the repository"
+    if now.trouble or wanted.trouble or root.trouble:
+        reason = root.trouble or now.trouble or wanted.trouble
+        notes.append(f"Of {name} only files are put back: {reason}.")
+        return move, notes
+    before = root.progress()
+    move.progress_before = {n: base64.b64encode(d).decode("ascii") for n, d in before.items()}
+    move.head_before = (root.gitdir / "HEAD").read_text("utf-8", "surrogateescape")
+    ref = ""
+    if new_branch:
+        ref = f"refs/heads/{new_branch}"
+        if wanted.path and now.head == wanted.head:
+            ref = now.ref  # an inner repository whose commit did not move needs no branch
+    elif wanted.ref and root.resolve(wanted.ref) == wanted.head:
+        ref = wanted.ref
+    elif now.head != wanted.head:
+        if not wanted.path:
+            notes.append("HEAD stays where it is: the branch it was on has moved since.")
+            return move, notes
+        ref = ""
+    else:
+        ref = now.ref
+    if ref and root.resolve(ref) == "" and wanted.head:
+        move.branch_made, move.branch_at = ref, wanted.head
+    elif ref and root.resolve(ref) != wanted.head and ref != now.ref:
+        raise WorkspaceError(
+            f"The branch {ref} is in use for something else.", "Choose another name for the fork."
+        )
+    text = f"ref: {ref}\n" if ref else f"{wanted.head}\n"
+    move.head_after = text if text != move.head_before else ""
+    return move, notes
+
+
+def carry_out(
+    root: GitRoot,
+    move: RootMove,
+    target: State,
+    wanted: RootState,
+    now: RootState,
+    token: str,
+    note: Callable[[str], None],
+) -> None:
+    """Do it. The journal already holds `move`. Raises `WorkspaceError` when the repository refuses."""
+    repo = root.reopen()
+    if repo is None or wanted.trouble or now.trouble:
+        return
+    try:
+        give_back(repo, target.store, wanted)
+        if move.branch_made:
+            repo.references.create(move.branch_made, pygit2.Oid(hex=move.branch_at), force=False)
+    except (KeyError, ValueError, pygit2.GitError, OSError) as error:
+        raise WorkspaceError(
+            f"The branch for this fork could not be made ({error}).", "Check the repository with `git fsck`."
+        ) from error
+    if move.progress_moves:
+        _write_progress(root.gitdir, move.progress_before, move.progress_after)
+    name = wanted.path or "the repository"
+    if move.index_after:
+        data = (index_file(move)).read_bytes()
+        try:
+            locked_replace(root.gitdir / "index", data, token)
+        except LockHeld:
+            move.index_after = ""
+            note(f"The staging area of {name} was left as it is: another git command holds its lock.")
+    if move.head_after:
+        try:
+            locked_replace(root.gitdir / "HEAD", move.head_after.encode("utf-8", "surrogateescape"), token)
+        except LockHeld as error:
+            raise WorkspaceError(
+                f"HEAD of {name} is locked by another git command.",
+                "Wait until it has finished, or remove the lock file if no git is running, then jump again.",
+                kind="repo_busy",
+            ) from error
+        _reflog(root, now.head, wanted.head)
+
+
+def index_file(move: RootMove) -> Path:
+    return Path(move.index_before).with_suffix(".after")
+
+
+def _reflog(root: GitRoot, old: str, new: str) -> None:
+    log = root.gitdir / "logs" / "HEAD"
+    if not log.is_file() or old == new:
+        return
+    zero = "0" * 40
+    line = f"{old or zero} {new or zero} Worldline <worldline@localhost> {int(time.time())} +0000\tworldline: jump\n"
+    with contextlib.suppress(OSError), log.open("a", encoding="utf-8") as file:
+        file.write(line)
+
+
+def _write_progress(gitdir: Path, before: dict[str, str], after: dict[str, str]) -> None:
+    """Replace the files of an operation in progress. Files that are not the ones recorded are left alone."""
+    for name, data in before.items():
+        if name not in after:
+            path = gitdir / name
+            with contextlib.suppress(OSError):
+                if path.read_bytes() == base64.b64decode(data):
+                    path.unlink()
+                    if "/" in name:
+                        path.parent.rmdir()
+    for name, data in after.items():
+        path = gitdir / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temp = path.with_name(path.name + ".worldline")
+        temp.write_bytes(base64.b64decode(data))
+        temp.replace(path)
+
+
+def take_back(move: RootMove, token: str) -> None:
+    """Undo `carry_out`, as far as nobody changed things since. Can be repeated."""
+    gitdir = Path(move.gitdir)
+    if not gitdir.is_dir():
+        return
+    clean_locks(move, token)
+    if move.head_after and (gitdir / "HEAD").read_text("utf-8", "surrogateescape") == move.head_after:
+        locked_replace(gitdir / "HEAD", move.head_before.encode("utf-8", "surrogateescape"), token, 10)
+    index = gitdir / "index"
+    if move.index_after and index.is_file() and _digest(index.read_bytes()) == move.index_after:
+        if move.index_was_there:
+            locked_replace(index, Path(move.index_before).read_bytes(), token, 10)
+        else:
+            index.unlink()
+    if move.progress_moves:
+        _write_progress(gitdir, move.progress_after, move.progress_before)
+    if move.branch_made:
+        common = gitdir
+        if (gitdir / "commondir").is_file():
+            common = (gitdir / os.fsdecode((gitdir / "commondir").read_bytes().strip())).resolve()
+        for path in (common / move.branch_made, common / "logs" / move.branch_made):
+            with contextlib.suppress(OSError):
+                if path.parts[-1] and (
+                    "logs" in path.parts or path.read_text("ascii").strip() == move.branch_at
+                ):
+                    path.unlink()

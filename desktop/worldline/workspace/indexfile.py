@@ -1,0 +1,171 @@
+"""The staging area of a git repository, read and written as bytes.
+
+Read by hand because libgit2 refuses split and sparse indexes and does not hand out the flags that a restore must put
+back (intent to add, skip worktree). Never takes the repository's lock by reading.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import struct
+from collections.abc import Callable
+from typing import NamedTuple
+
+ASSUME_VALID = 0x8000
+EXTENDED = 0x4000
+INTENT_TO_ADD = 0x2000
+SKIP_WORKTREE = 0x4000
+
+Stat = tuple[int, int, int, int, int, int, int, int]
+"""ctime s, ns, mtime s, ns, dev, ino, uid, gid as stored (32 bit each); size comes last in `Entry`."""
+
+NO_STAT: Stat = (0, 0, 0, 0, 0, 0, 0, 0)
+
+
+class UnreadableIndex(Exception):
+    """The index is of a kind that cannot be restored (split, sparse, damaged); the reason is the message."""
+
+
+class Entry(NamedTuple):
+    path: str
+    mode: int
+    oid: bytes
+    stage: int
+    flags: int
+    """ASSUME_VALID of the first flag word, shifted as it is; extended flags in the upper half."""
+    stat: Stat
+    size: int
+
+
+def _read_name_v4(data: bytes, at: int, previous: bytes) -> tuple[bytes, int]:
+    byte = data[at]
+    at += 1
+    strip = byte & 0x7F
+    while byte & 0x80:
+        byte = data[at]
+        at += 1
+        strip = ((strip + 1) << 7) | (byte & 0x7F)
+    end = data.index(b"\0", at)
+    return previous[: len(previous) - strip] + data[at:end], end + 1
+
+
+def _check_extensions(data: bytes, at: int, end: int) -> None:
+    while at + 8 <= end:
+        name = data[at : at + 4]
+        if name == b"link":
+            raise UnreadableIndex("its staging area is split over two files (core.splitIndex)")
+        if name == b"sdir":
+            raise UnreadableIndex("its staging area is sparse (index.sparse)")
+        if not 65 <= name[0] <= 90:
+            raise UnreadableIndex(f"its staging area uses an unknown extension {name!r}")
+        at += 8 + struct.unpack_from(">I", data, at + 4)[0]
+
+
+def parse(data: bytes, hash_size: int = 20) -> list[Entry]:
+    """All entries, in index order. Raises `UnreadableIndex`."""
+    if not data:
+        return []
+    try:
+        return _parse(data, hash_size)
+    except (struct.error, ValueError, IndexError) as error:
+        raise UnreadableIndex(f"its staging area is damaged ({error})") from error
+
+
+def _parse(data: bytes, hash_size: int) -> list[Entry]:
+    magic, version, count = struct.unpack_from(">4sII", data, 0)
+    if magic != b"DIRC" or version not in (2, 3, 4):
+        raise UnreadableIndex("its staging area has an unknown format")
+    fixed = struct.Struct(f">10I{hash_size}sH")
+    entries = []
+    at = 12
+    name = b""
+    for _ in range(count):
+        start = at
+        *numbers, oid, flags = fixed.unpack_from(data, at)
+        at += fixed.size
+        extra = 0
+        if version >= 3 and flags & EXTENDED:
+            extra = struct.unpack_from(">H", data, at)[0]
+            at += 2
+        if version == 4:
+            name, at = _read_name_v4(data, at, name)
+        else:
+            end = data.index(b"\0", at)
+            name = data[at:end]
+            at = start + ((end - start) // 8 + 1) * 8
+        stat = (*numbers[:6], numbers[7], numbers[8])
+        entries.append(
+            Entry(
+                os.fsdecode(name),
+                numbers[6],
+                oid,
+                (flags >> 12) & 3,
+                (flags & ASSUME_VALID) | (extra << 16),
+                stat,
+                numbers[9],
+            )
+        )
+    _check_extensions(data, at, len(data) - hash_size)
+    return entries
+
+
+def encode(entries: list[Entry]) -> bytes:
+    """The bytes of an index with these entries (version 2, or 3 when flags ask for it)."""
+    extended = any(entry.flags >> 16 for entry in entries)
+    parts = [struct.pack(">4sII", b"DIRC", 3 if extended else 2, len(entries))]
+    fixed = struct.Struct(">10I20sH")
+    for entry in sorted(entries, key=lambda e: (os.fsencode(e.path), e.stage)):
+        name = os.fsencode(entry.path)
+        extra = entry.flags >> 16
+        flags = (entry.flags & ASSUME_VALID) | (entry.stage << 12) | min(len(name), 0xFFF)
+        if extra:
+            flags |= EXTENDED
+        stat = entry.stat
+        row = fixed.pack(*stat[:6], entry.mode, stat[6], stat[7], entry.size, entry.oid, flags)
+        if extra:
+            row += struct.pack(">H", extra)
+        row += name
+        parts.append(row + b"\0" * (8 - len(row) % 8))
+    body = b"".join(parts)
+    return body + hashlib.sha1(body, usedforsecurity=False).digest()
+
+
+def stat_of(status: os.stat_result) -> tuple[Stat, int]:
+    """What git would remember of a file to see later that it did not change."""
+    word = 0xFFFFFFFF
+    stat = (
+        status.st_ctime_ns // 10**9 & word, status.st_ctime_ns % 10**9, status.st_mtime_ns // 10**9 & word,
+        status.st_mtime_ns % 10**9, status.st_dev & word, status.st_ino & word, status.st_uid & word,
+        status.st_gid & word,
+    )  # fmt: skip
+    return stat, status.st_size & word
+
+
+def records(entries: list[Entry]) -> dict[str, bytes]:
+    """What is worth keeping, grouped by folder so that equal groups are stored once: folder → lines.
+
+    Stat data is left out: it says nothing about the content and would make every `git status` a change.
+    """
+    groups: dict[str, list[bytes]] = {}
+    for entry in entries:
+        folder, _, name = entry.path.rpartition("/")
+        row = b"%o %s %d %d %s\0" % (
+            entry.mode, entry.oid.hex().encode(), entry.stage, entry.flags, os.fsencode(name),
+        )  # fmt: skip
+        groups.setdefault(folder, []).append(row)
+    return {folder: b"".join(rows) for folder, rows in groups.items()}
+
+
+def from_records(groups: dict[str, bytes], stat: Callable[[Entry], Entry] | None = None) -> list[Entry]:
+    entries = []
+    for folder, rows in groups.items():
+        prefix = folder + "/" if folder else ""
+        for row in rows.split(b"\0")[:-1]:
+            mode, oid, stage, flags, name = row.split(b" ", 4)
+            entry = Entry(
+                prefix + os.fsdecode(name), int(mode, 8), bytes.fromhex(oid.decode()), int(stage), int(flags),
+                NO_STAT, 0,
+            )  # fmt: skip
+            entries.append(stat(entry) if stat is not None else entry)
+    return entries

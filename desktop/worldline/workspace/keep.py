@@ -1,0 +1,94 @@
+"""Copies of what a state needs from the person's repository: HEAD's commit with its tree, commits made during the
+session, and staged content. With them a `git gc --prune=now` there cannot break a state."""
+
+from __future__ import annotations
+
+import pygit2
+
+from worldline.workspace.objects import (
+    BLOB,
+    EMPTY_TREE,
+    MODE_DIR,
+    MODE_FILE,
+    MODE_GITLINK,
+    TREE,
+    TreeEntry,
+    parse_tree,
+)
+from worldline.workspace.repos import GitRoot
+from worldline.workspace.store import Store
+
+_MAX_COMMITS = 100
+
+
+class Keeper:
+    """Remembers what was copied, so that an unchanged HEAD and index cost nothing."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._done: dict[str, tuple[str, tuple[int, ...], bytes]] = {}
+        self._commits: dict[str, dict[str, bytes]] = {}
+        """For each repository: commit → id of its raw text as a blob."""
+        self._trees: dict[str, bytes] = {}
+
+    def keep(self, root: GitRoot, head: str) -> bytes:
+        """Id of a tree that holds the copies, b"" when nothing needs copying."""
+        known = self._done.get(root.path)
+        if known is not None and known[:2] == (head, root.index_sig):
+            return known[2]
+        repo = root.repo
+        if repo is None:
+            return b""
+        rows: list[TreeEntry] = []
+        commits = self._commits.setdefault(root.path, {})
+        if head:
+            self._copy_commits(repo, head, commits)
+        for commit, blob in commits.items():
+            rows.append(TreeEntry(f"c-{commit}", MODE_FILE, blob))
+            rows.append(TreeEntry(f"t-{commit}", MODE_DIR, self._trees[commit]))
+        staged = {e.oid for e in root.entries if e.mode != MODE_GITLINK and e.oid != b"\0" * 20}
+        for oid in staged:
+            if self._copy_blob(repo, oid):
+                rows.append(TreeEntry(f"b-{oid.hex()}", MODE_FILE, oid))
+        kept = self.store.put_tree(rows) if rows else b""
+        self._done[root.path] = (head, root.index_sig, kept)
+        return kept
+
+    def _copy_commits(self, repo: pygit2.Repository, head: str, commits: dict[str, bytes]) -> None:
+        if head in commits:
+            return
+        walk = repo.walk(pygit2.Oid(hex=head), pygit2.enums.SortMode.TOPOLOGICAL)
+        for known in commits:
+            if pygit2.Oid(hex=known) in repo.odb:
+                walk.hide(pygit2.Oid(hex=known))
+        limit = _MAX_COMMITS if commits else 1
+        for number, commit in enumerate(walk):
+            if number >= limit:
+                break
+            raw = repo.read(commit.id)[1]
+            commits[str(commit.id)] = self.store.put(BLOB, raw)
+            self._trees[str(commit.id)] = self._copy_tree(repo, bytes(commit.tree_id.raw))
+
+    def _copy_tree(self, repo: pygit2.Repository, tree: bytes) -> bytes:
+        # A tree that is in the store is there with everything below it: children are always added before it.
+        if tree == EMPTY_TREE or self.store.has(tree):
+            return tree
+        data = repo.read(pygit2.Oid(raw=tree))[1]
+        for entry in parse_tree(data):
+            if entry.mode == MODE_DIR:
+                self._copy_tree(repo, entry.oid)
+            elif entry.mode != MODE_GITLINK:
+                self._copy_blob(repo, entry.oid)
+        self.store.put_known(tree, TREE, data)
+        return tree
+
+    def _copy_blob(self, repo: pygit2.Repository, oid: bytes) -> bool:
+        """False when the blob is nowhere: a partial clone has not fetched it, or it is only intended to be added."""
+        if self.store.has(oid):
+            return True
+        try:
+            data = repo.read(pygit2.Oid(raw=oid))[1]
+        except (KeyError, pygit2.GitError):
+            return False
+        self.store.put_known(oid, BLOB, data)
+        return True

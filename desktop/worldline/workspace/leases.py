@@ -1,0 +1,67 @@
+"""Who works in a worktree: a lease with pid and start time, so that a number used again is not taken for its owner."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from worldline.core.errors import WorkspaceError
+
+
+def _file(worktree: Path) -> Path:
+    return worktree.with_name(worktree.name + ".lease")
+
+
+def _start_time(pid: int) -> float:
+    try:
+        return float(psutil.Process(pid).create_time())
+    except psutil.Error:
+        return 0.0
+
+
+def read(worktree: Path) -> dict[str, Any] | None:
+    """The lease if its owner lives, else None."""
+    try:
+        lease: dict[str, Any] = json.loads(_file(worktree).read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+    started = _start_time(int(lease.get("pid", 0)))
+    return lease if started and abs(started - float(lease.get("started", 0))) < 2 else None
+
+
+def check(worktree: Path, session_id: str = "") -> None:
+    """Raises `WorkspaceError` (kind `leased`) when another session's process works there."""
+    lease = read(worktree)
+    if (
+        lease is None
+        or (session_id and lease.get("session") == session_id)
+        or lease.get("pid") == os.getpid()
+    ):
+        return
+    raise WorkspaceError(
+        f"{worktree} is the worktree of a session that is open (pid {lease['pid']}).",
+        "Close that session first, or start a new attempt: each gets a worktree of its own.",
+        kind="leased",
+    )
+
+
+def take(worktree: Path, session_id: str) -> None:
+    """Become the user of a worktree. Raises like `check`."""
+    lease = read(worktree)
+    if lease is not None and (lease.get("session") != session_id or lease.get("pid") != os.getpid()):
+        check(worktree, "")
+    value = {"pid": os.getpid(), "started": _start_time(os.getpid()), "session": session_id}
+    temp = _file(worktree).with_suffix(f".{os.getpid()}.tmp")
+    temp.write_text(json.dumps(value), "utf-8")
+    temp.replace(_file(worktree))
+
+
+def release(worktree: Path) -> None:
+    """Let go, if it is this process that holds it."""
+    lease = read(worktree)
+    if lease is not None and lease.get("pid") == os.getpid():
+        _file(worktree).unlink(missing_ok=True)

@@ -1,0 +1,139 @@
+"""Git objects as bytes: trees written and read without an index, packs written in one go.
+
+Written by hand because the ways libgit2 offers either filter the content, need an index of all files, or cost a file
+per object (a snapshot of 1,000 files takes half the time as one pack).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import struct
+import zlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import IO, NamedTuple
+
+BLOB, TREE, COMMIT = 3, 2, 1
+_NAMES = {BLOB: b"blob", TREE: b"tree", COMMIT: b"commit"}
+
+MODE_DIR = 0o040000
+MODE_FILE = 0o100644
+MODE_EXEC = 0o100755
+MODE_LINK = 0o120000
+MODE_GITLINK = 0o160000
+
+EMPTY_TREE = bytes.fromhex("4b825dc642cb6eb9a060e54bf8d69288fbee4904")
+
+
+class TreeEntry(NamedTuple):
+    name: str
+    """`os.fsdecode`d."""
+    mode: int
+    oid: bytes
+
+
+def object_id(kind: int, data: bytes) -> bytes:
+    return hashlib.sha1(b"%s %d\0" % (_NAMES[kind], len(data)) + data, usedforsecurity=False).digest()
+
+
+def encode_tree(entries: Iterable[TreeEntry]) -> bytes:
+    """The bytes of a tree; git sorts folders as if their name ended in a slash."""
+    rows = []
+    for name, mode, oid in entries:
+        raw = os.fsencode(name)
+        rows.append((raw + b"/" if mode == MODE_DIR else raw, b"%o %s\0" % (mode, raw) + oid))
+    rows.sort()
+    return b"".join(row[1] for row in rows)
+
+
+def parse_tree(data: bytes) -> list[TreeEntry]:
+    entries = []
+    at = 0
+    while at < len(data):
+        space = data.index(b" ", at)
+        end = data.index(b"\0", space)
+        mode = int(data[at:space], 8)
+        entries.append(TreeEntry(os.fsdecode(data[space + 1 : end]), mode, data[end + 1 : end + 21]))
+        at = end + 21
+    return entries
+
+
+class PackWriter:
+    """Writes one pack with its index. Nothing is visible to readers before `finish`; `abort` leaves nothing."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._temp = folder / f"tmp_wl_{os.getpid()}_{os.urandom(6).hex()}"
+        self._file: IO[bytes] = self._temp.open("wb", buffering=1 << 20)
+        self._file.write(b"PACK\0\0\0\2\0\0\0\0")
+        self._offset = 12
+        self._rows: list[tuple[bytes, int, int]] = []
+        self.size = 0
+
+    def add(self, oid: bytes, kind: int, data: bytes) -> None:
+        size = len(data)
+        first = (kind << 4) | (size & 15)
+        size >>= 4
+        head = bytearray()
+        while size:
+            head.append(first | 0x80)
+            first = size & 0x7F
+            size >>= 7
+        head.append(first)
+        body = bytes(head) + zlib.compress(data, 1)
+        self._rows.append((oid, zlib.crc32(body), self._offset))
+        self._file.write(body)
+        self._offset += len(body)
+        self.size += len(body)
+
+    def abort(self) -> None:
+        self._file.close()
+        self._temp.unlink(missing_ok=True)
+
+    def finish(self) -> None:
+        """Make the pack readable: the data first, then the index that announces it."""
+        self._file.close()
+        with self._temp.open("r+b") as file:
+            file.seek(8)
+            file.write(struct.pack(">I", len(self._rows)))
+            file.seek(0)
+            digest = hashlib.sha1(usedforsecurity=False)
+            while chunk := file.read(1 << 20):
+                digest.update(chunk)
+            trailer = digest.digest()
+            file.write(trailer)
+            file.flush()
+            os.fsync(file.fileno())
+        index = self._index(trailer)
+        name = f"pack-{hashlib.sha1(trailer, usedforsecurity=False).hexdigest()}"
+        index_temp = self._temp.with_name(self._temp.name + "_idx")
+        with index_temp.open("wb") as file:
+            file.write(index)
+            file.flush()
+            os.fsync(file.fileno())
+        self._temp.chmod(0o444)
+        index_temp.chmod(0o444)
+        self._temp.replace(self._folder / f"{name}.pack")
+        index_temp.replace(self._folder / f"{name}.idx")
+
+    def _index(self, trailer: bytes) -> bytes:
+        rows = sorted(self._rows)
+        fanout = [0] * 256
+        for oid, _, _ in rows:
+            fanout[oid[0]] += 1
+        total = 0
+        for value in range(256):
+            total += fanout[value]
+            fanout[value] = total
+        large = [offset for _, _, offset in rows if offset >= 1 << 31]
+        place = {offset: number for number, offset in enumerate(large)}
+        parts = [b"\xfftOc\0\0\0\2", struct.pack(">256I", *fanout), b"".join(row[0] for row in rows)]
+        parts.append(struct.pack(f">{len(rows)}I", *(row[1] for row in rows)))
+        parts.append(
+            struct.pack(f">{len(rows)}I", *((1 << 31) | place[o] if o in place else o for _, _, o in rows))
+        )
+        parts.append(struct.pack(f">{len(large)}Q", *large))
+        parts.append(trailer)
+        body = b"".join(parts)
+        return body + hashlib.sha1(body, usedforsecurity=False).digest()

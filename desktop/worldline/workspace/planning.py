@@ -1,0 +1,226 @@
+"""Which files a restore would touch, and which it leaves because they are the person's or were never recorded.
+
+Judged only by what the states hold: the disk's own ignore files are not read here, so a restore that changes them
+cannot change what it deletes.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import stat
+from collections.abc import Iterator
+from functools import cached_property
+
+from worldline.workspace.model import PlanItem
+from worldline.workspace.objects import EMPTY_TREE, MODE_DIR, MODE_EXEC, MODE_LINK
+from worldline.workspace.safefs import SafeTree, content_id, split
+from worldline.workspace.states import State, read_index
+from worldline.workspace.treediff import Difference, Leaf, diff
+
+KEPT = ("keep_mine", "keep_foreign", "conflict")
+
+
+class Planner:
+    """Makes the items of one plan."""
+
+    def __init__(
+        self,
+        now: State,
+        target: State,
+        last: State,
+        users: set[str],
+        choices: dict[str, str],
+        default_choice: str,
+        tree: SafeTree,
+    ) -> None:
+        self.now, self.target, self.last = now, target, last
+        self.users, self.choices, self.default_choice = users, choices, default_choice
+        self.tree = tree
+        self.store = now.store
+        self.only_mine = last.files == target.files and last.perms_tree == target.perms_tree
+        """The node differs from the disk only by what the person did: a jump there can mean nothing else."""
+
+    def items(self) -> list[PlanItem]:
+        found = [self._item(difference) for difference in diff(self.store, self.now.files, self.target.files)]
+        items = {item.path: item for item in found if item is not None}
+        for path in sorted(self.now.perms.keys() | self.target.perms.keys()):
+            if path not in items and (item := self._mode_item(path)) is not None:
+                items[path] = item
+        self._unblock(items)
+        for path, reason in sorted({**self.target.omitted, **self.now.omitted}.items()):
+            if path not in items:
+                items[path] = PlanItem(path, "not_captured", f"{reason}; it stays as it is")
+        return [items[path] for path in sorted(items)]
+
+    # --- whose is it ------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _staged(self) -> dict[str, bytes]:
+        main = self.now.main
+        entries = read_index(self.store, main.index) if main is not None and main.index else []
+        return {entry.path: entry.oid for entry in entries if entry.stage == 0}
+
+    @cached_property
+    def _head_tree(self) -> bytes:
+        main = self.now.main
+        if main is None or not main.kept or not main.head:
+            return b""
+        entry = self.store.subtree(main.kept, f"t-{main.head}")
+        return entry.oid if entry is not None else b""
+
+    def _is_gits(self, path: str, now: Leaf | None, before: Leaf | None) -> bool:
+        """What is on disk is what git put there: HEAD's or the staged content."""
+        if now is None:
+            # A branch without the file was checked out; a file that was just removed is the person's doing.
+            moved = self.last.main is not None and self.now.main is not None
+            moved = moved and self.last.main.head != self.now.main.head  # type: ignore[union-attr]
+            return moved and before is not None and path not in self._staged and path in self.last.tracked
+        if self._staged.get(path) == now.oid:
+            return True
+        entry = self.store.lookup(self._head_tree, path) if self._head_tree else None
+        return entry is not None and entry.oid == now.oid
+
+    def _leaf(self, state: State, path: str) -> Leaf | None:
+        entry = self.store.lookup(state.files, path)
+        if entry is None or (entry.mode == MODE_DIR and entry.oid != EMPTY_TREE):
+            return None
+        return Leaf(entry.mode, entry.oid)
+
+    def _is_mine(self, path: str, now: Leaf | None, before: Leaf | None) -> bool:
+        edited = now != before
+        return (edited or path in self.users) and not self._is_gits(path, now, before)
+
+    def _choice(self, path: str, recorded: bool) -> str:
+        choice = self.choices.get(path) or self.default_choice
+        if choice == "keep" and path not in self.choices and self.only_mine and recorded:
+            return "restore"
+        return "restore" if choice == "restore" else "keep"
+
+    # --- one path ---------------------------------------------------------------------------------------------
+
+    def _full_mode(self, state: State, path: str, leaf: Leaf | None) -> int:
+        if leaf is None:
+            return 0
+        if leaf.mode == MODE_DIR:
+            return stat.S_IFDIR | state.permission(path, False, folder=True)
+        if leaf.mode == MODE_LINK:
+            return stat.S_IFLNK | 0o777
+        return stat.S_IFREG | state.permission(path, leaf.mode == MODE_EXEC)
+
+    def _item(self, difference: Difference) -> PlanItem | None:
+        path, now, wanted = difference
+        item = PlanItem(
+            path, "create", blob=_hex(wanted), mode=self._full_mode(self.target, path, wanted),
+            expect=_hex(now), expect_mode=self._full_mode(self.now, path, now),
+        )  # fmt: skip
+        if wanted is None:
+            item.action = "delete"
+            if not self._known_absent(path):
+                item.action, item.reason = "keep_foreign", "it was ignored or not captured at that node"
+                return item
+        elif now is None:
+            if self._is_in_the_way(item):
+                return item if item.action == "keep_foreign" else None
+        elif now.oid == wanted.oid and stat.S_IFMT(item.mode) == stat.S_IFMT(item.expect_mode):
+            item.action = "chmod"
+        else:
+            item.action = "overwrite"
+        before = self._leaf(self.last, path)
+        if self._is_mine(path, now, before):
+            self._keep_mine(item, now, wanted, before)
+        return item
+
+    def _keep_mine(self, item: PlanItem, now: Leaf | None, wanted: Leaf | None, before: Leaf | None) -> None:
+        what = "you deleted it" if now is None else "you made it" if before is None else "you changed it"
+        choice = self._choice(item.path, before is not None)
+        if choice == "restore":
+            item.choice = "restore"
+            item.reason = f"{what} since; your version is kept in the node before the jump"
+            return
+        item.choice = "keep"
+        item.action = "keep_mine" if before == wanted else "conflict"
+        item.reason = (
+            f"{what} since" if item.action == "keep_mine" else f"{what}, and it differs at that node"
+        )
+
+    def _known_absent(self, path: str) -> bool:
+        """The target would hold the file if it had existed; only then its absence is worth a deletion."""
+        if self.target.would_hold(path):
+            return True
+        name = split(path)[1]
+        chosen = any(fnmatch.fnmatchcase(name, pattern) for pattern in self.target.meta["chosen"])
+        return (
+            chosen and path not in self.target.omitted and not self.target.rules.ignored(split(path)[0], True)
+        )
+
+    def _is_in_the_way(self, item: PlanItem) -> bool:
+        """Something that the state of now does not hold lies at a path to be created. True: nothing is created."""
+        status = self.tree.lstat(item.path)
+        if status is None:
+            return False
+        if stat.S_ISDIR(status.st_mode):
+            if stat.S_ISDIR(item.mode):
+                return False
+            inside = [path for path in self._on_disk(item.path) if self._leaf(self.now, path) is None]
+            if not inside:
+                return False
+            item.action, item.reason = "keep_foreign", f"a folder with {inside[0]} is in its place"
+            return True
+        with self.tree.at(item.path) as (fd, name):
+            same = content_id(name, fd)[0] == item.blob and stat.S_IFMT(status.st_mode) == stat.S_IFMT(
+                item.mode
+            )
+        if same:
+            item.action = "create"  # already as the node has it, only not captured now
+            return True
+        item.action = "keep_foreign"
+        item.reason = self.now.omitted.get(item.path, "is ignored now and was not captured") + "; it stays"
+        return True
+
+    def _on_disk(self, folder: str) -> Iterator[str]:
+        with os.scandir(self.tree.folder(folder)) as entries:
+            found = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
+        for name, is_dir in found:
+            path = f"{folder}/{name}"
+            if is_dir:
+                yield from self._on_disk(path)
+            else:
+                yield path
+
+    def _mode_item(self, path: str) -> PlanItem | None:
+        now, wanted = self.store.lookup(self.now.files, path), self.store.lookup(self.target.files, path)
+        if now is None or wanted is None or now.mode != wanted.mode or now.mode == MODE_LINK:
+            return None
+        folder = now.mode == MODE_DIR
+        kind = stat.S_IFDIR if folder else stat.S_IFREG
+        executable = now.mode == MODE_EXEC
+        old = self.now.permission(path, executable, folder)
+        new = self.target.permission(path, executable, folder)
+        if old == new:
+            return None
+        oid = "" if folder else now.oid.hex()
+        item = PlanItem(path, "chmod", blob=oid, mode=kind | new, expect=oid, expect_mode=kind | old)
+        if self.last.permission(path, executable, folder) != old and self._choice(path, True) != "restore":
+            item.action, item.choice, item.reason = "keep_mine", "keep", "you changed its permissions since"
+        return item
+
+    def _unblock(self, items: dict[str, PlanItem]) -> None:
+        """A file that stays where the target has a folder, or the other way round, holds up what would come there."""
+        stays = {path for path, item in items.items() if item.action in KEPT and item.expect}
+        for path, item in items.items():
+            if item.action not in ("create", "overwrite"):
+                continue
+            parent = split(path)[0]
+            while parent:
+                status = None if parent in items else self.tree.lstat(parent)
+                if parent in stays or (status is not None and not stat.S_ISDIR(status.st_mode)):
+                    item.action, item.reason = "keep_foreign", f"{parent} stays and is in its way"
+                    break
+                parent = split(parent)[0]
+            if not stat.S_ISDIR(item.mode) and any(other.startswith(path + "/") for other in stays):
+                item.action, item.reason = "keep_foreign", "files inside a folder of that name stay"
+
+
+def _hex(leaf: Leaf | None) -> str:
+    return "" if leaf is None or leaf.mode == MODE_DIR else leaf.oid.hex()

@@ -1,0 +1,135 @@
+"""Files reached one folder at a time, never through a symbolic link.
+
+A path string is resolved by the kernel anew at each call, and an agent's process may put a link into it between two
+calls; a folder that is held open cannot be swapped.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import os
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from worldline.workspace.objects import BLOB, object_id
+from worldline.workspace.scan import read_file
+
+_OPEN_DIR = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_NOREPLACE, _EXCHANGE = 1, 2
+_MAX_OPEN = 64
+
+_renameat2: Callable[[int, bytes, int, bytes, int], int] | None
+try:
+    _renameat2 = _found = ctypes.CDLL(None, use_errno=True).renameat2
+    _found.argtypes = [ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint]
+except (AttributeError, OSError):  # other systems and old C libraries: the slower way below
+    _renameat2 = None
+
+
+def _rename2(old: str, old_fd: int, new: str, new_fd: int, flags: int) -> bool:
+    """False when this file system cannot do it; OSError for everything else."""
+    if _renameat2 is None:
+        return False
+    if _renameat2(old_fd, os.fsencode(old), new_fd, os.fsencode(new), flags) == 0:
+        return True
+    code = ctypes.get_errno()
+    if code in (errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP):
+        return False
+    raise OSError(code, os.strerror(code), new)
+
+
+def exchange(old: str, old_fd: int, new: str, new_fd: int) -> bool:
+    """Swap two names in one step. False where that cannot be done."""
+    return _rename2(old, old_fd, new, new_fd, _EXCHANGE)
+
+
+def rename_new(old: str, old_fd: int, new: str, new_fd: int) -> None:
+    """Rename to a name that must be free. Raises FileExistsError."""
+    if _rename2(old, old_fd, new, new_fd, _NOREPLACE):
+        return
+    status = os.stat(old, dir_fd=old_fd, follow_symlinks=False)
+    if stat.S_ISDIR(status.st_mode):
+        os.rename(old, new, src_dir_fd=old_fd, dst_dir_fd=new_fd)
+        return
+    os.link(old, new, src_dir_fd=old_fd, dst_dir_fd=new_fd, follow_symlinks=False)
+    os.unlink(old, dir_fd=old_fd)
+
+
+def split(path: str) -> tuple[str, str]:
+    folder, _, name = path.rpartition("/")
+    return folder, name
+
+
+class SafeTree:
+    """Folders below a root, held open. Not for several threads."""
+
+    def __init__(self, root: Path) -> None:
+        self.root_fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        self._open: dict[str, int] = {}
+
+    def close(self) -> None:
+        self.drop()
+        if self.root_fd >= 0:
+            os.close(self.root_fd)
+            self.root_fd = -1
+
+    def drop(self) -> None:
+        """Let go of all folders (after folders were moved or removed)."""
+        for fd in self._open.values():
+            os.close(fd)
+        self._open.clear()
+
+    def folder(self, path: str) -> int:
+        """An open descriptor of the folder ("" = the root). Raises NotADirectoryError or OSError (ELOOP) when a part
+        is a link or a file, FileNotFoundError when it is missing."""
+        if not path:
+            return self.root_fd
+        known = self._open.get(path)
+        if known is not None:
+            return known
+        parent, name = split(path)
+        fd = os.open(name, _OPEN_DIR, dir_fd=self.folder(parent))
+        if len(self._open) >= _MAX_OPEN:
+            self.drop()
+        self._open[path] = fd
+        return fd
+
+    def make_folder(self, path: str, mode: int) -> None:
+        """Make the folder and its parents; those that are there stay as they are."""
+        parts = path.split("/") if path else []
+        for depth in range(1, len(parts) + 1):
+            folder = "/".join(parts[:depth])
+            parent, name = split(folder)
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(name, mode, dir_fd=self.folder(parent))
+            self.folder(folder)
+
+    @contextlib.contextmanager
+    def at(self, path: str) -> Iterator[tuple[int, str]]:
+        folder, name = split(path)
+        yield self.folder(folder), name
+
+    def lstat(self, path: str) -> os.stat_result | None:
+        """None when nothing is there, or when a part of the path is no real folder."""
+        folder, name = split(path)
+        try:
+            return os.stat(name, dir_fd=self.folder(folder), follow_symlinks=False)
+        except OSError as error:
+            if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
+                return None
+            raise
+
+
+def content_id(name: str, dir_fd: int) -> tuple[str, int]:
+    """Blob id and st_mode of what is at `name` ("" for what has no content). FileNotFoundError when nothing is."""
+    status = os.stat(name, dir_fd=dir_fd, follow_symlinks=False)
+    if stat.S_ISLNK(status.st_mode):
+        return object_id(BLOB, os.fsencode(os.readlink(name, dir_fd=dir_fd))).hex(), status.st_mode
+    if stat.S_ISREG(status.st_mode):
+        got = read_file(name, dir_fd, 1 << 40)
+        assert got is not None
+        return object_id(BLOB, got[0]).hex(), got[1].st_mode
+    return "", status.st_mode

@@ -1,0 +1,218 @@
+"""The object store of one workspace: a bare git repository of ours, outside the workspace.
+
+It reads no configuration of the person, runs no filter and no hook, and borrows no object from elsewhere: whatever a
+state needs is in it, so that no `git gc` of the person can break a state.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pygit2
+
+from worldline.core.errors import WorkspaceError
+from worldline.workspace.objects import (
+    BLOB,
+    COMMIT,
+    EMPTY_TREE,
+    TREE,
+    PackWriter,
+    TreeEntry,
+    encode_tree,
+    object_id,
+    parse_tree,
+)
+
+_LOOSE_LIMIT = 24
+"""Up to so many new objects are written one by one; more go into one pack."""
+_PENDING_BYTES = 8 << 20
+_TREE_CACHE = 20_000
+FREE_FLOOR = 32 << 20
+"""Bytes that a capture leaves free on the disk of the store."""
+_KINDS = {BLOB: BLOB, TREE: TREE, COMMIT: COMMIT}
+_CONFIG = (
+    "[core]\n\trepositoryformatversion = 0\n\tbare = true\n\tautocrlf = false\n\tfsmonitor = false\n"
+    "\thooksPath = /dev/null\n\tlogAllRefUpdates = false\n[gc]\n\tauto = 0\n[commit]\n\tgpgSign = false\n"
+)
+
+
+class Store:
+    """Objects in and out. One thread at a time; one writing process at a time (`lock`)."""
+
+    def __init__(self, path: Path, *, free_floor: int = FREE_FLOOR) -> None:
+        self.path = path
+        self.free_floor = free_floor
+        if not (path / "HEAD").is_file():
+            path.mkdir(parents=True, exist_ok=True, mode=0o700)
+            pygit2.init_repository(str(path), bare=True)
+            (path / "config").write_text(_CONFIG, "utf-8")
+        self.repo = pygit2.Repository(str(path))
+        self._pending: list[tuple[bytes, int, bytes]] = []
+        self._pending_bytes = 0
+        self._new: dict[bytes, int] = {}
+        self._pack: PackWriter | None = None
+        self._trees: dict[bytes, list[TreeEntry]] = {}
+        self._lock_fd = -1
+
+    # --- one writer -------------------------------------------------------------------------------------------
+
+    def lock(self) -> None:
+        """Become the one writer. Raises `WorkspaceError` (kind `locked`) when another process is. The kernel lets go
+        of the lock when its owner dies, so there is no stale lock to heal."""
+        if self._lock_fd >= 0:
+            return
+        fd = os.open(self.path / "writer.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            owner = os.pread(fd, 32, 0).decode("ascii", "replace").strip()
+            os.close(fd)
+            raise WorkspaceError(
+                f"This workspace is in use by another Worldline process (pid {owner or 'unknown'}).",
+                "Close the other window of this session, or wait until it has finished.",
+                kind="locked",
+            ) from error
+        os.ftruncate(fd, 0)
+        os.pwrite(fd, str(os.getpid()).encode(), 0)
+        self._lock_fd = fd
+        self._clean()
+
+    def _clean(self) -> None:
+        """Remove what a killed writer left. Only ever called by the one writer."""
+        objects = self.path / "objects"
+        for pattern in ("pack/tmp_*", "tmp_*", "??/tmp_*"):
+            for leftover in objects.glob(pattern):
+                leftover.unlink(missing_ok=True)
+        for pack in (objects / "pack").glob("pack-*.pack"):
+            if not pack.with_suffix(".idx").exists():  # killed between the two renames: nobody can read it
+                pack.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        self.discard()
+        self.repo.free()
+        if self._lock_fd >= 0:
+            os.close(self._lock_fd)
+            self._lock_fd = -1
+
+    # --- writing ----------------------------------------------------------------------------------------------
+
+    def check_space(self) -> None:
+        free = shutil.disk_usage(self.path).free
+        if free < self.free_floor:
+            raise WorkspaceError(
+                f"Only {free >> 20} MB are free where Worldline keeps its copies.",
+                "Free some disk space, or prune old states in the storage panel.",
+                kind="disk_full",
+            )
+
+    def put(self, kind: int, data: bytes) -> bytes:
+        """Add an object; it can be read by others after `flush`. Returns its id (20 bytes)."""
+        oid = object_id(kind, data)
+        self.put_known(oid, kind, data)
+        return oid
+
+    def put_known(self, oid: bytes, kind: int, data: bytes) -> None:
+        if oid in self._new:
+            return
+        if self._pack is None and self.has(oid):
+            return
+        self._new[oid] = kind
+        if self._pack is not None:
+            self._pack.add(oid, kind, data)
+            return
+        self._pending.append((oid, kind, data))
+        self._pending_bytes += len(data)
+        if len(self._pending) > _LOOSE_LIMIT or self._pending_bytes > _PENDING_BYTES:
+            self._pack = PackWriter(self.path / "objects" / "pack")
+            for row in self._pending:
+                self._pack.add(*row)
+            self._pending = []
+            self._pending_bytes = 0
+
+    def flush(self) -> None:
+        """Make everything added so far readable."""
+        try:
+            if self._pack is not None:
+                self._pack.finish()
+                self._pack = None
+            for _, kind, data in self._pending:
+                self.repo.write(_KINDS[kind], data)
+        finally:
+            self.discard()
+
+    def discard(self) -> None:
+        """Forget what was added since the last `flush`."""
+        if self._pack is not None:
+            self._pack.abort()
+            self._pack = None
+        self._pending = []
+        self._pending_bytes = 0
+        self._new = {}
+
+    def put_tree(self, entries: list[TreeEntry]) -> bytes:
+        return self.put(TREE, encode_tree(entries))
+
+    # --- reading ----------------------------------------------------------------------------------------------
+
+    def has(self, oid: bytes) -> bool:
+        return oid in self._new or pygit2.Oid(raw=oid) in self.repo.odb
+
+    def read(self, oid: bytes) -> bytes:
+        """The content of an object. Raises `WorkspaceError` (kind `missing_object`)."""
+        try:
+            return self.repo.read(pygit2.Oid(raw=oid))[1]
+        except (KeyError, pygit2.GitError) as error:
+            raise WorkspaceError(
+                f"The store no longer has object {oid.hex()}.",
+                "The store was damaged or pruned; run `worldline verify` on the session.",
+                kind="missing_object",
+            ) from error
+
+    def size_of(self, oid: bytes) -> int:
+        return int(self.repo.odb.read_header(pygit2.Oid(raw=oid))[1])
+
+    def tree(self, oid: bytes) -> list[TreeEntry]:
+        """Entries of a tree; shared, not to be changed."""
+        if oid == EMPTY_TREE:
+            return []
+        known = self._trees.get(oid)
+        if known is None:
+            if len(self._trees) > _TREE_CACHE:
+                self._trees.clear()
+            known = self._trees[oid] = parse_tree(self.read(oid))
+        return known
+
+    def subtree(self, tree: bytes, name: str) -> TreeEntry | None:
+        for entry in self.tree(tree):
+            if entry.name == name:
+                return entry
+        return None
+
+    def lookup(self, tree: bytes, path: str) -> TreeEntry | None:
+        """The entry at `path` below a tree, or None."""
+        found: TreeEntry | None = TreeEntry("", 0o040000, tree)
+        for part in path.split("/"):
+            if found is None or found.mode != 0o040000:
+                return None
+            found = self.subtree(found.oid, part)
+        return found
+
+    # --- refs -------------------------------------------------------------------------------------------------
+
+    def set_ref(self, name: str, commit: str) -> None:
+        self.repo.references.create(name, pygit2.Oid(hex=commit), force=True)
+
+    def delete_ref(self, name: str) -> None:
+        with contextlib.suppress(KeyError):
+            self.repo.references.delete(name)
+
+    def refs(self) -> Iterator[tuple[str, str]]:
+        for name in self.repo.references:
+            reference = self.repo.references[name]
+            if isinstance(reference.target, pygit2.Oid):
+                yield name, str(reference.target)

@@ -1,0 +1,64 @@
+"""Differences of two trees of the store, by ids: costs what differs, not what exists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from worldline.workspace.objects import EMPTY_TREE, MODE_DIR, TreeEntry
+from worldline.workspace.store import Store
+
+
+class Leaf(NamedTuple):
+    """A file, a link, or an empty folder (mode 0o040000)."""
+
+    mode: int
+    oid: bytes
+
+
+class Difference(NamedTuple):
+    path: str
+    old: Leaf | None
+    new: Leaf | None
+
+
+def leaves(store: Store, tree: bytes, prefix: str = "") -> Iterator[tuple[str, Leaf]]:
+    """Everything below a tree; an empty folder is a leaf of its own."""
+    for entry in store.tree(tree):
+        path = prefix + entry.name
+        if entry.mode != MODE_DIR:
+            yield path, Leaf(entry.mode, entry.oid)
+        elif entry.oid == EMPTY_TREE:
+            yield path, Leaf(MODE_DIR, EMPTY_TREE)
+        else:
+            yield from leaves(store, entry.oid, path + "/")
+
+
+def _one_sided(store: Store, entry: TreeEntry, path: str) -> Iterator[tuple[str, Leaf]]:
+    if entry.mode != MODE_DIR or entry.oid == EMPTY_TREE:
+        yield path, Leaf(entry.mode, entry.oid)
+    else:
+        yield from leaves(store, entry.oid, path + "/")
+
+
+def diff(store: Store, old: bytes, new: bytes, prefix: str = "") -> Iterator[Difference]:
+    """Leaves that differ, in tree order; a path that changed from file to folder appears once for each leaf."""
+    if old == new:
+        return
+    before = {entry.name: entry for entry in store.tree(old)}
+    after = {entry.name: entry for entry in store.tree(new)}
+    for name in sorted(before.keys() | after.keys()):
+        a, b = before.get(name), after.get(name)
+        if a == b:
+            continue
+        path = prefix + name
+        both_folders = a is not None and b is not None and a.mode == b.mode == MODE_DIR
+        if a is not None and b is not None and both_folders and EMPTY_TREE not in (a.oid, b.oid):
+            yield from diff(store, a.oid, b.oid, path + "/")
+        elif a is not None and b is not None and a.mode != MODE_DIR and b.mode != MODE_DIR:
+            yield Difference(path, Leaf(a.mode, a.oid), Leaf(b.mode, b.oid))
+        else:
+            for inner, leaf in _one_sided(store, a, path) if a is not None else ():
+                yield Difference(inner, leaf, None)
+            for inner, leaf in _one_sided(store, b, path) if b is not None else ():
+                yield Difference(inner, None, leaf)

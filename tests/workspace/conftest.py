@@ -1,0 +1,101 @@
+"""Real repositories, the person's git configuration masked."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pygit2
+import pytest
+
+from worldline.workspace.engine import Workspace
+
+ENV = {
+    **{k: v for k, v in os.environ.items() if not k.startswith("GIT_")},
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "GIT_CONFIG_SYSTEM": "/dev/null",
+    "GIT_AUTHOR_NAME": "t",
+    "GIT_AUTHOR_EMAIL": "t@example.org",
+    "GIT_COMMITTER_NAME": "t",
+    "GIT_COMMITTER_EMAIL": "t@example.org",
+    "LC_ALL": "C.UTF-8",
+}
+
+
+def run_sh(command: str, cwd: Path, check: bool = True) -> str:
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=cwd, env=ENV, capture_output=True, check=False, timeout=60
+    )
+    if check and done.returncode:
+        raise AssertionError(f"{command}: {done.stderr.decode(errors='replace')}")
+    return done.stdout.decode("utf-8", "surrogateescape")
+
+
+def snapshot(work: Path, *, skip: tuple[str, ...] = (".git",)) -> dict[str, tuple[int, bytes]]:
+    """Every file, link and folder with its mode and bytes."""
+    found: dict[str, tuple[int, bytes]] = {}
+
+    def visit(folder: bytes, prefix: bytes) -> None:
+        for entry in os.scandir(folder):
+            if os.fsdecode(entry.name) in skip:
+                continue
+            path = prefix + entry.name
+            mode = entry.stat(follow_symlinks=False).st_mode
+            if entry.is_symlink():
+                found[os.fsdecode(path)] = (mode, os.readlink(entry.path))
+            elif entry.is_dir():
+                found[os.fsdecode(path)] = (mode, b"")
+                visit(entry.path, path + b"/")
+            elif entry.is_file():
+                with open(entry.path, "rb") as file:
+                    found[os.fsdecode(path)] = (mode, file.read())
+
+    visit(os.fsencode(work), b"")
+    return found
+
+
+@pytest.fixture(autouse=True)
+def masked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    for level in (
+        pygit2.enums.ConfigLevel.GLOBAL,
+        pygit2.enums.ConfigLevel.XDG,
+        pygit2.enums.ConfigLevel.SYSTEM,
+    ):
+        pygit2.option(pygit2.enums.Option.SET_SEARCH_PATH, level, "")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "no-config"))
+    monkeypatch.setenv("WORLDLINE_HOME", str(tmp_path / "worldline-home"))
+    yield
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def sh(work: Path) -> Callable[..., str]:
+    def run(command: str, cwd: Path | None = None, check: bool = True) -> str:
+        return run_sh(command, cwd or work, check)
+
+    return run
+
+
+@pytest.fixture
+def open_workspace(work: Path, tmp_path: Path) -> Iterator[Callable[..., Workspace]]:
+    opened: list[Workspace] = []
+
+    def make(path: Path | None = None, store: Path | None = None, **options: object) -> Workspace:
+        workspace = Workspace(path or work, store or tmp_path / "store", **options)  # type: ignore[arg-type]
+        opened.append(workspace)
+        return workspace
+
+    yield make
+    for workspace in opened:
+        workspace.close()
+
+
+REPO = "git init -q -b main . && "
