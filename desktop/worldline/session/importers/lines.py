@@ -1,0 +1,158 @@
+"""JSON lines as they are found in the wild: torn, glued, padded with NUL. Nothing is fatal, everything is counted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+_DECODER = json.JSONDecoder(strict=False)
+_BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(slots=True)
+class SourceRecord:
+    """One JSON object of a source file and where it stands there."""
+
+    line: int
+    """Counts from 1."""
+    offset: int
+    """Bytes from the start of the file to the start of the line."""
+    length: int
+    """Bytes of the line."""
+    value: dict[str, Any]
+    recovered: bool = False
+    """Came out of a damaged line."""
+
+
+@dataclass(slots=True)
+class Gap:
+    """A place where something was lost, or could not be joined to the rest."""
+
+    line: int
+    offset: int
+    reason: str
+
+    def to_json(self) -> dict[str, Any]:
+        return {"line": self.line, "offset": self.offset, "reason": self.reason}
+
+
+@dataclass(slots=True)
+class LineReport:
+    """What reading a file came to."""
+
+    records: int = 0
+    recovered: int = 0
+    gaps: list[Gap] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    undecodable: int = 0
+    """Lines with bytes that are not UTF-8 (shown with replacement characters)."""
+
+
+def read_records(path: Path, report: LineReport) -> Iterator[SourceRecord]:
+    """The JSON objects of a file, one line in memory at a time.
+
+    Lines end at `\\n` alone: U+2028 and U+0085 occur inside strings. A line that is no object is searched for whole
+    objects (two writers without a newline between them, a record written twice); what is left over is a gap. A last
+    line without its newline is taken if it is whole, else it is a torn tail.
+    """
+    offset = 0
+    with path.open("rb") as file:
+        for number, raw in enumerate(file, start=1):
+            start, offset = offset, offset + len(raw)
+            complete = raw.endswith(b"\n")
+            body = raw.removesuffix(b"\n").removesuffix(b"\r")
+            if number == 1:
+                body = body.removeprefix(_BOM)
+            yield from _records_of_line(number, start, body, complete, report)
+
+
+def _records_of_line(
+    number: int, start: int, body: bytes, complete: bool, report: LineReport
+) -> Iterator[SourceRecord]:
+    stripped = body.strip(b"\0 \t\r")
+    if not stripped:
+        if body.strip(b" \t\r"):
+            report.gaps.append(Gap(number, start, f"{len(body)} NUL bytes"))
+        return
+    damaged = len(stripped) != len(body.strip(b" \t\r"))
+    try:
+        text = stripped.decode("utf-8")
+    except UnicodeDecodeError:
+        text = stripped.decode("utf-8", "replace")
+        report.undecodable += 1
+    if "\0" in text:
+        text, damaged = text.replace("\0", ""), True
+    value = _whole_object(text)
+    if value is not None:
+        report.records += 1
+        if damaged:
+            report.recovered += 1
+            report.gaps.append(Gap(number, start, "NUL bytes around a record"))
+        yield SourceRecord(number, start, len(body), value, damaged)
+        return
+    found, lost = _salvage(text)
+    for item in found:
+        report.records += 1
+        report.recovered += 1
+        yield SourceRecord(number, start, len(body), item, True)
+    if lost or not found:
+        torn = not complete and not found
+        reason = "torn tail: the file ends inside a record, it may still be written" if torn else (
+            "part of a record before whole ones" if found else "not a JSON object"
+        )  # fmt: skip
+        report.gaps.append(Gap(number, start, reason))
+    elif len(found) > 1:
+        report.warnings.append(f"line {number}: {len(found)} records on one line")
+
+
+def _whole_object(text: str) -> dict[str, Any] | None:
+    try:
+        value = _DECODER.decode(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _salvage(text: str) -> tuple[list[dict[str, Any]], bool]:
+    """Whole objects on a damaged line, and whether something else was there as well."""
+    found: list[dict[str, Any]] = []
+    lost = False
+    position = 0
+    while position < len(text):
+        if text[position] != "{":
+            lost = lost or not text[position].isspace()
+            nxt = text.find("{", position)
+            if nxt < 0:
+                break
+            position = nxt
+        try:
+            value, end = _DECODER.raw_decode(text, position)
+        except (ValueError, RecursionError):
+            # Inside a torn record nested objects may parse; only what looks like a record of its own counts.
+            lost = True
+            position += 1
+            nxt = text.find('{"', position)
+            if nxt < 0:
+                break
+            position = nxt
+            continue
+        if isinstance(value, dict) and _is_record(value):
+            found.append(value)
+        else:
+            lost = True
+        position = end
+        while position < len(text) and text[position].isspace():
+            position += 1
+    return found, lost
+
+
+def _is_record(value: dict[str, Any]) -> bool:
+    """Tells a record from a nested object (a content block also has a type, but neither id, uuid nor time)."""
+    kind = value.get("type")
+    if not isinstance(kind, str):
+        return False
+    named = ("timestamp", "uuid", "parentUuid", "parentId", "sessionId", "leafUuid", "cwd")
+    return any(name in value for name in named)
