@@ -18,9 +18,7 @@ _METADATA = frozenset(
         "rollout_reference", "realtime_item", "security_risk_score",
     }
 )  # fmt: skip
-_CALLS = frozenset(
-    {"function_call", "custom_tool_call", "local_shell_call", "tool_search_call"}
-)
+_CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call", "tool_search_call"})
 _SERVER_SIDE = frozenset({"web_search_call", "image_generation_call"})
 """Run by the provider: no result follows."""
 _RESULTS = frozenset({"function_call_output", "custom_tool_call_output", "tool_search_output"})
@@ -58,9 +56,9 @@ class _Builder:
     def run(self, records: list[SourceRecord]) -> None:
         for record in records:
             payload = record.value.get("payload")
-            is_event = record.value.get("type") == "event_msg" and isinstance(payload, dict)
-            if is_event and payload.get("type") == "user_message":
-                self.prompts.add(str(payload.get("message") or "").strip())
+            event = payload if record.value.get("type") == "event_msg" and isinstance(payload, dict) else {}
+            if event.get("type") == "user_message":
+                self.prompts.add(str(event.get("message") or "").strip())
         for record in records:
             self._line(record)
         for node in self.calls.values():

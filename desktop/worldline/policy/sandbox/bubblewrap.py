@@ -1,0 +1,143 @@
+"""The arguments of bubblewrap for one call. Order matters: a later mount covers an earlier one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from worldline.policy.sandbox.model import Profile
+
+INSIDE = Path(__file__).resolve().parent / "inside"
+INSIDE_MOUNT = "/run/worldline"
+SECRET_PLACES = (
+    ".ssh", ".gnupg", ".aws", ".azure", ".config/gcloud", ".kube", ".docker", ".netrc", ".npmrc", ".pypirc",
+    ".git-credentials", ".config/gh", ".config/git/credentials", ".local/share/keyrings", ".password-store",
+    ".mozilla", ".config/google-chrome", ".config/chromium", ".bash_history", ".python_history", ".zsh_history",
+    ".config/op", ".terraform.d", ".cargo/credentials.toml", ".gem/credentials", ".config/worldline",
+)  # fmt: skip
+_COVERED = ("/run", "/tmp", "/var/tmp")
+
+
+def program() -> str | None:
+    return shutil.which("bwrap")
+
+
+def helper_python() -> tuple[str, list[Path]]:
+    """The interpreter that starts commands inside, and the folders it needs that the sandbox would cover."""
+    python = os.path.realpath(sys.executable)
+    roots = {Path(sys.base_prefix).resolve(), Path(python).parent}
+    covered = [r for r in sorted(roots) if any(r.is_relative_to(c) for c in _COVERED)]
+    return python, covered
+
+
+def arguments(profile: Profile, names_folder: Path | None, *, network: bool = False) -> list[str]:
+    """Everything up to and including `--`. The whole disk is there to read, only the workspace and a private /tmp to
+    write; secrets, sockets and devices of the person are not there at all."""
+    workspace = profile.workspace
+    args = [
+        program() or "bwrap", "--new-session", "--die-with-parent", "--unshare-user", "--unshare-pid", "--unshare-ipc",
+        "--unshare-uts", "--unshare-cgroup-try", "--disable-userns",
+    ]  # fmt: skip
+    if not network:
+        args.append("--unshare-net")
+    args += [
+        "--ro-bind",
+        "/",
+        "/",
+        "--dev",
+        "/dev",
+        "--proc",
+        "/proc",
+        "--tmpfs",
+        "/run",
+        "--tmpfs",
+        "/var/tmp",
+    ]
+    args += ["--bind", str(profile.private_tmp), "/tmp"]
+    _python, covered = helper_python()
+    for folder in covered:
+        args += ["--ro-bind", str(folder), str(folder)]
+    args += _hide(profile)
+    writable = [workspace, *profile.writable]
+    for folder in writable:
+        args += ["--bind", str(folder), str(folder)]
+    for grant in profile.grants:
+        if grant.kind == "write" and Path(grant.target).exists():
+            args += ["--bind", grant.target, grant.target]
+    args += _protect(profile, writable)
+    args += _mask_sockets(profile, writable, names_folder)
+    if names_folder is not None:
+        args += ["--ro-bind", str(names_folder), "/run/nscd"]
+    args += ["--ro-bind", str(INSIDE), INSIDE_MOUNT]
+    for grant in profile.grants:
+        if grant.kind == "socket" and Path(grant.target).exists():
+            args += ["--bind", grant.target, grant.target]
+    return args
+
+
+def _hide(profile: Profile) -> list[str]:
+    args: list[str] = []
+    home = Path.home()
+    granted = {g.target for g in profile.grants if g.kind == "write"}
+    for place in [*profile.hidden, *(home / name for name in SECRET_PLACES)]:
+        if str(place) in granted or profile.workspace.is_relative_to(place):
+            continue
+        if place.is_dir():
+            args += ["--tmpfs", str(place), "--remount-ro", str(place)]
+        elif place.exists():
+            args += ["--ro-bind", "/dev/null", str(place)]
+    return args
+
+
+def _protect(profile: Profile, writable: list[Path]) -> list[str]:
+    """Bind what must not change read only. Every folder above it, up to the writable root, becomes a mount point of its
+    own: otherwise `mv .git x` would get round it."""
+    pins: list[Path] = []
+    for path in profile.read_only:
+        root = next((w for w in writable if path != w and path.is_relative_to(w)), None)
+        above = path.parent
+        while root is not None and above != root and above.is_relative_to(root):
+            if above not in pins:
+                pins.append(above)
+            above = above.parent
+    args: list[str] = []
+    for folder in sorted(pins, key=lambda p: len(p.parts)):
+        if folder.is_dir():
+            args += ["--bind", str(folder), str(folder)]
+    for path in profile.read_only:
+        if path.exists():
+            args += ["--ro-bind", str(path), str(path)]
+    return args
+
+
+def _mask_sockets(profile: Profile, writable: list[Path], names_folder: Path | None) -> list[str]:
+    """Cover every unix socket that something on this machine listens on and that would still be reachable."""
+    granted = {os.path.realpath(g.target) for g in profile.grants if g.kind == "socket"}
+    covered = [c for c in _COVERED if not any(str(w).startswith(c + "/") for w in writable)] + [
+        "/run",
+        "/var/run",
+    ]
+    args: list[str] = []
+    for path in listening_sockets():
+        below = any(path.startswith(c + "/") for c in covered)
+        own = names_folder is not None and path.startswith(f"{names_folder}/")
+        if not below and not own and path not in granted and Path(path).exists():
+            args += ["--ro-bind", "/dev/null", path]
+    return args
+
+
+def listening_sockets() -> list[str]:
+    """Paths of the unix sockets that are listened on, from /proc/net/unix (readable for everybody)."""
+    try:
+        text = Path("/proc/net/unix").read_text(errors="surrogateescape")
+    except OSError:
+        return []
+    found: set[str] = set()
+    for line in text.splitlines()[1:]:
+        fields = line.split(None, 7)
+        accepts = len(fields) == 8 and int(fields[3], 16) & 0x10000  # __SO_ACCEPTCON
+        if accepts and fields[7].startswith("/"):
+            found.add(os.path.realpath(fields[7]))
+    return sorted(found)

@@ -1,0 +1,182 @@
+"""One confined call: arguments for the process, the threads that watch it, and the report afterwards."""
+
+from __future__ import annotations
+
+import array
+import contextlib
+import marshal
+import os
+import socket
+from pathlib import Path
+
+from worldline.core.errors import WorldlineError
+from worldline.policy.sandbox import bubblewrap
+from worldline.policy.sandbox.inside import bpf
+from worldline.policy.sandbox.model import Denial, Grant, Label, Profile, Report
+from worldline.policy.sandbox.names import NameService
+from worldline.policy.sandbox.observer import Observer
+from worldline.policy.sandbox.proxy import Proxy
+
+PROXY_PORT = 3128
+_START_S = 20.0
+_ALWAYS_WRITABLE = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/pts", "/dev/ptmx", "/dev/shm")
+
+
+class SandboxFailed(WorldlineError):
+    """The sandbox could not be set up, so the command was not run."""
+
+    kind = "sandbox_failed"
+
+
+class Confinement:
+    """Made before the process starts; `started` right after, `report` when it has ended. Blocking, any thread.
+
+    `argv`, `env` and `pass_fds` are for the process. The command runs only when everything asked for is enforced.
+    """
+
+    def __init__(self, argv: list[str], cwd: Path, profile: Profile, label: Label) -> None:
+        self.label: Label = label
+        self._profile = profile
+        self._threads: list[Observer | Proxy | NameService] = []
+        self._observer: Observer | None = None
+        self._proxy: Proxy | None = None
+        self._names: NameService | None = None
+        ours, theirs = socket.socketpair()
+        self._control, self._theirs = ours, theirs
+        self._pipe, feed = os.pipe()
+        self.pass_fds = (theirs.fileno(), self._pipe)
+        self.env = {
+            "WORLDLINE_SANDBOX": label,
+            "TMPDIR": "/tmp" if label == "complete" else str(profile.private_tmp),
+        }
+        spec = {
+            "argv": argv,
+            "control": theirs.fileno(),
+            "listen": [["127.0.0.1", PROXY_PORT]] if label == "complete" else [],
+            "landlock": None,
+            "own_network": label == "complete",
+            "observe": True,
+            "processes": profile.processes if label == "complete" else 0,
+        }
+        python, _covered = bubblewrap.helper_python()
+        if label == "complete":
+            proxy = f"http://127.0.0.1:{PROXY_PORT}"
+            for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+                self.env[name] = self.env[name.lower()] = proxy
+            self.env["NO_PROXY"] = self.env["no_proxy"] = "localhost,127.0.0.1,::1"
+            self.env["NODE_USE_ENV_PROXY"] = "1"
+            folder = profile.private_tmp.parent / f"{profile.private_tmp.name}-names"
+            self._names = NameService(folder)
+            inner = [python, "-I", "-S", f"{bubblewrap.INSIDE_MOUNT}/launch.py", str(self._pipe)]
+            self.argv = [*bubblewrap.arguments(profile, folder), "--chdir", str(cwd), "--", *inner]
+        else:
+            writable = [profile.workspace, profile.private_tmp, *profile.writable]
+            writable += [Path(g.target) for g in profile.grants if g.kind == "write"]
+            network = any(g.kind == "net" for g in profile.grants)
+            spec["landlock"] = {"writable": [*map(str, writable), *_ALWAYS_WRITABLE], "network": network}
+            self.argv = [python, "-I", "-S", str(bubblewrap.INSIDE / "launch.py"), str(self._pipe)]
+        with os.fdopen(feed, "wb") as pipe:
+            pipe.write(marshal.dumps(spec))
+
+    def started(self) -> None:
+        """Take over the descriptors and start watching. Raises SandboxFailed: then the process ends by itself."""
+        os.close(self._pipe)
+        self._theirs.close()
+        self._control.settimeout(_START_S)
+        try:
+            data, ancillary, _, _ = self._control.recvmsg(65536, socket.CMSG_SPACE(64))
+        except OSError as error:
+            raise SandboxFailed(f"The sandbox did not start: {error}.", "See Settings → Sandbox.") from error
+        finally:
+            self._control.close()
+        descriptors = array.array("i")
+        for level, kind, payload in ancillary:
+            if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+                descriptors.frombytes(payload[: len(payload) - len(payload) % descriptors.itemsize])
+        if not data:
+            raise SandboxFailed("The sandbox did not start.", "The output of the command says why.")
+        said = marshal.loads(data)
+        if "failed" in said:
+            raise SandboxFailed(
+                f"The sandbox could not be set up: {said['failed']}.", "The command was not run."
+            )
+        self._watch(dict(zip(said["names"], descriptors, strict=False)))
+
+    def _watch(self, descriptors: dict[str, int]) -> None:
+        profile = self._profile
+        if "notify" in descriptors:
+            # Granted paths are left out on purpose: the use of a grant must be seen.
+            writable = [profile.workspace, *profile.writable, profile.private_tmp]
+            if self.label == "complete":
+                writable += [Path("/tmp"), Path("/var/tmp"), Path("/run")]
+            self._observer = Observer(descriptors["notify"], writable, profile.read_only)
+            self._threads.append(self._observer)
+        if "proxy" in descriptors:
+            self._proxy = Proxy(
+                descriptors["proxy"], profile.host_policy or (lambda *_: "no host is approved")
+            )
+            self._threads.append(self._proxy)
+        if self._names is not None:
+            self._threads.append(self._names)
+        for thread in self._threads:
+            thread.start()
+
+    def report(self) -> Report:
+        """What was seen. Closes everything; call it once, after the process has ended (or failed to start)."""
+        with contextlib.suppress(OSError):
+            self._control.close()
+        if self._proxy is not None:
+            self._proxy.close()
+        if self._names is not None:
+            self._names.close()
+        if self._observer is not None:
+            self._observer.join(0.5)
+        report = Report(self.label)
+        if self._observer is not None:
+            self._sort(self._observer.events, report)
+        elif self.label != "none":
+            report.note = "what was refused cannot be named on this machine"
+        if self._proxy is not None:
+            report.flows = list(self._proxy.flows)
+            for flow in report.flows:
+                target = f"{flow.host}:{flow.port}"
+                if not flow.allowed:
+                    report.denials.append(Denial("connect", target, flow.method))
+                else:
+                    report.used += [g for g in self._profile.grants if g.kind == "net" and g.target == target]
+        if self._names is not None:
+            known = {f.host for f in report.flows}
+            report.denials += [
+                Denial("lookup", name, count=count)
+                for name, count in self._names.names.items()
+                if name not in known
+            ]
+        return report
+
+    def _sort(self, events: list[Denial], report: Report) -> None:
+        """What was seen below a grant is its use; everything else outside was refused."""
+        grants = [g for g in self._profile.grants if g.kind in ("write", "socket")]
+        for event in events:
+            grant = next((g for g in grants if _below(event.target, g)), None)
+            if grant is None:
+                report.denials.append(event)
+                continue
+            if grant not in report.used:
+                report.used.append(grant)
+            report.touched.setdefault(grant.target, []).append(event.target)
+
+
+def _below(path: str, grant: Grant) -> bool:
+    root = os.path.realpath(grant.target)
+    return path == root or path.startswith(root.rstrip("/") + "/")
+
+
+def available() -> Label:
+    """What this machine seems to offer; the self-test has the last word."""
+    if not bpf.supported():
+        return "none"
+    if bubblewrap.program():
+        return "complete"
+    from worldline.policy.sandbox.inside import landlock
+
+    return "partial" if landlock.abi() else "none"

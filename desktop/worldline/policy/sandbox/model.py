@@ -1,0 +1,82 @@
+"""What a confined call may do and what was seen of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+Label = Literal["complete", "partial", "none"]
+
+
+@dataclass(slots=True, frozen=True)
+class Grant:
+    """One opening of the sandbox. `target`: an absolute path (write, socket), `host:port` (net), or "" (unconfined)."""
+
+    kind: Literal["write", "net", "socket", "unconfined"]
+    target: str
+    rule: str = ""
+    """The rule or the approval that gave it."""
+
+
+@dataclass(slots=True)
+class Denial:
+    """Something that was refused, by name."""
+
+    kind: Literal["write", "connect", "socket", "lookup"]
+    target: str
+    how: str = ""
+    """System call or HTTP method."""
+    program: str = ""
+    count: int = 1
+
+
+@dataclass(slots=True)
+class Flow:
+    """A connection that went, or wanted to go, through the proxy."""
+
+    host: str
+    port: int
+    method: str
+    path: str = ""
+    allowed: bool = False
+    why: str = ""
+    sent: int = 0
+    received: int = 0
+    error: str = ""
+
+
+HostPolicy = Callable[[str, int, str], str]
+"""(host, port, method) → "" allow, else why not. Called on a thread of the proxy; may wait for the person."""
+
+
+@dataclass(slots=True)
+class Profile:
+    """The openings of one call."""
+
+    workspace: Path
+    private_tmp: Path
+    """Becomes /tmp inside; the command's own, kept for the session."""
+    writable: list[Path] = field(default_factory=list)
+    """More folders that belong to the workspace: the common git folder of a worktree, caches of its own."""
+    read_only: list[Path] = field(default_factory=list)
+    """Inside the writable ones, but not to be changed: hooks and configuration of git."""
+    hidden: list[Path] = field(default_factory=list)
+    grants: list[Grant] = field(default_factory=list)
+    host_policy: HostPolicy | None = None
+    processes: int = 4096
+
+
+@dataclass(slots=True)
+class Report:
+    """What was enforced and what was seen. `label` is what may be claimed for this call."""
+
+    label: Label
+    denials: list[Denial] = field(default_factory=list)
+    flows: list[Flow] = field(default_factory=list)
+    used: list[Grant] = field(default_factory=list)
+    touched: dict[str, list[str]] = field(default_factory=dict)
+    """Target of a used write or socket grant → the paths seen below it."""
+    note: str = ""
+    """Why the confinement is less than asked for."""

@@ -1,0 +1,60 @@
+"""A name service that answers nothing and remembers what was asked: glibc asks nscd for a host before DNS, so this tells
+which host `ssh`, `git`, a database client or a raw socket wanted, without a port and without a capability."""
+
+from __future__ import annotations
+
+import contextlib
+import select
+import socket
+import struct
+import threading
+from pathlib import Path
+
+_BY_NAME, _BY_NAME6, _ADDRESSES = 4, 5, 14
+
+
+class NameService(threading.Thread):
+    """Listens on `folder`/socket, which the sandbox shows as /run/nscd/socket."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(daemon=True, name="sandbox-names")
+        folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+        self._path = folder / "socket"
+        self._path.unlink(missing_ok=True)
+        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._listener.bind(str(self._path))
+        self._path.chmod(0o666)
+        self._listener.listen(64)
+        self._closing = threading.Event()
+        self.names: dict[str, int] = {}
+
+    def run(self) -> None:
+        while not self._closing.is_set():
+            ready, _, _ = select.select([self._listener], [], [], 0.1)
+            if not ready:
+                continue
+            with contextlib.suppress(OSError, struct.error):
+                client, _ = self._listener.accept()
+                with contextlib.closing(client):
+                    self._answer(client)
+        self._listener.close()
+        self._path.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        self._closing.set()
+
+    def _answer(self, client: socket.socket) -> None:
+        client.settimeout(1)
+        head = client.recv(12, socket.MSG_WAITALL)
+        if len(head) < 12:
+            return
+        _version, kind, length = struct.unpack("=iii", head)
+        key = client.recv(min(max(length, 0), 1024), socket.MSG_WAITALL) if length > 0 else b""
+        name = key.rstrip(b"\0").decode("latin-1")
+        if kind not in (_BY_NAME, _BY_NAME6, _ADDRESSES):
+            return
+        if name and name != "localhost":
+            self.names[name] = self.names.get(name, 0) + 1
+        # found = -1: no answer here, go on with files and DNS.
+        fields = 4 if kind == _ADDRESSES else 6
+        client.sendall(struct.pack(f"=ii{fields}i", 2, -1, *[0] * fields))

@@ -1,0 +1,91 @@
+"""Which folders belong to a workspace although they lie elsewhere, and what in them must not change.
+
+Read from files alone: a `git` command in the agent's workspace would run what the agent planted there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+_CACHES = {
+    "XDG_CACHE_HOME": "/tmp/cache",
+    "PIP_CACHE_DIR": "/tmp/cache/pip",
+    "npm_config_cache": "/tmp/cache/npm",
+    "GOCACHE": "/tmp/cache/go-build",
+    "PYTHONPYCACHEPREFIX": "",
+}
+CACHE_ENV = {name: place for name, place in _CACHES.items() if place}
+"""Package managers find a cache that they may write, kept for the session in the private temp folder."""
+
+
+@dataclass(slots=True)
+class GitPlaces:
+    """Where git keeps what it knows of a workspace."""
+
+    git_dir: Path | None = None
+    common_dir: Path | None = None
+    writable: list[Path] = field(default_factory=list)
+    """Outside the workspace: the common folder of a worktree. Without it nothing could be committed."""
+    read_only: list[Path] = field(default_factory=list)
+
+
+def git_places(workspace: Path) -> GitPlaces:
+    """Resolve `.git`, a `gitdir:` file and `commondir`. An unreadable or looping one counts as no repository."""
+    dot = workspace / ".git"
+    try:
+        if dot.is_dir():
+            return GitPlaces(dot, dot, [], _code_of(dot))
+        if not dot.is_file():
+            return GitPlaces()
+        text = dot.read_text(errors="surrogateescape").strip()
+        if not text.startswith("gitdir:"):
+            return GitPlaces()
+        git_dir = (workspace / text.removeprefix("gitdir:").strip()).resolve()
+        common_file = git_dir / "commondir"
+        common = git_dir
+        if common_file.is_file():
+            common = (git_dir / common_file.read_text(errors="surrogateescape").strip()).resolve()
+    except OSError:
+        return GitPlaces()
+    if not common.is_dir():
+        return GitPlaces()
+    outside = [] if common.is_relative_to(workspace) else [common]
+    # The person's own checkout shares the common folder: its HEAD and index are not the agent's.
+    own = [common / "HEAD", common / "index"] if common != git_dir else []
+    return GitPlaces(git_dir, common, outside, [dot, *_code_of(common), *own])
+
+
+def _code_of(git_dir: Path) -> list[Path]:
+    """Files that run, or make git run, something later."""
+    return [git_dir / "hooks", git_dir / "config", git_dir / "config.worktree"]
+
+
+def refs_of(common_dir: Path) -> dict[str, str]:
+    """All refs of a repository (loose and packed) with what they point to, read from the files."""
+    refs: dict[str, str] = {}
+    try:
+        for line in (common_dir / "packed-refs").read_text(errors="surrogateescape").splitlines():
+            value, _, name = line.partition(" ")
+            if name and not line.startswith(("#", "^")):
+                refs[name] = value
+    except OSError:
+        pass  # no packed refs
+    root = common_dir / "refs"
+    for path in sorted(root.rglob("*")):
+        try:
+            if path.is_file() and not path.name.endswith(".lock"):
+                refs[f"refs/{path.relative_to(root).as_posix()}"] = path.read_text(errors="replace").strip()
+        except OSError:
+            continue
+    return refs
+
+
+def foreign_mounts(workspace: Path) -> list[Path]:
+    """Mount points below the workspace: what is in them is not captured by a state."""
+    try:
+        lines = Path("/proc/self/mountinfo").read_text(errors="surrogateescape").splitlines()
+    except OSError:
+        return []
+    points = (Path(line.split(" ")[4].encode().decode("unicode_escape")) for line in lines)
+    return [p for p in points if p != workspace and p.is_relative_to(workspace)]

@@ -1,0 +1,130 @@
+"""The HTTP and CONNECT proxy of a confined command. Its listening socket was made inside the command's network namespace
+and handed out, so nothing bridges the two sides but what is approved here."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import select
+import socket
+import threading
+
+from worldline.policy.sandbox.model import Flow, HostPolicy
+
+_TARGET = re.compile(r"http://(\[[^\]]+\]|[^/:]+)(?::(\d+))?(/.*)?$")
+_IDLE_S = 300
+
+
+class Proxy(threading.Thread):
+    """Accepts until closed; one short-lived thread a connection. All connections to one host wait on one question."""
+
+    def __init__(self, descriptor: int, policy: HostPolicy) -> None:
+        super().__init__(daemon=True, name="sandbox-proxy")
+        self._listener = socket.socket(fileno=descriptor)
+        self._policy = policy
+        self._lock = threading.Lock()
+        self._hosts: dict[tuple[str, int], threading.Lock] = {}
+        self._closing = threading.Event()
+        self.flows: list[Flow] = []
+
+    def run(self) -> None:
+        while not self._closing.is_set():
+            ready, _, _ = select.select([self._listener], [], [], 0.1)
+            if not ready:
+                continue
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                break
+            threading.Thread(target=self._serve, args=(client,), daemon=True, name="sandbox-flow").start()
+        self._listener.close()
+
+    def close(self) -> None:
+        self._closing.set()
+
+    def _serve(self, client: socket.socket) -> None:
+        with contextlib.closing(client):
+            try:
+                self._one(client)
+            except (OSError, ValueError):
+                return  # a broken client; what it wanted is in `flows` if it got that far
+
+    def _one(self, client: socket.socket) -> None:
+        client.settimeout(30)
+        head = b""
+        while b"\r\n\r\n" not in head and len(head) < 65536:
+            chunk = client.recv(8192)
+            if not chunk:
+                return
+            head += chunk
+        line, _, rest = head.partition(b"\r\n")
+        method, target, _version = line.decode("latin-1").split(" ", 2)
+        if method == "CONNECT":
+            host, _, port_text = target.rpartition(":")
+            port, path = int(port_text), ""
+        else:
+            match = _TARGET.match(target)
+            if match is None:
+                self._refuse(client, Flow("?", 0, method), "not a proxy request")
+                return
+            host, port, path = match[1], int(match[2] or 80), match[3] or "/"
+        flow = Flow(host.strip("[]").lower().rstrip("."), port, method, path)
+        with self._lock:
+            self.flows.append(flow)
+            gate = self._hosts.setdefault((flow.host, flow.port), threading.Lock())
+        with gate:
+            flow.why = self._policy(flow.host, flow.port, method)
+        flow.allowed = not flow.why
+        if not flow.allowed:
+            self._refuse(client, flow, flow.why)
+            return
+        try:
+            server = socket.create_connection((flow.host, flow.port), 15)
+        except OSError as error:
+            flow.error = str(error)
+            client.sendall(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+            return
+        with contextlib.closing(server):
+            self._start(client, server, flow, head, rest)
+            self._pump(client, server, flow)
+
+    @staticmethod
+    def _start(client: socket.socket, server: socket.socket, flow: Flow, head: bytes, rest: bytes) -> None:
+        if flow.method == "CONNECT":
+            client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+            early = head.split(b"\r\n\r\n", 1)[1]
+        else:
+            fields, _, body = rest.partition(b"\r\n\r\n")
+            kept = [f for f in fields.split(b"\r\n") if not f.lower().startswith((b"proxy-", b"connection:"))]
+            first = f"{flow.method} {flow.path} HTTP/1.1\r\n".encode("latin-1")
+            early = first + b"\r\n".join([*kept, b"Connection: close"]) + b"\r\n\r\n" + body
+        if early:
+            server.sendall(early)
+            flow.sent += len(early)
+
+    @staticmethod
+    def _refuse(client: socket.socket, flow: Flow, why: str) -> None:
+        body = f"Blocked by the sandbox: {flow.method} to {flow.host}:{flow.port} was not allowed ({why}).\n".encode()
+        head = (
+            "HTTP/1.1 403 Blocked by the sandbox\r\nContent-Type: text/plain; charset=utf-8\r\n"
+            f"X-Worldline-Denied: 1\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n"
+        )
+        client.sendall(head.encode() + body)
+
+    def _pump(self, client: socket.socket, server: socket.socket, flow: Flow) -> None:
+        client.settimeout(None)
+        server.settimeout(None)
+        while not self._closing.is_set():
+            ready, _, _ = select.select([client, server], [], [], _IDLE_S)
+            if not ready:
+                return
+            for source in ready:
+                data = source.recv(65536)
+                if not data:
+                    return
+                if source is client:
+                    server.sendall(data)
+                    flow.sent += len(data)
+                else:
+                    client.sendall(data)
+                    flow.received += len(data)

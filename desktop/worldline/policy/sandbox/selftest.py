@@ -1,0 +1,168 @@
+"""Once at the start: run the real profile and try the forbidden things. What could be done decides the label, not what
+a version number promises."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from worldline.core import paths
+from worldline.policy.sandbox.bubblewrap import helper_python, program
+from worldline.policy.sandbox.confine import Confinement, SandboxFailed, available
+from worldline.policy.sandbox.model import Label, Profile
+
+_TRY = r"""
+import os, socket, sys
+target, port, unix = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+def attempt(name, work):
+    try: work()
+    except OSError: return
+    print("DONE", name)
+def write():
+    with open(target, "a") as f: f.write("x")
+def tcp():
+    s = socket.socket(); s.settimeout(1); s.connect(("127.0.0.1", port))
+def udp():
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.sendto(b"x", ("127.0.0.1", port))
+def path():
+    s = socket.socket(socket.AF_UNIX); s.connect(unix)
+attempt("write", write); attempt("mode", lambda: os.chmod(target, 0o640)); attempt("unix", path); attempt("tcp", tcp)
+if os.environ.get("WORLDLINE_SANDBOX") != "complete": attempt("udp", udp)
+with open("inside", "w") as f: f.write("ok")
+print("READY")
+"""
+_MODE = 0o600
+
+
+@dataclass(slots=True)
+class SelfTest:
+    """What this machine really enforces."""
+
+    label: Label
+    why: str
+    """A sentence for the person."""
+    fix: str = ""
+    """What to do about it; "" = nothing to do."""
+    could: list[str] = field(default_factory=list)
+    """Forbidden things that worked."""
+
+
+def run() -> SelfTest:
+    """Try the best confinement first. Takes about 0.2 s; blocking."""
+    if sys.platform == "win32":
+        return SelfTest(
+            "none", "Windows has no sandbox that this app can use.", "Work inside WSL2 for confinement."
+        )
+    if sys.platform == "darwin":
+        return SelfTest("none", "Confinement on macOS is not tested yet, so it is not claimed.")
+    best = available()
+    tried: list[SelfTest] = []
+    for label in ("complete", "partial"):
+        if label == "complete" and best != "complete":
+            continue
+        result = _try(label)
+        if result.label == label:
+            return result
+        tried.append(result)
+    first = tried[0] if tried else None
+    why = first.why if first else "This kernel offers neither user namespaces nor Landlock."
+    return SelfTest("none", why, _how_to_fix())
+
+
+def _how_to_fix() -> str:
+    if program() is None:
+        return "Install bubblewrap (on Debian and Ubuntu: sudo apt-get install bubblewrap) and start the app again."
+    if Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns").exists():
+        return (
+            "User namespaces are restricted. Install the package apparmor-profiles and load its profile "
+            "bwrap-userns-restrict (Ubuntu 24.04), then start the app again."
+        )
+    return (
+        "Allow user namespaces for bubblewrap (kernel.unprivileged_userns_clone=1), then start the app again."
+    )
+
+
+def _try(label: Label) -> SelfTest:
+    with contextlib.ExitStack() as stack:
+        root = Path(
+            stack.enter_context(tempfile.TemporaryDirectory(prefix="selftest-", dir=paths.data_home()))
+        )
+        workspace, private, outside = root / "workspace", root / "tmp", root / "outside"
+        for folder in (workspace, private, outside):
+            folder.mkdir()
+        target = outside / "file"
+        target.write_text("before")
+        target.chmod(_MODE)
+        tcp = stack.enter_context(socket.socket())
+        tcp.bind(("127.0.0.1", 0))
+        tcp.listen()
+        unix = stack.enter_context(socket.socket(socket.AF_UNIX))
+        # The path of a socket is limited to about 100 bytes, so it does not go below the data folder.
+        short = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="wl-")))
+        unix.bind(str(short / "s"))
+        unix.listen()
+        python, _ = helper_python()
+        argv = [python, "-I", "-S", "-c", _TRY, str(target), str(tcp.getsockname()[1]), str(short / "s")]
+        try:
+            output = _run(argv, workspace, private, label)
+        except (SandboxFailed, OSError, subprocess.TimeoutExpired) as error:
+            return SelfTest("none", f"The sandbox did not start here: {error}", _how_to_fix())
+        could = [line.removeprefix("DONE ") for line in output.splitlines() if line.startswith("DONE ")]
+        # The proof is what happened, not what was printed.
+        if target.read_text() != "before":
+            could.append("write")
+        if target.stat().st_mode & 0o777 != _MODE:
+            could.append("mode")
+        works = "READY" in output and (workspace / "inside").exists()
+        return _judge(label, works, sorted(set(could)), output)
+
+
+def _run(argv: list[str], workspace: Path, private: Path, label: Label) -> str:
+    confinement = Confinement(argv, workspace, Profile(workspace, private), label)
+    process = subprocess.Popen(
+        confinement.argv,
+        cwd=workspace,
+        env={"PATH": os.environ.get("PATH", os.defpath), **confinement.env},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        pass_fds=confinement.pass_fds,
+        start_new_session=True,
+    )
+    try:
+        try:
+            confinement.started()
+        except SandboxFailed as error:
+            output, _ = process.communicate(timeout=10)
+            said = output.decode(errors="replace").strip()[-200:]
+            raise SandboxFailed(said or error.message) from error
+        output, _ = process.communicate(timeout=20)
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+        confinement.report()
+    return output.decode(errors="replace")
+
+
+def _judge(label: Label, works: bool, could: list[str], output: str) -> SelfTest:
+    if not works:
+        return SelfTest(
+            "none", f"Nothing runs in the sandbox here: {output.strip()[-200:]}", _how_to_fix(), could
+        )
+    if label == "complete":
+        if could:
+            return SelfTest("none", f"The sandbox did not hold: {', '.join(could)}.", _how_to_fix(), could)
+        return SelfTest(
+            "complete", "Commands can change only the workspace and reach no network unless you allow it."
+        )
+    if {"write", "tcp", "udp"} & set(could):
+        return SelfTest("none", f"Landlock did not hold: {', '.join(could)}.", _how_to_fix(), could)
+    why = "Writes outside and the network are refused, but file modes and times outside and local sockets are not covered."
+    return SelfTest("partial", why, _how_to_fix(), could)
