@@ -6,6 +6,7 @@ import re
 import secrets
 
 _UID = re.compile(r"[0-9a-f]{16}")
+_NODE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,127}")
 
 
 def new_uid() -> str:
@@ -14,4 +15,11 @@ def new_uid() -> str:
 
 
 def is_uid(text: str) -> bool:
+    """An id of our own making."""
     return _UID.fullmatch(text) is not None
+
+
+def is_node_id(text: str) -> bool:
+    """What can be the id of a node: one of ours, or one that an imported session brought along. Letters, digits and
+    `._+-`, at most 128, so that it can be typed, quoted and be part of a file name."""
+    return _NODE_ID.fullmatch(text) is not None

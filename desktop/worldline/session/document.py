@@ -15,7 +15,7 @@ from worldline import __version__
 from worldline.core import header_reader
 from worldline.core.errors import BadInput, SessionError
 from worldline.core.headers import NodeHeader
-from worldline.core.ids import is_uid, new_uid
+from worldline.core.ids import is_node_id, new_uid
 from worldline.core.jsontext import clean_text, dumps
 from worldline.core.kinds import NodeKind, Outcome
 from worldline.core.stop import StopReason
@@ -251,8 +251,8 @@ class SessionDocument(SessionReader):
         values that are not JSON), SessionError `not_saved`."""
         self._check()
         parent = 0 if draft.parent is None else self.seq(draft.parent)
-        if draft.uid and not is_uid(draft.uid):
-            raise BadInput(f"{draft.uid!r} cannot be the id of a node.", "Ids are 16 hexadecimal digits.")
+        if draft.uid and not is_node_id(draft.uid):
+            raise BadInput(f"{draft.uid!r} cannot be the id of a node.", "Ids are letters, digits and ._+- alone.")
         uid = draft.uid or new_uid()
         if draft.uid and self._rows("SELECT 1 FROM nodes WHERE uid = ?", (uid,)):
             raise BadInput(f"There is already a node {uid}.")

@@ -11,6 +11,7 @@ from typing import Any, Self
 from worldline.core import header_reader
 from worldline.core.errors import BadInput, SessionError
 from worldline.core.headers import NodeHeader
+from worldline.core.ids import is_node_id
 from worldline.core.jsontext import loads
 from worldline.core.kinds import NodeKind
 from worldline.core.stop import StopReason
@@ -116,7 +117,7 @@ class SessionReader:
             if ref == "root":
                 return self.uid(self.tree.path(self._cursor or 1)[0])
             return self.cursor if ref == "cursor" else self.uid(self.tree.newest_leaf(self._cursor or 1))
-        if not ref or not ref.isalnum() or not ref.isascii():
+        if not is_node_id(ref):
             raise BadInput(
                 f"{ref!r} does not name a node.", "Give a uid, the beginning of one, cursor, root or leaf."
             )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import worldline
+from worldline.core.ids import is_node_id
 from worldline.core.kinds import NodeFlag, NodeKind, Outcome
 from worldline.session.document import SessionDocument
 from worldline.session.importers.tree import ImportedTree, SourceNode, parents_first
@@ -67,13 +69,13 @@ def _append(document: SessionDocument, node: SourceNode, parent: str, written: d
             message=node.message,
             detail=detail,
             preview=node.preview,
-            outcome=Outcome.NONE if is_tool else node.outcome,
+            outcome=Outcome.RUNNING if is_tool else node.outcome,
             flags=node.flags | NodeFlag.IMPORTED,
             tool=node.tool,
             model=node.model,
             state="",
             usage=node.usage,
-            uid=node.id,
+            uid=_uid_of(node.id),
             created=node.created,
         ),
         move_cursor=False,
@@ -82,6 +84,13 @@ def _append(document: SessionDocument, node: SourceNode, parent: str, written: d
         # Also calls without a result get an end: this document is not the place where they are still running.
         document.finish(header.uid, NodeEnd(outcome=node.outcome, message=node.result, preview=node.preview))
     return header.uid
+
+
+def _uid_of(source_id: str) -> str:
+    """The source's own id where it can be one of ours; else one that is made from it, always the same."""
+    if is_node_id(source_id):
+        return source_id
+    return hashlib.sha256(source_id.encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def _title_of(tree: ImportedTree) -> str:

@@ -17,7 +17,7 @@ _BIND_TCP, _CONNECT_TCP = 1, 2
 def abi() -> int:
     """Version of the interface, 0 = not available."""
     libc = ctypes.CDLL(None, use_errno=True)
-    return max(0, libc.syscall(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(1)))
+    return max(0, int(libc.syscall(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(1))))
 
 
 def apply(writable: list[str], network: bool) -> dict[str, object]:
@@ -25,7 +25,7 @@ def apply(writable: list[str], network: bool) -> dict[str, object]:
     libc = ctypes.CDLL(None, use_errno=True)
 
     def call(*args: object) -> int:
-        result: int = libc.syscall(*args)
+        result = int(libc.syscall(*args))
         if result < 0:
             number = ctypes.get_errno()
             raise OSError(number, f"landlock: {os.strerror(number)}")
