@@ -252,7 +252,9 @@ class SessionDocument(SessionReader):
         self._check()
         parent = 0 if draft.parent is None else self.seq(draft.parent)
         if draft.uid and not is_node_id(draft.uid):
-            raise BadInput(f"{draft.uid!r} cannot be the id of a node.", "Ids are letters, digits and ._+- alone.")
+            raise BadInput(
+                f"{draft.uid!r} cannot be the id of a node.", "Ids are letters, digits and ._+- alone."
+            )
         uid = draft.uid or new_uid()
         if draft.uid and self._rows("SELECT 1 FROM nodes WHERE uid = ?", (uid,)):
             raise BadInput(f"There is already a node {uid}.")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -9,8 +11,11 @@ from typing import Any
 
 from worldline.core import paths
 from worldline.core.errors import BadInput, WorldlineError
+from worldline.session.export import jsonl
 from worldline.session.importers.read import read_session
+from worldline.session.importers.tree import ImportedTree
 from worldline.session.importers.write import report_of, write_session
+from worldline.session.reader import SessionReader
 
 ProgressCall = Callable[[str, int, int], None]
 """(file, done, total). Raises to cancel."""
@@ -47,22 +52,46 @@ def import_all(
 
 def import_one(file: Path, target: Path) -> dict[str, Any]:
     """Import one file into the folder `target`; never overwrites what is there."""
-    out: Path | None = None
     try:
+        if _is_own_export(file):
+            return _import_own(file, target)
         tree = read_session(file)
-        out = _free_name(target, file)
-        part = out.with_name(f".{out.name}.part")
-        _remove(part)
-        try:
+        with _new_file(target, file) as (part, out):
             nodes = write_session(tree, part)
-            part.rename(out)
-        finally:
-            _remove(part)
+        return report_of(tree, out, nodes)
     except WorldlineError as error:
-        return {"source": str(file), "format": "", "out": "", "records": 0, "nodes": 0, "branches": 0,
-                "compactions": 0, "recovered": 0, "gaps": [], "orphan_calls": 0, "orphan_results": 0,
-                "warnings": [], "error": str(error)}  # fmt: skip
-    return report_of(tree, out, nodes)
+        return {"error": str(error)} | report_of(ImportedTree("", str(file)), None, 0)
+
+
+def _is_own_export(file: Path) -> bool:
+    try:
+        with file.open("rb") as source:
+            first = json.loads(source.readline(1000))
+    except (OSError, ValueError):
+        return False
+    return isinstance(first, dict) and jsonl.looks_like(first)
+
+
+def _import_own(file: Path, target: Path) -> dict[str, Any]:
+    with _new_file(target, file) as (part, out):
+        nodes = jsonl.read_back(file, part)
+    with SessionReader(out) as session:
+        tree = session.tree
+        report = report_of(ImportedTree("worldline", str(file)), out, nodes)
+        return report | {"records": nodes, "branches": len(tree.leaves())}
+
+
+@contextlib.contextmanager
+def _new_file(folder: Path, source: Path) -> Iterator[tuple[Path, Path]]:
+    """(passing name to write, final name): the file appears whole or not at all."""
+    out = _free_name(folder, source)
+    part = out.with_name(f".{out.name}.part")
+    _remove(part)
+    try:
+        yield part, out
+        part.rename(out)
+    finally:
+        _remove(part)
 
 
 def _remove(part: Path) -> None:
