@@ -68,6 +68,8 @@ class View:
     """False: thinking was left out of the newest assistant message. Models with a fixed thinking budget refuse to
     think on top of it, so the request should switch thinking off."""
     images: int = 0
+    sizes: list[int] = field(default_factory=list)
+    """Bytes of each message."""
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ from worldline.core.kinds import NodeKind
 
 _TOOLS = (NodeKind.TOOL, NodeKind.IMPORTED_TOOL)
 _PROMPTS = (NodeKind.USER, NodeKind.IMPORTED_USER)
-_COMPACTIONS = (NodeKind.COMPACTION, NodeKind.IMPORTED_COMPACTION)
+SUMMARIES = (NodeKind.COMPACTION, NodeKind.IMPORTED_COMPACTION)
 _SILENT = (NodeKind.ROOT, NodeKind.JUMP, NodeKind.EXTERNAL_CHANGE, NodeKind.IMPORTED_EVENT)
 NEVER = 1 << 60
 """As `since`: the difference is made by the options, so nothing on the path was answered with it."""
@@ -63,7 +63,7 @@ def select(path: Sequence[PathNode], options: ViewOptions) -> Selection:
     items = result.items
     for pos, node in enumerate(path):
         kind = node.kind
-        if kind in _COMPACTIONS:
+        if kind in SUMMARIES:
             if node.uid in options.expand:
                 continue
             if node.uid in expanded:
@@ -110,7 +110,7 @@ def _summary_text(node: PathNode, head: str) -> str:
 def compaction_text(node: PathNode) -> str:
     """What stands in the view for everything that a compaction covers."""
     if node.detail.get("truncated") is True:
-        return TRUNCATED
+        return _summary_text(node, TRUNCATED)
     return _summary_text(node, SUMMARY_HEAD)
 
 

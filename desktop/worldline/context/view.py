@@ -322,15 +322,17 @@ def _finish(paired: Paired, options: ViewOptions, *, spoke: bool, intact: bool) 
         if groups[-1].role == "assistant":
             groups.append(Group("user"))
         groups[-1].pieces.extend(made_up(t, NEVER) for t in view.tail)
-    size = images = image_bytes = 0
+    images = image_bytes = 0
     for item in groups:
+        size = 34
         view.messages.append({"role": item.role, "content": [p.block for p in item.pieces]})
         view.origin.append([(p.uid, p.index) if p.index >= 0 else ("", -1) for p in item.pieces])
         for piece in item.pieces:
             size += piece.size + 1
             images += piece.images
             image_bytes += piece.image_bytes
-    view.bytes = size + 34 * len(groups) + 2
+        view.sizes.append(size)
+    view.bytes = sum(view.sizes) + 2
     view.tokens = token_estimate(view.bytes, images, image_bytes)
     view.images = images
     return view

@@ -1,0 +1,62 @@
+"""What the model at a node knows only as a summary, and whether the originals could be sent instead."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from worldline.context.budget import Limits
+from worldline.context.model import PathNode, ViewOptions
+from worldline.context.select import SUMMARIES, select
+from worldline.context.view import build_view
+from worldline.core.kinds import NodeKind, Outcome
+from worldline.session.model import NodeDraft
+
+
+@dataclass(slots=True)
+class Lossy:
+    """`note` "" = the model at this node knows everything word for word."""
+
+    note: str = ""
+    compactions: tuple[str, ...] = ()
+    """uids of the compactions on the path."""
+    steps: int = 0
+    """How many steps are known only as a summary."""
+    tokens_expanded: int = 0
+    """Of the request with the originals in place of the summary."""
+    can_expand: bool = False
+
+
+def lossy_at(path: Sequence[PathNode], options: ViewOptions, limits: Limits, fixed_tokens: int = 0) -> Lossy:
+    """What is lost at the last node of `path`, and whether expanding it from the originals would fit."""
+    items = select(path, options).items
+    if not any(item.node.kind in SUMMARIES for item in items):
+        return Lossy()
+    uids = tuple(node.uid for node in path if node.kind in SUMMARIES)
+    expanded = replace(options, expand=options.expand | set(uids), truncate_before="")
+    originals = select(path, expanded).items
+    here = {item.node.uid for item in items}
+    hidden = [item for item in originals if item.node.uid not in here]
+    truncated = any(i.node.detail.get("truncated") is True for i in items if i.node.kind in SUMMARIES)
+    tokens = build_view(path, expanded).tokens + fixed_tokens
+    fits = tokens <= limits.trigger
+    knows = "not at all: they were cut off" if truncated else "only as a summary"
+    note = f"From here the model knows the first {len(hidden)} steps {knows}."
+    if hidden:
+        note += (
+            " They can be sent word for word again."
+            if fits
+            else f" Sent word for word they would need {tokens:,} tokens, more than this model takes."
+        )
+    return Lossy(note, uids, len(hidden), tokens, fits and bool(hidden))
+
+
+def expand_draft(parent: str, lossy: Lossy) -> NodeDraft:
+    """The node after which, on its branch, the originals stand in the view again."""
+    return NodeDraft(
+        NodeKind.CONTEXT_EDIT,
+        parent,
+        detail={"targets": list(lossy.compactions), "expand": True},
+        preview=f"{lossy.steps} earlier steps are sent word for word again",
+        outcome=Outcome.OK,
+    )
