@@ -52,16 +52,18 @@ class Restorer:
         self._staging = -1
         self._skipped: set[int] = set()
 
-    def run(self, new_branch: str | None, on_done: Callable[[RestoreReport], None] | None) -> RestoreReport:
+    def run(
+        self, new_branch: str | None, on_done: Callable[[RestoreReport], None] | None, home: str = ""
+    ) -> RestoreReport:
         """Never leaves a half-done restore: on any failure everything is as before, and the report says so."""
         try:
-            self._prepare(new_branch)
+            self._prepare(new_branch, home)
             self._stage()
             self._swap()
             self._move_roots()
             self._verify()
             self.report.done = True
-            self.report.branch = new_branch or ""
+            self.report.branch = home or new_branch or ""
             self.report.note = " ".join(self.notes)
             if on_done is not None:
                 on_done(self.report)
@@ -83,7 +85,7 @@ class Restorer:
 
     # --- before anything is touched -----------------------------------------------------------------------------
 
-    def _prepare(self, new_branch: str | None) -> None:
+    def _prepare(self, new_branch: str | None, home: str) -> None:
         self.journal.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._note_folders()
         now_roots = {root.path: root for root in self.now.roots}
@@ -95,7 +97,7 @@ class Restorer:
                     f"The repository in {where} is gone; its files are put back, its history cannot be."
                 )
                 continue
-            move, notes = gitmove.plan_move(root, now, wanted, new_branch)
+            move, notes = gitmove.plan_move(root, now, wanted, new_branch, home)
             self.notes += notes
             if move.head_before:
                 self._save_index(move, len(self.journal.roots), now, wanted)

@@ -187,10 +187,11 @@ class Workspace:
         return items[:200]
 
     def apply(
-        self, plan: RestorePlan, *, new_branch: str | None = None, progress: ProgressCall | None = None,
+        self, plan: RestorePlan, *, new_branch: str | None = None, home: str = "", progress: ProgressCall | None = None,
         on_done: Callable[[RestoreReport], None] | None = None,
     ) -> RestoreReport:  # fmt: skip
-        """Carry out a plan. `new_branch` (short name) is made at the target's commit and HEAD put on it.
+        """Carry out a plan. `new_branch` (short name) is made at the target's commit and HEAD put on it; or `home`, an
+        existing branch that is still at that commit ("Return to <branch>").
 
         `on_done` is called when everything is verified and can still be undone: move the cursor there; if it raises,
         all files are put back. Files that changed since the plan are left and listed in `failed`.
@@ -201,7 +202,7 @@ class Workspace:
         restorer = applying.Restorer(
             self.work, self._journal_folder, plan, now, target, dict(self._capturer.roots), progress
         )
-        return restorer.run(new_branch, on_done)
+        return restorer.run(new_branch, on_done, home)
 
     def recover(self, cursor_state: str = "") -> RecoveryReport | None:
         """Finish or undo a restore that was interrupted; None when there is none. `cursor_state`: the state of the

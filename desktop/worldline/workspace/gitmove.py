@@ -115,42 +115,49 @@ def index_bytes(root: GitRoot, target: State, wanted: RootState) -> bytes:
 
 
 def plan_move(
-    root: GitRoot, now: RootState, wanted: RootState, new_branch: str | None
+    root: GitRoot, now: RootState, wanted: RootState, new_branch: str | None, home: str = ""
 ) -> tuple[RootMove, list[str]]:
-    """What must happen to one repository, as far as it is known before files are written; and notes for the person."""
+    """What must happen to one repository, as far as it is known before files are written; and notes for the person.
+    `home`: an existing branch to put HEAD on. Raises `WorkspaceError` (kind `branch_moved`)."""
     move = RootMove(wanted.path, str(root.gitdir))
-    notes: list[str] = []
     name = wanted.path or "the repository"
     if now.trouble or wanted.trouble or root.trouble:
         reason = root.trouble or now.trouble or wanted.trouble
-        notes.append(f"Of {name} only files are put back: {reason}.")
-        return move, notes
-    before = root.progress()
-    move.progress_before = {n: base64.b64encode(d).decode("ascii") for n, d in before.items()}
+        return move, [f"Of {name} only files are put back: {reason}."]
+    move.progress_before = {n: base64.b64encode(d).decode("ascii") for n, d in root.progress().items()}
     move.head_before = (root.gitdir / "HEAD").read_text("utf-8", "surrogateescape")
-    ref = ""
-    if new_branch:
-        ref = f"refs/heads/{new_branch}"
-        if wanted.path and now.head == wanted.head:
-            ref = now.ref  # an inner repository whose commit did not move needs no branch
-    elif wanted.ref and root.resolve(wanted.ref) == wanted.head:
-        ref = wanted.ref
-    elif now.head != wanted.head:
-        if not wanted.path:
-            notes.append("HEAD stays where it is: the branch it was on has moved since.")
-            return move, notes
-        ref = ""
-    else:
-        ref = now.ref
-    if ref and root.resolve(ref) == "" and wanted.head:
+    ref, note = _choose_ref(root, now, wanted, new_branch, home if not wanted.path else "")
+    if note:
+        return RootMove(wanted.path, str(root.gitdir)), [note]
+    tip = root.resolve(ref) if ref else ""
+    if ref and tip == "" and wanted.head:
         move.branch_made, move.branch_at = ref, wanted.head
-    elif ref and root.resolve(ref) != wanted.head and ref != now.ref:
+    elif ref and tip != wanted.head and ref != now.ref:
         raise WorkspaceError(
-            f"The branch {ref} is in use for something else.", "Choose another name for the fork."
+            f"The branch {ref.removeprefix('refs/heads/')} is not at the commit of this node any more.",
+            "Choose another name for the fork, or bring the changes home to that branch instead.",
+            kind="branch_moved",
         )
     text = f"ref: {ref}\n" if ref else f"{wanted.head}\n"
     move.head_after = text if text != move.head_before else ""
-    return move, notes
+    return move, []
+
+
+def _choose_ref(
+    root: GitRoot, now: RootState, wanted: RootState, new_branch: str | None, home: str
+) -> tuple[str, str]:
+    """The ref that HEAD goes on ("" = detached at the state's commit), or a note why HEAD stays."""
+    if home:
+        return f"refs/heads/{home}", ""
+    if new_branch and not (wanted.path and now.head == wanted.head):
+        return f"refs/heads/{new_branch}", ""
+    if wanted.ref and root.resolve(wanted.ref) == wanted.head:
+        return wanted.ref, ""
+    if now.head == wanted.head:
+        return now.ref, ""
+    if not wanted.path:
+        return "", "HEAD and the staging area stay as they are: the branch of that node has moved since."
+    return "", ""
 
 
 def carry_out(

@@ -114,10 +114,10 @@ class GitRoot:
         except OSError:
             return None
         root = cls(path, work, gitdir, common, pointer)
-        root.trouble = root._find_trouble()
+        root.trouble = root.find_trouble()
         return root
 
-    def _find_trouble(self) -> str:
+    def find_trouble(self) -> str:
         try:
             found = dict(_UNUSUAL.findall((self.common / "config").read_bytes()))
         except OSError as error:

@@ -53,6 +53,7 @@ class Dir:
         "dirs",
         "files",
         "in_ignored",
+        "included",
         "mode",
         "perms",
         "repo",
@@ -76,6 +77,8 @@ class Dir:
         self.rules: RuleSet | None = None
         self.repo = False
         self.in_ignored = False
+        self.included = False
+        """Ignored, but asked for as a whole (`Context.include`)."""
         self.mode = 0
         self.clash: tuple[str, ...] = ()
         """Names that differ only by case from another one here."""
@@ -134,6 +137,8 @@ class Context:
     max_bytes: int = 50 << 20
     file_perm: int = 0o644
     dir_perm: int = 0o755
+    include: RuleSet | None = None
+    """Ignored files that are wanted all the same."""
     enter_root: Callable[[str], Stack] | None = None
     """Called for a folder that is a repository of its own; returns the rules that hold inside."""
     is_linked: Callable[[str], bool] | None = None
@@ -255,10 +260,11 @@ class Walk:
             path = prefix + name
             ignored = node.in_ignored or is_ignored(stack, path, name, is_dir)
             if is_dir:
-                if ignored and path not in self.c.tracked_dirs:
+                if ignored and path not in self.c.tracked_dirs and self.c.include is None:
                     skipped[name] = IGNORED
                     continue
                 child = node.dirs.get(name) or Dir()
+                child.included = ignored and (node.included or self._is_included(path, name, True))
                 if child.in_ignored != ignored:
                     child.in_ignored = ignored
                     child.sig = None
@@ -268,7 +274,7 @@ class Walk:
                 continue
             limit = self.c.max_bytes
             if ignored and path not in self.c.tracked:
-                if not self.c.is_chosen(name):
+                if not (node.included or self.c.is_chosen(name) or self._is_included(path, name, False)):
                     skipped[name] = IGNORED
                     continue
                 limit = min(limit, CHOSEN_CAP)
@@ -277,6 +283,9 @@ class Walk:
         node.files, node.dirs, node.skipped = files, dirs, skipped
         node.clash = _clashes(names)
         return stack, force, changed
+
+    def _is_included(self, path: str, name: str, is_dir: bool) -> bool:
+        return self.c.include is not None and self.c.include.match(path, name, is_dir) is True
 
     @staticmethod
     def _differs(node: Dir, files: dict[str, FileSig], dirs: dict[str, Dir], skipped: dict[str, str]) -> bool:

@@ -1,0 +1,207 @@
+"""Copying a workspace into a new worktree: what is tracked, what is untracked, and chosen ignored files."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import re
+import shutil
+import stat
+from pathlib import Path
+
+from worldline.workspace.ignore import RuleSet, Stack
+from worldline.workspace.model import ProgressCall
+from worldline.workspace.repos import GitRoot, global_rules, stack_for
+from worldline.workspace.safefs import SafeTree
+from worldline.workspace.scan import IGNORED, Context, Dir, FileSig, Walk
+from worldline.workspace.store import Store
+
+CHOSEN = (".env*",)
+"""Ignored files that go along without being asked for."""
+_FICLONE = 0x40049409
+_WORKTREE_LINE = re.compile(rb"(?m)^[ \t]*worktree[ \t]*=.*\n?")
+_CANNOT_CLONE = (errno.EOPNOTSUPP, errno.EXDEV, errno.EINVAL, errno.ENOTTY, errno.ENOSYS, errno.EPERM)
+
+
+def without_worktree(config: bytes) -> bytes:
+    """A git configuration without `core.worktree`, which would lead a copy back to the original."""
+    return _WORKTREE_LINE.sub(b"", config)
+
+
+class _Survey(Walk):
+    """A walk that notes what is there and reads nothing."""
+
+    def _file(
+        self,
+        fd: int,
+        name: str,
+        limit: int,
+        known: FileSig | None,
+        files: dict[str, FileSig],
+        skipped: dict[str, str],
+    ) -> None:
+        try:
+            now = os.stat(name, dir_fd=fd, follow_symlinks=False)
+        except FileNotFoundError:
+            return
+        if stat.S_ISREG(now.st_mode) or stat.S_ISLNK(now.st_mode):
+            files[name] = (now.st_mtime_ns, now.st_ctime_ns, now.st_size, now.st_ino, now.st_mode, b"")
+        else:
+            skipped[name] = "is no regular file"
+
+
+class Copy:
+    """One copy. The source is only read."""
+
+    def __init__(self, root: GitRoot, dest: Path, include: RuleSet, progress: ProgressCall | None) -> None:
+        self.root, self.dest, self.progress = root, dest, progress
+        self.included: list[str] = []
+        self.notes: list[str] = []
+        self.pairs: dict[str, tuple[tuple[int, int, int, int], os.stat_result]] = {}
+        """Path → (mtime_ns, ctime_ns, size, inode) of the source, stat data of the copy."""
+        self._roots: dict[str, GitRoot] = {}
+        self._global = global_rules(root)
+        self._clone = True
+        self._done = 0
+        root.refresh_index()
+        self._context = Context(
+            _NO_STORE, tracked=root.tracked(), chosen=CHOSEN, include=include or None, enter_root=self._enter, is_linked=self._is_linked,
+            base=stack_for(root, self._global),
+        )  # fmt: skip
+        self._add_tracked(self._context.tracked)
+
+    def _add_tracked(self, paths: set[str]) -> None:
+        self._context.tracked |= paths
+        for path in paths:
+            folder = path.rpartition("/")[0]
+            while folder and folder not in self._context.tracked_dirs:
+                self._context.tracked_dirs.add(folder)
+                folder = folder.rpartition("/")[0]
+
+    def _enter(self, path: str) -> Stack:
+        inner = GitRoot.find(self.root.work / path, path)
+        if inner is None:
+            return self._context.base[:1]
+        inner.refresh_index()
+        self._roots[path] = inner
+        self._add_tracked(inner.tracked())
+        return stack_for(inner, self._global)
+
+    def _is_linked(self, path: str) -> bool:
+        inner = GitRoot.find(self.root.work / path, path)
+        return inner is not None and inner.common != inner.gitdir and inner.common == self.root.common
+
+    def run(self) -> None:
+        source, dest = SafeTree(self.root.work), SafeTree(self.dest)
+        try:
+            top = Dir()
+            _Survey(self._context).run(source.root_fd, top)
+            self._folder(top, "", source.root_fd, dest.root_fd)
+        finally:
+            source.close()
+            dest.close()
+        for path, inner in self._roots.items():
+            self._repository(path, inner)
+
+    # --- files ------------------------------------------------------------------------------------------------
+
+    def _folder(self, node: Dir, prefix: str, source: int, dest: int) -> None:
+        for name, sig in node.files.items():
+            made = self._file(name, sig, source, dest)
+            if made is not None:
+                path = prefix + name
+                self.pairs[path] = (sig[:4], made)
+                if path not in self._context.tracked and self._was_ignored(node, path, name):
+                    self.included.append(path)
+        for name, reason in node.skipped.items():
+            if reason != IGNORED:
+                self.notes.append(f"{prefix}{name} {reason}; it was not copied")
+        for name, child in node.dirs.items():
+            if child.in_ignored and not _holds_files(child):
+                continue
+            self._child(child, name, prefix, source, dest)
+
+    def _child(self, child: Dir, name: str, prefix: str, source: int, dest: int) -> None:
+        flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+        os.mkdir(name, 0o700, dir_fd=dest)
+        inner_source = os.open(name, flags, dir_fd=source)
+        try:
+            inner_dest = os.open(name, flags, dir_fd=dest)
+            try:
+                self._folder(child, f"{prefix}{name}/", inner_source, inner_dest)
+                os.fchmod(inner_dest, stat.S_IMODE(child.mode))
+            finally:
+                os.close(inner_dest)
+        finally:
+            os.close(inner_source)
+
+    def _was_ignored(self, node: Dir, path: str, name: str) -> bool:
+        include = self._context.include
+        chosen = include is not None and include.match(path, name, False) is True
+        return node.in_ignored or chosen or self._context.is_chosen(name)
+
+    def _file(self, name: str, sig: FileSig, source: int, dest: int) -> os.stat_result | None:
+        self._done += 1
+        if self.progress is not None and self._done % 100 == 0:
+            self.progress("copy", self._done, 0)
+        try:
+            if stat.S_ISLNK(sig[4]):
+                os.symlink(os.readlink(name, dir_fd=source), name, dir_fd=dest)
+                return os.stat(name, dir_fd=dest, follow_symlinks=False)
+            old = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=source)
+        except FileNotFoundError:
+            return None  # deleted since the walk
+        except PermissionError:
+            self.notes.append(f"{name} cannot be read; it was not copied")
+            return None
+        try:
+            new = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=dest)
+            try:
+                self._content(old, new, sig[2])
+                os.fchmod(new, stat.S_IMODE(sig[4]))
+                os.utime(new, ns=(sig[0], sig[0]))
+                return os.fstat(new)
+            finally:
+                os.close(new)
+        finally:
+            os.close(old)
+
+    def _content(self, old: int, new: int, size: int) -> None:
+        if self._clone and size:
+            try:
+                fcntl.ioctl(new, _FICLONE, old)
+                return
+            except OSError as error:
+                if error.errno not in _CANNOT_CLONE:
+                    raise
+                self._clone = False
+        while data := os.read(old, 1 << 20):
+            view = memoryview(data)
+            while view:
+                view = view[os.write(new, view) :]
+
+    # --- repositories inside ------------------------------------------------------------------------------------
+
+    def _repository(self, path: str, inner: GitRoot) -> None:
+        """Copy a nested repository or submodule whole, so that the copy depends on nothing outside."""
+        target = self.dest / path / ".git"
+        if target.exists() or not target.parent.is_dir():
+            return
+        if inner.common != inner.gitdir:
+            self.notes.append(f"{path} is a worktree of another repository; only its files were copied")
+            return
+        shutil.copytree(
+            inner.gitdir, target, symlinks=True, ignore=shutil.ignore_patterns("*.lock", "fsmonitor--daemon*")
+        )
+        config = target / "config"
+        with contextlib.suppress(FileNotFoundError):
+            config.write_bytes(without_worktree(config.read_bytes()))
+
+
+def _holds_files(node: Dir) -> bool:
+    return bool(node.files) or any(_holds_files(child) for child in node.dirs.values())
+
+
+_NO_STORE: Store = None  # type: ignore[assignment]

@@ -1,0 +1,230 @@
+"""A worktree of its own for a session, carrying the person's uncommitted work byte for byte.
+
+Made by hand rather than with `git worktree add`: no hook and no filter runs, the configuration, the packed refs and the
+staging area of the person are not touched. In their repository only a branch under `worldline/` and the worktree's own
+entry appear; the entry is locked, so that git never prunes it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import stat
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pygit2
+
+from worldline.core import paths
+from worldline.core.errors import WorkspaceError
+from worldline.workspace import copytree, guard, indexfile, leases
+from worldline.workspace.ignore import RuleSet
+from worldline.workspace.model import ProgressCall
+from worldline.workspace.repos import GitRoot, Head
+
+INCLUDE_FILE = ".worktreeinclude"
+_CARRIED_OPERATIONS = ("MERGE_", "CHERRY_PICK_HEAD", "REVERT_HEAD", "SQUASH_MSG", "AUTO_MERGE", "sequencer/")
+
+
+@dataclass(slots=True)
+class Isolated:
+    """A worktree that is ready to work in."""
+
+    path: Path
+    """Where the agent works: the folder in the worktree that stands for the one that was opened."""
+    root: Path
+    """Top of the worktree."""
+    base_commit: str
+    """"" = the repository has no commit yet."""
+    base_branch: str
+    """Short name; "" = HEAD was detached."""
+    branch: str
+    """The session's first branch, short name."""
+    included: list[str] = field(default_factory=list)
+    """Ignored files that were carried over."""
+    notes: list[str] = field(default_factory=list)
+    """What could not be carried over, for people."""
+
+
+def include_rules(source: Path, include_ignored: Sequence[str] | None) -> RuleSet:
+    """Which ignored files go along beside `.env*`: the given patterns, or what `.worktreeinclude` names."""
+    if include_ignored is not None:
+        return RuleSet(os.fsencode("\n".join(include_ignored)))
+    try:
+        text = (source / INCLUDE_FILE).read_bytes()
+    except OSError:
+        text = b""
+    return RuleSet(text)
+
+
+def prepare(
+    source: Path,
+    session_id: str,
+    *,
+    include_ignored: Sequence[str] | None = None,
+    progress: ProgressCall | None = None,
+) -> Isolated:
+    """Make the worktree. Raises `WorkspaceError`: kinds of `guard.refuse`, `no_repository` and `cannot_isolate` (work in
+    the folder instead). On any failure nothing of it stays."""
+    folder = Path(source).expanduser().absolute()
+    guard.refuse(folder)
+    root = GitRoot.find(folder, "") or GitRoot.find_outer(folder)
+    if root is None:
+        raise WorkspaceError(
+            f"{folder} is not in a git repository.", "Work in the folder itself.", kind="no_repository"
+        )
+    outer, root.outer, root.trouble = root.outer, "", root.find_trouble()
+    if root.trouble:
+        raise WorkspaceError(
+            f"A worktree of {root.work} cannot be made: {root.trouble}.",
+            "Work in the folder itself.",
+            kind="cannot_isolate",
+        )
+    if root.repo is None:
+        raise WorkspaceError(
+            f"A worktree of {root.work} cannot be made: {root.trouble}.",
+            "Work in the folder itself.",
+            kind="cannot_isolate",
+        )
+    maker = _Maker(root, session_id, include_rules(root.work, include_ignored), progress)
+    isolated = maker.run()
+    isolated.path = isolated.root / outer if outer else isolated.root
+    return isolated
+
+
+class _Maker:
+    def __init__(
+        self, root: GitRoot, session_id: str, include: RuleSet, progress: ProgressCall | None
+    ) -> None:
+        self.root, self.session, self.include, self.progress = root, session_id, include, progress
+        slug = re.sub(r"[^A-Za-z0-9._-]+", "-", root.work.name).strip(".-") or "work"
+        self.name = f"{slug[:40]}-{session_id}"
+        self.dest = paths.worktrees_dir() / self.name
+        self.entry = root.common / "worktrees" / self.name
+        self.notes: list[str] = []
+
+    def run(self) -> Isolated:
+        if self.dest.exists() or self.entry.exists():
+            raise WorkspaceError(
+                f"There is a worktree for this session already: {self.dest}.",
+                "Open it, or remove it first.",
+                kind="exists",
+            )
+        head = self.root.head()
+        branch = f"worldline/{self.session}/start"
+        ref = f"refs/heads/{branch}"
+        made_branch = False
+        try:
+            self.dest.mkdir(parents=True, mode=0o700)
+            leases.take(self.dest, self.session)
+            self._write_info(head)
+            self.entry.mkdir(parents=True)
+            if head.commit:
+                assert self.root.repo is not None
+                self.root.repo.references.create(ref, pygit2.Oid(hex=head.commit), force=False)
+                made_branch = True
+            self._write_entry(ref)
+            copy = copytree.Copy(self.root, self.dest, self.include, self.progress)
+            copy.run()
+            self.notes += copy.notes
+            self._write_index(copy)
+            self._carry_operation()
+        except BaseException as error:
+            self._remove(ref if made_branch else "", head.commit)
+            if isinstance(error, (OSError, pygit2.GitError, KeyError, ValueError)):
+                raise WorkspaceError(
+                    f"The worktree could not be made ({error}).",
+                    "Free some space or work in the folder itself.",
+                    kind="cannot_isolate",
+                ) from error
+            raise
+        return Isolated(self.dest, self.dest, head.commit, head.branch, branch, copy.included, self.notes)
+
+    def _write_info(self, head: Head) -> None:
+        info = {
+            "source": str(self.root.work), "entry": str(self.entry), "session": self.session,
+            "base_commit": head.commit, "base_branch": head.branch,
+        }  # fmt: skip
+        self.dest.with_name(self.name + ".info").write_text(json.dumps(info), "utf-8")
+
+    def _write_entry(self, ref: str) -> None:
+        (self.entry / "locked").write_text(f"used by Worldline session {self.session}\n", "utf-8")
+        (self.entry / "commondir").write_text("../..\n", "utf-8")
+        (self.entry / "gitdir").write_bytes(os.fsencode(self.dest / ".git") + b"\n")
+        (self.entry / "HEAD").write_text(f"ref: {ref}\n", "utf-8")
+        (self.dest / ".git").write_bytes(b"gitdir: " + os.fsencode(self.entry) + b"\n")
+        for name in ("info/sparse-checkout", "config.worktree"):
+            own = self.root.gitdir / name
+            if own.is_file():
+                (self.entry / name).parent.mkdir(exist_ok=True)
+                (self.entry / name).write_bytes(copytree.without_worktree(own.read_bytes()))
+
+    def _write_index(self, copy: copytree.Copy) -> None:
+        source = self.root.gitdir / "index"
+        if not source.is_file():
+            return
+        if self.root.trouble:  # of a kind that only git itself can read: as it is
+            for file in (source, *self.root.gitdir.glob("sharedindex.*")):
+                shutil.copy2(file, self.entry / file.name)
+            return
+        written_ns = source.stat().st_mtime_ns
+        entries = [_with_stat(entry, copy, written_ns) for entry in self.root.entries]
+        (self.entry / "index").write_bytes(indexfile.encode(entries))
+
+    def _carry_operation(self) -> None:
+        for name, data in self.root.progress().items():
+            if name.startswith(_CARRIED_OPERATIONS):
+                target = self.entry / name
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(data)
+            elif name.startswith("rebase-"):
+                note = "A rebase is in progress in your folder; it stays there and is not continued here."
+                self.notes += [note] if note not in self.notes else []
+
+    def _remove(self, ref: str, commit: str) -> None:
+        """Take away what this failed attempt made; nothing else is in these folders."""
+        shutil.rmtree(self.entry, ignore_errors=True)
+        _rmtree(self.dest)
+        leases.release(self.dest)
+        self.dest.with_name(self.name + ".info").unlink(missing_ok=True)
+        if ref and self.root.resolve(ref) == commit:
+            for path in (self.root.common / ref, self.root.common / "logs" / ref):
+                path.unlink(missing_ok=True)
+
+
+def _with_stat(entry: indexfile.Entry, copy: copytree.Copy, written_ns: int) -> indexfile.Entry:
+    """Clean in the source means clean in the copy; whatever is not sure is left for git to read."""
+    pair = copy.pairs.get(entry.path)
+    if pair is not None and entry.stage == 0:
+        (mtime, ctime, size, inode), made = pair
+        word = 0xFFFFFFFF
+        seen = (
+            ctime // 10**9 & word,
+            ctime % 10**9,
+            mtime // 10**9 & word,
+            mtime % 10**9,
+            inode & word,
+            size & word,
+        )
+        known = (*entry.stat[:4], entry.stat[5], entry.size)
+        if seen == known and mtime < written_ns:
+            new, new_size = indexfile.stat_of(made)
+            return entry._replace(stat=new, size=new_size)
+    return entry._replace(stat=indexfile.NO_STAT, size=0)
+
+
+def _rmtree(folder: Path) -> None:
+    for place, names, _ in os.walk(folder):
+        for name in names:  # folders without write permission would keep their files
+            path = Path(place) / name
+            if not path.is_symlink():
+                path.chmod(stat.S_IMODE(path.stat().st_mode) | 0o700)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def release(worktree: Path) -> None:
+    """The session is closed: the worktree stays, its lease is given back."""
+    leases.release(worktree)

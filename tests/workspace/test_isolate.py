@@ -1,0 +1,96 @@
+"""A session's own worktree: everything of the person's goes along, nothing of theirs changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from worldline.core.errors import WorkspaceError
+from worldline.workspace import isolate, leases
+
+from .conftest import run_sh, snapshot
+from .test_engine import SETUP
+
+Sh = Callable[..., str]
+
+INNER = (
+    "mkdir -p nested/inner && cd nested/inner && git init -q -b main . && echo n > n && git add . && git commit -qm n "
+    "&& echo more > n && git add n && echo worktree > n && cd ../.. && mkdir bare-init && git -C bare-init init -q && echo b > bare-init/b"
+)
+SUBMODULE = (
+    "git init -q -b main ../lib && cd ../lib && echo lib > lib && git add . && git commit -qm lib && cd - "
+    "&& git -c protocol.file.allow=always submodule --quiet add ../lib sub && git commit -qm sub && echo edit > sub/lib"
+)
+
+
+def test_the_uncommitted_work_goes_along(work: Path, sh: Sh, tmp_path: Path) -> None:
+    sh(f"{SETUP} && {INNER} && {SUBMODULE}")
+    sh("mkdir -p build/keep && echo o > build/keep/o && echo p > build/p && printf 'build/\\n' >> .git/info/exclude "
+       "&& printf 'build/keep/\\n' > .worktreeinclude")  # fmt: skip
+    before = snapshot(work)
+    git_before = {p: v for p, v in snapshot(work, skip=()).items() if p.startswith(".git/")}
+    made = isolate.prepare(work, "abcd1234")
+    copied = snapshot(made.path)
+    expected = {path: value for path, value in before.items() if path not in ("x.log", "build/p")}
+    assert copied == expected
+    assert sorted(made.included) == [".env", "build/keep/o"]
+    run = lambda command: run_sh(command, made.path)  # noqa: E731
+    assert run("git ls-files -s") == sh("git ls-files -s")
+    assert run("git status --porcelain -z") == sh("git status --porcelain -z")
+    assert run("git -C nested/inner status --porcelain") == sh("git -C nested/inner status --porcelain")
+    assert run("git -C sub status --porcelain") == sh("git -C sub status --porcelain")
+    assert run("git -C sub rev-parse --show-toplevel").strip() == str(made.path / "sub")
+    assert run("git symbolic-ref HEAD").strip() == "refs/heads/worldline/abcd1234/start"
+    assert snapshot(work) == before
+    git_after = {p: v for p, v in snapshot(work, skip=()).items() if p.startswith(".git/")}
+    new = {p for p in git_after if git_after[p] != git_before.get(p)}
+    # `git status` in the test itself refreshes the person's index.
+    assert all(
+        p.startswith(
+            (".git/worktrees", ".git/refs/heads/worldline", ".git/logs/refs/heads/worldline", ".git/index")
+        )
+        or p in (".git/modules/sub/index",)
+        for p in new
+    ), new
+    run("git commit -qam inside && git fsck")
+    sh("git worktree prune && git gc -q --prune=now")
+    assert (made.path / ".git").is_file() and run("git log -1 --format=%s").strip() == "inside"
+    assert sh("git log -1 --format=%s").strip() == "sub"
+
+
+def test_a_failure_leaves_nothing(work: Path, sh: Sh) -> None:
+    sh("git init -q -b main . && echo a > a && git add . && git commit -qm i")
+
+    def stop(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    sh("for n in $(seq 250); do echo $n > f$n; done")
+    before = snapshot(work, skip=())
+    with pytest.raises(WorkspaceError) as caught:
+        isolate.prepare(work, "abcd1234", progress=stop)
+    assert caught.value.kind == "cannot_isolate"
+    after = snapshot(work, skip=())
+    gone = {p for p in after if p not in before}
+    assert all(
+        p.startswith((".git/worktrees", ".git/refs/heads/worldline", ".git/logs/refs/heads/worldline"))
+        for p in gone
+    )
+    assert not any(Path(work / p).is_file() for p in gone)
+    assert isolate.prepare(work, "abcd1234").root.is_dir()
+
+
+def test_leases(work: Path, sh: Sh) -> None:
+    sh("git init -q -b main .")
+    made = isolate.prepare(work, "abcd1234")
+    assert made.base_commit == "" and leases.read(made.root) is not None
+    run_sh("echo a > a && git add a && git commit -qm first", made.root)
+    isolate.release(made.root)
+    assert leases.read(made.root) is None
+
+
+def test_no_repository(work: Path) -> None:
+    with pytest.raises(WorkspaceError) as caught:
+        isolate.prepare(work, "abcd1234")
+    assert caught.value.kind == "no_repository"
