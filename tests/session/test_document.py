@@ -50,6 +50,7 @@ def test_history_refuses_change_in_every_way(doc: SessionDocument, path: Path) -
     doc.finish(call.uid, make.tool_end())
     doc.begin_run(RunRecord("r1", root.uid, 1))
     doc.end_run("r1", StopReason.COMPLETED)
+    doc.set_cursor(root.uid)
     doc.set_mark(root.uid, "label", "x")
     raw = sqlite3.connect(path, isolation_level=None)
     for table in schema.HISTORY_TABLES:

@@ -10,10 +10,12 @@ What SQLite says about a broken file comes out as `sqlite3.DatabaseError`; calle
 from __future__ import annotations
 
 import contextlib
+import operator
 import shutil
 import sqlite3
 import tempfile
 from array import array
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,10 +33,10 @@ KINDS: tuple[NodeKind, ...] = tuple(NodeKind)
 """Code of a kind in `HeaderColumns.kind` → the kind."""
 OUTCOMES: tuple[Outcome, ...] = tuple(Outcome)
 
-_KIND_CODE = {kind.value: code for code, kind in enumerate(KINDS)}
-_OUTCOME_CODE = {outcome.value: code for code, outcome in enumerate(OUTCOMES)}
 _UNKNOWN = KINDS.index(NodeKind.UNKNOWN)
 _NONE = OUTCOMES.index(Outcome.NONE)
+_KIND_CODE = defaultdict(lambda: _UNKNOWN, {kind.value: code for code, kind in enumerate(KINDS)})
+_OUTCOME_CODE = defaultdict(lambda: _NONE, {outcome.value: code for code, outcome in enumerate(OUTCOMES)})
 _INTERRUPTED = OUTCOMES.index(Outcome.INTERRUPTED)
 _UNFINISHED = frozenset({OUTCOMES.index(Outcome.RUNNING), OUTCOMES.index(Outcome.WAITING)})
 _CHUNK = 20_000
@@ -145,15 +147,16 @@ def read_columns(
             rows = list(_with_gaps(rows, start, columns.missing))
             seqs, parents, kinds, outcomes, flags, created = zip(*rows, strict=True)
         columns.parent.extend(parents)
-        columns.kind.extend([_KIND_CODE.get(kind, _UNKNOWN) for kind in kinds])
-        codes = [_OUTCOME_CODE.get(outcome, _NONE) for outcome in outcomes]
+        columns.kind.extend(map(_KIND_CODE.__getitem__, kinds))
+        codes = list(map(_OUTCOME_CODE.__getitem__, outcomes))
         columns.outcome.extend(codes)
         columns.flags.extend(flags)
         columns.created.extend(created)
-        for seq, parent in zip(seqs, parents, strict=True):
-            if not 0 <= parent < seq:
-                columns.bad_parents.append(seq)
-                columns.parent[seq] = 0
+        if min(parents) < 0 or not all(map(operator.lt, parents, seqs)):
+            for seq, parent in zip(seqs, parents, strict=True):
+                if not 0 <= parent < seq:
+                    columns.bad_parents.append(seq)
+                    columns.parent[seq] = 0
         if not _UNFINISHED.isdisjoint(codes):
             running += [seq for seq, code in zip(seqs, codes, strict=True) if code in _UNFINISHED]
     if len(columns.missing) > known_missing:
@@ -167,8 +170,9 @@ def read_columns(
     for end_id, seq, outcome, added_flags in ends_since(connection, columns.last_end):
         columns.last_end = end_id
         if 0 < seq < len(columns.parent):
-            columns.outcome[seq] = _OUTCOME_CODE.get(outcome, _NONE)
-            columns.flags[seq] |= added_flags
+            columns.outcome[seq] = _OUTCOME_CODE[outcome]
+            if added_flags:
+                columns.flags[seq] |= added_flags
             open_rows.discard(seq)
     columns.unfinished = []
     for seq in sorted(open_rows):
@@ -279,8 +283,17 @@ def read_some_headers(
 
 def read_cursor(connection: sqlite3.Connection) -> int:
     """`seq` of the node that the next prompt hangs on; 0 in an empty session."""
-    row = connection.execute("SELECT node FROM cursor_moves ORDER BY id DESC LIMIT 1").fetchone()
-    return int(row[0]) if row else 0
+    # A node that takes the cursor with it says so in its own row (that saves a page in every commit); other moves are
+    # rows of their own, which say after which node they were made.
+    moved = connection.execute(
+        "SELECT node, after_node FROM cursor_moves ORDER BY id DESC LIMIT 1"
+    ).fetchone()
+    node, after = moved or (0, 0)
+    taken = connection.execute(
+        "SELECT seq FROM nodes WHERE seq > ? AND moved = 1 ORDER BY seq DESC LIMIT 1", (after,)
+    )
+    row = taken.fetchone()
+    return int(row[0] if row else node)
 
 
 def seq_of(connection: sqlite3.Connection, uid: str) -> int:

@@ -1,4 +1,7 @@
-"""Bodies: bytes of any size, named by their SHA-256, stored once, compressed where it pays."""
+"""Bodies: bytes of any size with their SHA-256, compressed where it pays.
+
+What may come again (large outputs, and everything stored by `put_blob`) is *shared*: found by its hash and stored once. Small
+bodies are not looked up: a page of the index in every commit costs more than the few that come twice would save."""
 
 from __future__ import annotations
 
@@ -9,17 +12,20 @@ import zlib
 from worldline.core.errors import SessionError
 
 PLAIN, ZLIB = 0, 1
-_WORTH_TRYING = 4096
-"""Bytes. Below this, packing costs more time in an append and in a walk than the space is worth."""
+_WORTH_PACKING = 32_768
+"""Bytes. Below this, packing would cost an append more than a third of its time."""
+_WORTH_SHARING = 4096
+_SAMPLE = 65536
 
 
 def encode(data: bytes) -> tuple[int, bytes]:
     """(codec, stored bytes). Packed only when at least an eighth is saved."""
-    if len(data) >= _WORTH_TRYING:
-        # A sample tells incompressible data (images, archives) apart without packing all of it.
-        sample = data[:65536]
-        if len(zlib.compress(sample, 1)) * 8 <= len(sample) * 7:
-            packed = zlib.compress(data, 1)
+    if len(data) >= _WORTH_PACKING:
+        # The beginning tells incompressible data (images, archives) apart without packing all of it.
+        packed = zlib.compress(data[:_SAMPLE], 1)
+        if len(packed) * 8 <= min(len(data), _SAMPLE) * 7:
+            if len(data) > _SAMPLE:
+                packed = zlib.compress(data, 1)
             if len(packed) * 8 <= len(data) * 7:
                 return ZLIB, packed
     return PLAIN, data
@@ -43,15 +49,18 @@ def decode(codec: int, data: bytes, size: int) -> bytes:
     return body
 
 
-def put(connection: sqlite3.Connection, data: bytes) -> int:
-    """Id of the body; stores it unless the same bytes are there. Part of the caller's transaction."""
+def put(connection: sqlite3.Connection, data: bytes, *, shared: bool = False) -> int:
+    """Id of the body; large or `shared` ones are stored only once. Part of the caller's transaction."""
     digest = hashlib.sha256(data).digest()
-    row = connection.execute("SELECT id FROM bodies WHERE hash = ?", (digest,)).fetchone()
-    if row:
-        return int(row[0])
+    if shared or len(data) >= _WORTH_SHARING:
+        shared = True
+        row = connection.execute("SELECT id FROM bodies WHERE hash = ? AND shared = 1", (digest,)).fetchone()
+        if row:
+            return int(row[0])
     codec, stored = encode(data)
     done = connection.execute(
-        "INSERT INTO bodies(hash, codec, size, data) VALUES(?, ?, ?, ?)", (digest, codec, len(data), stored)
+        "INSERT INTO bodies(hash, codec, size, shared, data) VALUES(?, ?, ?, ?, ?)",
+        (digest, codec, len(data), int(shared), stored),
     )
     assert done.lastrowid is not None
     return done.lastrowid
@@ -69,12 +78,12 @@ def get(connection: sqlite3.Connection, body_id: int) -> bytes:
 
 
 def by_hash(connection: sqlite3.Connection, name: str) -> bytes | None:
-    """None when no body has this hex SHA-256. Raises SessionError `damaged`."""
+    """None when no shared body has this hex SHA-256. Raises SessionError `damaged`."""
     try:
         digest = bytes.fromhex(name)
     except ValueError:
         return None
-    row = connection.execute("SELECT id FROM bodies WHERE hash = ?", (digest,)).fetchone()
+    row = connection.execute("SELECT id FROM bodies WHERE hash = ? AND shared = 1", (digest,)).fetchone()
     return get(connection, int(row[0])) if row else None
 
 

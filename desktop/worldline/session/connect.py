@@ -159,7 +159,6 @@ def connect_write(path: Path) -> sqlite3.Connection:
                 "recursive_triggers = ON",
                 "trusted_schema = OFF",
                 "cell_size_check = ON",
-                "wal_autocheckpoint = 2000",
                 "journal_size_limit = 67108864",
             ):
                 connection.execute(f"PRAGMA {pragma}").fetchall()

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,7 +21,7 @@ from worldline.core.usage import Usage
 from worldline.session import bodies, connect, lock, search, text, writing
 from worldline.session.marks import MARK_KINDS, MarkKind
 from worldline.session.model import NodeDraft, NodeEnd, Record, RunRecord
-from worldline.session.reader import SessionReader
+from worldline.session.transactions import TransactionalSession
 
 Why = Literal["append", "jump", "open", "fork"]
 
@@ -32,7 +30,7 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-class SessionDocument(SessionReader):
+class SessionDocument(TransactionalSession):
     """Appending a node is one durable transaction: when `append` returns, the node survives a kill and a power cut.
 
     Belongs to one thread: the one that opened it (of the engine, its store executor), asserted at every call; `adopt`
@@ -42,18 +40,11 @@ class SessionDocument(SessionReader):
     as soon as the disk does. With mode "read" the document follows another writer by `poll` and refuses to write.
     """
 
-    _lock: lock.WriterLock | None = None
-
     def __init__(self, path: Path, connection: sqlite3.Connection, *, writer: lock.WriterLock | None) -> None:
-        self._lock = writer
-        self._depth = 0
-        self._doomed: BaseException | None = None
-        self._undo: list[Callable[[], None]] = []
-        self._places: dict[Path, tuple[int, int]] = {}
+        self._newest: dict[str, int] = {}
         self.interrupted_on_open: list[str] = []
         """Nodes that were found started and not finished: what they did by then is not known."""
-        # Read with `live`: whatever is unfinished since the last opening is listed, then marked.
-        self._start(path, connection, live=writer is not None or lock.writer_lives(path))
+        super().__init__(path, connection, writer=writer)
 
     # -- opening and closing ----------------------------------------------------------------------------------------
 
@@ -146,111 +137,13 @@ class SessionDocument(SessionReader):
             (now_ms(), os.getpid(), __version__, len(self.tree)),
         )
 
-    def close(self) -> None:
-        """Idempotent; gives the lock back."""
-        if self._closed:
-            return
-        super().close()
-        if self._lock is not None:
-            self._lock.release()
-
-    @property
-    def read_only(self) -> bool:
-        return self._lock is None
-
-    # -- transactions -----------------------------------------------------------------------------------------------
-
-    @contextlib.contextmanager
-    def transaction(self) -> Iterator[None]:
-        """Several writes, one commit. Inner ones join the outer one. If anything in it fails, nothing of it stays, neither in
-        the file nor in memory."""
-        self._check()
-        if self._lock is None:
-            raise SessionError(
-                "This session is open for reading only.", self._why_read_only(), kind="read_only"
-            )
-        if self._depth:
-            self._depth += 1
-            try:
-                yield
-            except sqlite3.Error as problem:
-                self._doomed = problem
-                raise
-            finally:
-                self._depth -= 1
-            return
-        self._undo = []
-        self._doomed = None
-        try:
-            self._check_in_place()
-            self._db.execute("BEGIN IMMEDIATE")
-            self._depth = 1
-            yield
-            if self._doomed is not None:
-                raise self._doomed
-            self._check_in_place()
-            self._db.execute("COMMIT")
-        except (sqlite3.IntegrityError, sqlite3.ProgrammingError):
-            self._roll_back()
-            raise
-        except sqlite3.DatabaseError as problem:
-            self._roll_back()
-            raise connect.translate(problem, self.path, saving=True) from problem
-        except BaseException:
-            self._roll_back()
-            raise
-        finally:
-            self._depth = 0
-        self._undo = []
-
-    def _roll_back(self) -> None:
-        # On some errors (disk full) SQLite has rolled back by itself already.
-        if self._db.in_transaction:
-            with contextlib.suppress(sqlite3.Error):
-                self._db.execute("ROLLBACK")
-        for back in reversed(self._undo):
-            back()
-        self._undo = []
-
-    def _check_in_place(self) -> None:
-        """The file and its log must still be where we opened them: writes to deleted files succeed and are lost."""
-        for path in (self.path, self.path.with_name(self.path.name + "-wal")):
-            try:
-                found = path.stat()
-            except FileNotFoundError:
-                if path is not self.path and path not in self._places:
-                    continue  # the log appears with the first write
-                raise SessionError(
-                    f"The session could not be saved: {path.name} is gone from {path.parent}.",
-                    "Put it back, or save a copy of the session elsewhere; it is still in memory.",
-                    kind="not_saved",
-                ) from None
-            except OSError as problem:
-                raise connect.translate(problem, self.path, saving=True) from problem
-            if self._places.setdefault(path, (found.st_dev, found.st_ino)) != (found.st_dev, found.st_ino):
-                raise SessionError(
-                    f"The session could not be saved: another file is now at {path}.",
-                    "Save a copy of the session elsewhere, then open the file that is there now.",
-                    kind="not_saved",
-                )
-
-    def save_copy(self, out: Path) -> None:
-        """Write the whole session, as it is known here, into a new file; also when its own file was deleted meanwhile."""
-        self._check()
-        if out.exists():
-            raise SessionError(f"{out} is already there.", "Choose another name.", kind="exists")
-        with connect.told(out, saving=True):
-            with contextlib.closing(sqlite3.connect(out)) as target:
-                self._db.backup(target)
-            connect.sync_folder(out.parent)
-
     # -- the tree ---------------------------------------------------------------------------------------------------
 
-    def append(self, draft: NodeDraft, *, move_cursor: bool = True, why: Why = "append") -> NodeHeader:
+    def append(self, draft: NodeDraft, *, move_cursor: bool = True) -> NodeHeader:
         """Add a node, durably. The cursor moves onto it unless told otherwise. Raises BadInput (unknown parent, uid taken,
         values that are not JSON), SessionError `not_saved`."""
         self._check()
-        parent = 0 if draft.parent is None else self.seq(draft.parent)
+        parent = 0 if draft.parent is None else self._newest.get(draft.parent) or self.seq(draft.parent)
         if draft.uid and not is_node_id(draft.uid):
             raise BadInput(
                 f"{draft.uid!r} cannot be the id of a node.", "Ids are letters, digits and ._+- alone."
@@ -270,9 +163,9 @@ class SessionDocument(SessionReader):
             flags=draft.flags,
             size=payload.size,
             run=draft.run,
-            branch=clean_text(draft.branch),
-            tool=clean_text(draft.tool),
-            model=clean_text(draft.model),
+            branch=draft.branch and clean_text(draft.branch),
+            tool=draft.tool and clean_text(draft.tool),
+            model=draft.model and clean_text(draft.model),
             state=draft.state,
             added=draft.added,
             removed=draft.removed,
@@ -282,14 +175,19 @@ class SessionDocument(SessionReader):
         if header.kind is NodeKind.TOOL and header.outcome is Outcome.NONE:
             header.outcome = Outcome.RUNNING  # a tool node is stored when it starts
         with self.transaction():
-            writing.insert_node(self._db, header, payload, fork=self.tree.has_fork_at(parent))
+            writing.insert_node(
+                self._db, header, payload, fork=self.tree.has_fork_at(parent), moved=move_cursor
+            )
             if draft.usage is not None:
                 writing.insert_usage(self._db, header.seq, draft.usage)
             length = len(self.tree)
             self.tree.append(header)
             self._undo.append(lambda: self.tree.truncate(length))
+            # The next node hangs on this one nearly always: that saves looking it up.
+            before, self._newest = self._newest, {uid: header.seq}
+            self._undo.append(lambda: setattr(self, "_newest", before))
             if move_cursor:
-                self._move(header.seq, why, header.created)
+                self._moved_to(header.seq)
         return header
 
     def finish(self, uid: str, end: NodeEnd) -> NodeHeader:
@@ -318,10 +216,10 @@ class SessionDocument(SessionReader):
     def set_cursor(self, uid: str, why: Why = "jump") -> None:
         seq = self.seq(uid)
         with self.transaction():
-            self._move(seq, why, now_ms())
+            writing.insert_cursor(self._db, seq, now_ms(), why, len(self.tree))
+            self._moved_to(seq)
 
-    def _move(self, seq: int, why: str, at: int) -> None:
-        writing.insert_cursor(self._db, seq, at, why)
+    def _moved_to(self, seq: int) -> None:
         before, self._cursor = self._cursor, seq
         self._undo.append(lambda: setattr(self, "_cursor", before))
 
@@ -380,7 +278,7 @@ class SessionDocument(SessionReader):
     def put_blob(self, data: bytes) -> str:
         """Store bytes once; the hex SHA-256 that `blob` takes."""
         with self.transaction():
-            bodies.put(self._db, data)
+            bodies.put(self._db, data, shared=True)
         return hashlib.sha256(data).hexdigest()
 
     def set_meta(self, key: str, value: str) -> None:

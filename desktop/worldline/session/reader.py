@@ -188,7 +188,7 @@ class SessionReader:
         return [found[seq] for seq in seqs]
 
     def blob(self, name: str) -> bytes:
-        """Bytes stored by `put_blob` (or any body) under this hex SHA-256. Raises BadInput for an unknown one."""
+        """Bytes stored by `put_blob` under this hex SHA-256. Raises BadInput for an unknown one."""
         self._check()
         with connect.told(self.path):
             data = bodies.by_hash(self._db, name)

@@ -12,10 +12,15 @@ from __future__ import annotations
 
 from worldline.core.header_reader import APPLICATION_ID, SCHEMA_VERSION
 
+LOST_KIND = "lost"
+"""Stored kind of a node that `recover` put in the place of one that is gone; shown as unknown."""
+
 _TABLES = """
 CREATE TABLE bodies(
-  id INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE, codec INTEGER NOT NULL, size INTEGER NOT NULL, data BLOB NOT NULL
+  id INTEGER PRIMARY KEY, hash BLOB NOT NULL, codec INTEGER NOT NULL, size INTEGER NOT NULL,
+  shared INTEGER NOT NULL, data BLOB NOT NULL
 );
+CREATE UNIQUE INDEX bodies_by_hash ON bodies(hash) WHERE shared = 1;
 CREATE TABLE nodes(
   seq INTEGER PRIMARY KEY CHECK (seq > 0),
   uid TEXT NOT NULL UNIQUE,
@@ -23,7 +28,7 @@ CREATE TABLE nodes(
   kind TEXT NOT NULL, created INTEGER NOT NULL, preview TEXT NOT NULL, outcome TEXT NOT NULL,
   flags INTEGER NOT NULL, size INTEGER NOT NULL, run TEXT NOT NULL, branch TEXT NOT NULL, tool TEXT NOT NULL,
   model TEXT NOT NULL, state TEXT NOT NULL, added INTEGER NOT NULL, removed INTEGER NOT NULL, files INTEGER NOT NULL,
-  fork INTEGER NOT NULL,
+  fork INTEGER NOT NULL, moved INTEGER NOT NULL,
   message INTEGER REFERENCES bodies(id), detail INTEGER REFERENCES bodies(id),
   task INTEGER REFERENCES bodies(id), search INTEGER REFERENCES bodies(id)
 );
@@ -36,7 +41,8 @@ CREATE TABLE node_ends(
   task INTEGER REFERENCES bodies(id), search INTEGER REFERENCES bodies(id)
 );
 CREATE TABLE cursor_moves(
-  id INTEGER PRIMARY KEY, node INTEGER NOT NULL REFERENCES nodes(seq), at INTEGER NOT NULL, why TEXT NOT NULL
+  id INTEGER PRIMARY KEY, node INTEGER NOT NULL REFERENCES nodes(seq), at INTEGER NOT NULL, why TEXT NOT NULL,
+  after_node INTEGER NOT NULL
 );
 CREATE TABLE runs(
   id INTEGER PRIMARY KEY, uid TEXT NOT NULL UNIQUE, prompt TEXT NOT NULL, started INTEGER NOT NULL,
@@ -58,7 +64,7 @@ CREATE TABLE records(
 CREATE INDEX records_by_kind ON records(kind);
 CREATE TABLE meta(id INTEGER PRIMARY KEY, key TEXT NOT NULL, value TEXT NOT NULL, at INTEGER NOT NULL);
 CREATE TABLE openings(
-  id INTEGER PRIMARY KEY, at INTEGER NOT NULL, pid INTEGER NOT NULL, app TEXT NOT NULL, last_node INTEGER NOT NULL
+  id INTEGER PRIMARY KEY, at INTEGER NOT NULL, app TEXT NOT NULL, pid INTEGER NOT NULL, last_node INTEGER NOT NULL
 );
 """
 
@@ -69,7 +75,7 @@ INSERT INTO search_upto VALUES(1, 0, 0);
 """
 
 _KEYS = {
-    "bodies": ("id", "hash"),
+    "bodies": ("id",),
     "nodes": ("seq", "uid"),
     "node_ends": ("id", "node"),
     "cursor_moves": ("id",),
@@ -91,6 +97,10 @@ def _triggers() -> str:
     ]
     for table, keys in _KEYS.items():
         taken = " OR ".join(f"EXISTS (SELECT 1 FROM {table} WHERE {key} = NEW.{key})" for key in keys)
+        if table == "bodies":
+            taken += (
+                " OR NEW.shared = 1 AND EXISTS (SELECT 1 FROM bodies WHERE hash = NEW.hash AND shared = 1)"
+            )
         statements.append(
             f"CREATE TRIGGER {table}_insert BEFORE INSERT ON {table} WHEN {taken}"
             " BEGIN SELECT RAISE(ABORT, 'worldline: append-only, this key is taken'); END;"

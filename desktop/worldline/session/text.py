@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from worldline.core.jsontext import clean_text
@@ -27,7 +26,6 @@ _MUTE = frozenset(
         "raw",
     }
 )
-_SPACE = re.compile(r"\s+")
 
 
 def words_of(*values: Any) -> str:
@@ -66,7 +64,7 @@ def blobs_in(value: Any) -> list[str]:
 
 def preview_of(text: str) -> str:
     """First words on one line."""
-    head = _SPACE.sub(" ", clean_text(text[: MAX_PREVIEW * 4])).strip()
+    head = " ".join(clean_text(text[: MAX_PREVIEW * 4]).split())
     return head if len(head) <= MAX_PREVIEW else head[: MAX_PREVIEW - 1] + "…"
 
 

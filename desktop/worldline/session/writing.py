@@ -13,7 +13,8 @@ from worldline.session.model import NodeDraft, NodeEnd
 
 _INSERT_NODE = (
     "INSERT INTO nodes(seq, uid, parent, kind, created, preview, outcome, flags, size, run, branch, tool, model, state,"
-    " added, removed, files, fork, message, detail, task, search) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+    " added, removed, files, fork, moved, message, detail, task, search)"
+    " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 )
 _INSERT_END = (
     "INSERT INTO node_ends(node, at, outcome, preview, flags, size, state, added, removed, files, message, detail, task,"
@@ -45,7 +46,9 @@ class Payload:
         ]
 
 
-def insert_node(connection: sqlite3.Connection, header: NodeHeader, payload: Payload, *, fork: bool) -> None:
+def insert_node(
+    connection: sqlite3.Connection, header: NodeHeader, payload: Payload, *, fork: bool, moved: bool
+) -> None:
     connection.execute(
         _INSERT_NODE,
         (
@@ -67,6 +70,7 @@ def insert_node(connection: sqlite3.Connection, header: NodeHeader, payload: Pay
             header.removed,
             header.files,
             int(fork),
+            int(moved),
             *payload.store(connection),
         ),
     )
@@ -112,8 +116,10 @@ def insert_usage(connection: sqlite3.Connection, seq: int, usage: Usage) -> None
     )
 
 
-def insert_cursor(connection: sqlite3.Connection, seq: int, at: int, why: str) -> None:
-    connection.execute("INSERT INTO cursor_moves(node, at, why) VALUES(?, ?, ?)", (seq, at, why))
+def insert_cursor(connection: sqlite3.Connection, seq: int, at: int, why: str, after_node: int) -> None:
+    connection.execute(
+        "INSERT INTO cursor_moves(node, at, why, after_node) VALUES(?, ?, ?, ?)", (seq, at, why, after_node)
+    )
 
 
 def insert_record(
