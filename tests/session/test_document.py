@@ -89,7 +89,7 @@ def test_ids_are_unique_and_wellformed(doc: SessionDocument) -> None:
     with pytest.raises(BadInput):
         doc.append(make.root(uid="a" * 16))
     with pytest.raises(BadInput):
-        doc.append(make.root(uid="nonsense"))
+        doc.append(make.root(uid="no id!"))
     with pytest.raises(BadInput):
         doc.append(NodeDraft(NodeKind.USER, "a" * 16, {"role": "user", "content": float("nan")}))
     assert len(doc.tree) == 1

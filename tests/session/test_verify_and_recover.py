@@ -74,7 +74,7 @@ def freed(path: Path) -> sqlite3.Connection:
         ("DELETE FROM nodes WHERE seq = 5", "missing_node"),
         ("PRAGMA ignore_check_constraints = 1; UPDATE nodes SET parent = 7 WHERE seq = 7", "bad_parent"),
         ("PRAGMA ignore_check_constraints = 1; UPDATE nodes SET parent = 9 WHERE seq = 7", "bad_parent"),
-        ("UPDATE nodes SET uid = 'x' WHERE seq = 7", "bad_id"),
+        ("UPDATE nodes SET uid = 'x y' WHERE seq = 7", "bad_id"),
         ("UPDATE nodes SET fork = 1 - fork WHERE seq = 7", "fork_mark"),
         ("UPDATE nodes SET kind = 'hologram' WHERE seq = 7", "unknown_kind"),
         ("DELETE FROM bodies WHERE id = 3", "broken_reference"),

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from worldline.core.errors import SessionError
-from worldline.core.ids import is_uid, new_uid
+from worldline.core.ids import is_node_id, new_uid
 from worldline.core.jsontext import dumps, loads
 from worldline.core.kinds import NodeFlag, NodeKind
 from worldline.session import bodies, connect
@@ -70,7 +70,7 @@ def _is_body(row: list[Value]) -> bool:
 def _is_node(row: list[Value]) -> bool:
     return (
         isinstance(row[1], str)
-        and is_uid(row[1])
+        and is_node_id(row[1])
         and _refs([row[2]])
         and _texts(row[3], row[5], row[6], *row[9:14])
         and _ints(row[4], row[7], row[8], *row[14:19])

@@ -12,7 +12,7 @@ from typing import Any
 
 from worldline.core import header_reader
 from worldline.core.errors import SessionError
-from worldline.core.ids import is_uid
+from worldline.core.ids import is_node_id
 from worldline.core.jsontext import loads
 from worldline.core.kinds import NodeKind, Outcome
 from worldline.session import bodies, connect, lock, schema
@@ -216,7 +216,7 @@ def _tree(connection: sqlite3.Connection, path: Path) -> Iterator[tuple[bool, Fa
             ),
         )
     for uid, seq in connection.execute("SELECT uid, seq FROM nodes"):
-        if not is_uid(uid):
+        if not is_node_id(uid):
             yield (
                 True,
                 Fault(

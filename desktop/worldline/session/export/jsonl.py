@@ -5,11 +5,11 @@
 * `meta` {key, value, at}
 * `body` {sha256, text | base64}: bytes that no node carries inline (large outputs, images)
 * `node` {uid, parent, kind, created, outcome, preview, flags, run, branch, tool, model, state, added, removed, files,
-  fork, size, message, detail, task, search}; parent is a uid or null, message is what the model got
+  fork, moved, size, message, detail, task, search}; parent is a uid or null, message is what the model got
 * `end` {node, at, outcome, preview, flags, state, added, removed, files, size, message, detail, task, search}
 * `usage` {node, input, output, cache_read, cache_write, thinking, cost, answers}
 * `run` {uid, prompt, started, settings, after_node}, `run_end` {run, at, stop_reason, detail, api_said, usage}
-* `record` {kind, at, node, run, data}, `cursor` {node, at, why}
+* `record` {kind, at, node, run, data}, `cursor` {node, at, why, after_node}; a node with moved took the cursor with it
 
 Times are milliseconds since the epoch, UTC. What is empty is left out. Fields that a reader does not know are to be kept.
 """
@@ -32,7 +32,7 @@ from worldline.session import bodies, connect, schema
 VERSION = 1
 _NODE = (
     "uid", "kind", "created", "preview", "outcome", "flags", "size", "run", "branch", "tool", "model", "state",
-    "added", "removed", "files", "fork",
+    "added", "removed", "files", "fork", "moved",
 )  # fmt: skip
 _END = ("at", "outcome", "preview", "flags", "size", "state", "added", "removed", "files")
 _INLINE = ("message", "detail", "task", "search")
@@ -110,10 +110,10 @@ def _beside(db: sqlite3.Connection) -> Iterator[bytes]:
         "SELECT r.kind, r.at, n.uid, r.run, r.data FROM records r LEFT JOIN nodes n ON n.seq = r.node ORDER BY r.id"
     ):
         yield dumps({"type": "record", "kind": kind, "at": at, "node": node, "run": run, "data": loads(data)})
-    for node, at, why in db.execute(
-        "SELECT n.uid, c.at, c.why FROM cursor_moves c JOIN nodes n ON n.seq = c.node ORDER BY c.id"
+    for node, at, why, after in db.execute(
+        "SELECT n.uid, c.at, c.why, c.after_node FROM cursor_moves c JOIN nodes n ON n.seq = c.node ORDER BY c.id"
     ):
-        yield dumps({"type": "cursor", "node": node, "at": at, "why": why})
+        yield dumps({"type": "cursor", "node": node, "at": at, "why": why, "after_node": after})
 
 
 # --- reading it back --------------------------------------------------------------------------------------------------
@@ -198,7 +198,7 @@ class _Reader:
         )
         if hashlib.sha256(data).hexdigest() != record["sha256"]:
             raise ValueError("a body does not fit its hash")
-        bodies.put(self.db, data)
+        bodies.put(self.db, data, shared=True)
 
     def _node(self, record: dict[str, Any]) -> None:
         seq = len(self.seqs) + 1
@@ -232,9 +232,8 @@ class _Reader:
                               "run": record["run"], "data": dumps(record["data"]).decode()})  # fmt: skip
 
     def _cursor(self, record: dict[str, Any]) -> None:
-        self._put(
-            "cursor_moves", {"node": self.seqs[record["node"]], "at": record["at"], "why": record["why"]}
-        )
+        values = {name: record[name] for name in ("at", "why", "after_node")}
+        self._put("cursor_moves", values | {"node": self.seqs[record["node"]]})
 
 
 _KINDS = frozenset({"meta", "body", "node", "end", "usage", "run", "run_end", "record", "cursor"})
