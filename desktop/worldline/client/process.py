@@ -157,8 +157,8 @@ class EngineProcess(QObject):
         super().__init__(parent)
         self._command = list(command) if command is not None else engine_command(arguments)
         self._environment = engine_environment()
-        self.document = ""
-        """Path of the open document: a restart opens it, also when the first start made a new one."""
+        self.reopen: list[str] = []
+        """Arguments of a restart: it opens the document, also when the first start made a new one."""
         self._custom = command is not None
         self._link: _Link | None = None
         self._callbacks: dict[int, tuple[OnResult | None, OnError | None, str]] = {}
@@ -180,8 +180,8 @@ class EngineProcess(QObject):
     def start(self) -> None:
         assert self._link is None or self.state in ("stopped", "gone", "restarting")
         self._set_state("restarting" if self.state == "restarting" else "starting")
-        if self.document and not self._custom:
-            self._command = engine_command([self.document])
+        if self.reopen and not self._custom:
+            self._command = engine_command(self.reopen)
         try:
             self._link = _Link(self._command, self._environment, self._wake)
         except OSError as error:

@@ -1,74 +1,299 @@
-"""The window of one session: places for tree, chat and changes, bars above, the status below.
+"""The window of one session: places for tree, chat and changes, lines above, the status below.
 
-It knows where things are, not what they do: panes and dialogs come from `panes`, every action is in `actions`.
+It knows where things are, not what they do: panes and dialogs come from `panes`, what can be done is in
+`window_actions`, what is said on its own is in `window_notices`.
 """
 
 from __future__ import annotations
 
-from PySide6.QtCore import QByteArray, QSettings, Qt, QTimer, Signal
-from PySide6.QtGui import QCloseEvent, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QMainWindow, QSplitter, QTabWidget, QVBoxLayout, QWidget
+from pathlib import Path
+from typing import Any
 
-from worldline.ui import panes
+from PySide6.QtCore import QEvent, QSettings, Qt, QTimer, Signal
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QMainWindow,
+    QSplitter,
+    QTabWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from worldline.ui import icons, panes
 from worldline.ui.actions import Actions
+from worldline.ui.notices import Notices
 from worldline.ui.session_state import SessionState
+from worldline.ui.status_bar import StatusBar
+from worldline.ui.theme import SPACE_L, SPACE_S, SPACE_XS, caption, theme
+from worldline.ui.tree.pane import TreePane
+from worldline.ui.window_actions import WindowActions
+from worldline.ui.window_notices import WindowNotices
 
 NARROW = 1100
 """Below this width the changes become a tab beside the chat."""
 SMALL = 800
 """Below this width the tree becomes a drawer over the chat."""
+DRAWER = 320
+CLOSE_LIMIT_S = 6.0
+
+
+def short_path(path: str) -> str:
+    """`~/code/shop` instead of `/home/me/code/shop`."""
+    home = str(Path.home())
+    return "~" + path[len(home) :] if path == home or path.startswith(home + "/") else path
 
 
 class MainWindow(QMainWindow):
-    closed = Signal()
+    closed = Signal(object)
+    """The window is gone and its engine has ended."""
+    open_asked = Signal(str)
+    """A folder or a session file was dropped or chosen."""
+    start_asked = Signal()
+    """The person wants the start view (other sessions)."""
+    first_painted = Signal()
 
-    def __init__(self, state: SessionState, settings: QSettings | None = None) -> None:
+    def __init__(self, state: SessionState, settings: QSettings) -> None:
         super().__init__()
         self.state = state
         state.setParent(self)
         self.settings = settings
         self.actions_list = Actions(self)
         self.panes: dict[str, QWidget] = {}
-        self._layout_name = ""
+        self.layout_name = ""
         self._attached = False
+        self._closing = False
         self.setWindowTitle("Worldline")
+        self.setWindowIcon(icons.logo())
         self.setMinimumSize(480, 360)
+        self.resize(1280, 800)
+        self.setAcceptDrops(True)
         self._build()
+        self.commands = WindowActions(self)
+        self._fill_title_bar()
+        self.talk = WindowNotices(self)
+        state.info_changed.connect(self._info_changed)
+        state.status_changed.connect(lambda _status: self._retitle())
+        state.compare_asked.connect(lambda _uids: self.show_pane("chat"))
+        theme().changed.connect(self._restyle)
+        self._restyle()
+        self._arrange()
 
+    # Build -----------------------------------------------------------------------------------------------------
     def _build(self) -> None:
         body = QWidget(self)
         layout = QVBoxLayout(body)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
+        self.title_bar = QFrame(body)
+        self.title_bar.setProperty("role", "bar")
+        self.notices = Notices(body)
         self.splitter = QSplitter(Qt.Orientation.Horizontal, body)
         self.splitter.setChildrenCollapsible(False)
         self.splitter.setHandleWidth(1)
         self.middle = QTabWidget(self.splitter)
         self.middle.setDocumentMode(True)
         self.middle.tabBar().setVisible(False)
+        self.middle.setMinimumWidth(320)
         for place in ("tree", "chat", "changes"):
             self.panes[place] = panes.make_pane(place, self.state, self.splitter)
+        tree = self.panes["tree"]
+        assert isinstance(tree, TreePane)
+        self.tree = tree
         self.splitter.addWidget(self.panes["tree"])
         self.splitter.addWidget(self.middle)
         self.splitter.addWidget(self.panes["changes"])
         self.middle.addTab(self.panes["chat"], self.tr("Chat"))
+        self.splitter.setStretchFactor(0, 0)
         self.splitter.setStretchFactor(1, 1)
-        self.splitter.setSizes([300, 560, 420])
+        self.splitter.setStretchFactor(2, 0)
+        self.splitter.setSizes([340, 540, 400])
+        self.status = StatusBar(self.state, body)
+        layout.addWidget(self.title_bar)
+        layout.addWidget(self.notices)
         layout.addWidget(self.splitter, 1)
+        layout.addWidget(self.status)
         self.setCentralWidget(body)
+        self.shade = QWidget(body)
+        self.shade.hide()
+        self.shade.installEventFilter(self)
 
+    def _fill_title_bar(self) -> None:
+        row = QHBoxLayout(self.title_bar)
+        row.setContentsMargins(SPACE_L, SPACE_XS, SPACE_S, SPACE_XS)
+        row.setSpacing(SPACE_XS)
+        self.drawer_button = self.actions_list.button("toggle_tree", self.title_bar)
+        row.addWidget(self.drawer_button)
+        self.title_label = QLabel(self.tr("Opening…"), self.title_bar)
+        self.title_label.setTextFormat(Qt.TextFormat.PlainText)
+        self.place_label = QLabel("", self.title_bar)
+        self.place_label.setTextFormat(Qt.TextFormat.PlainText)
+        self.place_label.setMinimumWidth(40)
+        caption(self.place_label)
+        row.addWidget(self.title_label)
+        row.addSpacing(SPACE_S)
+        row.addWidget(self.place_label, 1)
+        for name in ("back", "forward", "find_in_tree", "palette"):
+            row.addWidget(self.actions_list.button(name, self.title_bar))
+        row.addWidget(self.commands.menu_button(self.title_bar))
+
+    def _restyle(self) -> None:
+        t = theme().tokens
+        self.title_label.setFont(theme().font_ui(1, bold=True))
+        shade = t.color("text")
+        self.shade.setStyleSheet(f"background: rgba({shade.red()}, {shade.green()}, {shade.blue()}, 60);")
+
+    def _info_changed(self, info: dict[str, Any]) -> None:
+        self.title_label.setText(str(info.get("title") or self.tr("Session")))
+        modes = {
+            "isolated": self.tr("isolated worktree"),
+            "in_place": self.tr("in your folder"),
+            "none": self.tr("imported, without files"),
+        }
+        place = short_path(str(info.get("root", "")))
+        mode = modes.get(str(info.get("workspace_mode")), "")
+        self.place_label.setText(" · ".join(filter(None, (place, mode))))
+        self.place_label.setToolTip(
+            self.tr("You opened {root}\nThe agent works in {work}").format(
+                root=info.get("root", ""), work=info.get("work_path", "")
+            )
+        )
+        self._retitle()
+        self._restore_places()
+
+    def _retitle(self) -> None:
+        title = str(self.state.info.get("title") or "Worldline")
+        waiting = self.state.status.get("state") == "waiting"
+        mark = "❚❚ " if waiting else "● " if self.state.busy else ""
+        self.setWindowTitle(f"{mark}{title} — Worldline" if self.state.info else "Worldline")
+
+    # Places ----------------------------------------------------------------------------------------------------
+    def show_pane(self, place: str) -> None:
+        """Bring a pane to the front and give it the focus."""
+        if place == "tree" and self.layout_name == "small":
+            self.open_drawer()
+        elif place in ("chat", "changes") and self.middle.indexOf(self.panes[place]) >= 0:
+            self.middle.setCurrentWidget(self.panes[place])
+        self.panes[place].show()
+        self.panes[place].setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+    def toggle_pane(self, place: str) -> None:
+        if place == "tree" and self.layout_name == "small":
+            self.close_drawer() if self.shade.isVisible() else self.open_drawer()
+            return
+        pane = self.panes[place]
+        if self.middle.indexOf(pane) >= 0 and place != "chat":
+            self.show_pane("chat" if self.middle.currentWidget() is pane else place)
+        else:
+            pane.setVisible(not pane.isVisible())
+
+    def _arrange(self) -> None:
+        width = self.width()
+        name = "wide" if width >= NARROW else "narrow" if width >= SMALL else "small"
+        if name == self.layout_name:
+            return
+        self.close_drawer()
+        before, self.layout_name = self.layout_name, name
+        changes, tree = self.panes["changes"], self.panes["tree"]
+        if name == "wide":
+            at = self.middle.indexOf(changes)
+            if at >= 0:
+                self.middle.removeTab(at)
+            self.splitter.addWidget(changes)
+            changes.show()
+        elif self.middle.indexOf(changes) < 0:
+            self.middle.addTab(changes, self.tr("Changes"))
+        self.middle.tabBar().setVisible(name != "wide")
+        if name == "small":
+            tree.setParent(self.centralWidget())
+            tree.hide()
+        elif before in ("small", ""):
+            self.splitter.insertWidget(0, tree)
+            tree.show()
+        self.drawer_button.setVisible(name == "small")
+        self._restore_places()
+
+    def open_drawer(self) -> None:
+        """The tree over the chat, in a small window."""
+        area = self.splitter.geometry()
+        tree = self.panes["tree"]
+        self.shade.setGeometry(area)
+        self.shade.show()
+        self.shade.raise_()
+        tree.setGeometry(area.x(), area.y(), min(DRAWER, area.width() - 60), area.height())
+        tree.show()
+        tree.raise_()
+        tree.setFocus()
+
+    def close_drawer(self) -> None:
+        if self.shade.isVisible():
+            self.shade.hide()
+            self.panes["tree"].hide()
+
+    def eventFilter(self, watched: Any, event: QEvent) -> bool:
+        if watched is self.shade and event.type() == QEvent.Type.MouseButtonPress:
+            self.close_drawer()
+            return True
+        return super().eventFilter(watched, event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape and self.shade.isVisible():
+            self.close_drawer()
+            return
+        super().keyPressEvent(event)
+
+    def _places_key(self) -> str:
+        root = str(self.state.info.get("root", ""))
+        return f"places/{root.replace('/', '|')}/{self.layout_name}"
+
+    def _restore_places(self) -> None:
+        """Sizes of the panes as they were left in this workspace."""
+        if self.state.info:
+            sizes = self.settings.value(self._places_key())
+            if isinstance(sizes, list) and len(sizes) == self.splitter.count():
+                self.splitter.setSizes([int(size) for size in sizes])
+
+    def _keep_places(self) -> None:
+        if self.state.info and self.layout_name != "small":
+            self.settings.setValue(self._places_key(), self.splitter.sizes())
+        self.settings.setValue("window/size", self.size())
+
+    # Life ------------------------------------------------------------------------------------------------------
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         if not self._attached:
             self._attached = True
-            QTimer.singleShot(0, self, lambda: panes.attach_all(self, self.state))
+            QTimer.singleShot(0, self, self._after_first_paint)
+
+    def _after_first_paint(self) -> None:
+        self.first_painted.emit()
+        panes.attach_all(self, self.state)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        self._arrange()
+        if self.shade.isVisible():
+            self.open_drawer()
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if any(url.isLocalFile() for url in event.mimeData().urls()):
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        for url in event.mimeData().urls():
+            path = url.toLocalFile()
+            if path and (Path(path).is_dir() or path.endswith(".worldline")):
+                event.acceptProposedAction()
+                self.open_asked.emit(path)
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        super().closeEvent(event)
-        self.closed.emit()
-
-    def restore(self, state: QByteArray) -> None:
-        self.splitter.restoreState(state)
+        """The window goes at once; the engine is asked to end and gets a few seconds for it."""
+        if not self._closing:
+            self._closing = True
+            self._keep_places()
+            client = self.state.client
+            client.stopped.connect(lambda: self.closed.emit(self))
+            client.stop(CLOSE_LIMIT_S)
+        event.accept()

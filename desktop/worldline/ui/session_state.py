@@ -11,10 +11,11 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, QTimer
 
 from worldline.client.process import EngineProcess
 from worldline.core.kinds import NodeKind
+from worldline.ui.session_signals import SessionSignals
 from worldline.viewmodel.tree_model import NO_ROW, NodeLabel, TreeModel, header_of
 
 log = logging.getLogger("worldline.ui")
@@ -23,68 +24,8 @@ PAGE = 2_000
 """Headers asked for or taken over in one step: about 10 ms of work, so the window never stands still."""
 
 
-class SessionState(QObject):
+class SessionState(SessionSignals):
     """`tree` is the model of all rows; `info`, `status` and the items of `approvals` are dicts of the protocol."""
-
-    # Rows
-    headers_changed = Signal(int)
-    """Rows from this one on are new (0: all were loaded anew)."""
-    node_ended = Signal(int)
-    """The node with this `seq` has changed (outcome, counts, flags, text)."""
-    loaded = Signal()
-    """All rows are there for the first time, or again after a restart."""
-    label_changed = Signal(str)
-    # Where we are
-    cursor_changed = Signal(str)
-    selection_changed = Signal(str)
-    """The node that is looked at (chat and changes follow it); "" = the cursor."""
-    selected_changed = Signal(list)
-    """Several nodes are chosen for Compare (uids in order of choosing)."""
-    history_changed = Signal()
-    # What happens
-    status_changed = Signal(dict)
-    info_changed = Signal(dict)
-    delta_batch = Signal(list)
-    """Deltas of one frame: [{"run", "turn", "block", "kind", "text", "tool"}]."""
-    tool_output_batch = Signal(list)
-    """[{"node", "text", "stream"}] of one frame."""
-    reply_discarded = Signal(dict)
-    run_started = Signal(dict)
-    run_ended = Signal(dict, list)
-    """RunInfo and what is offered next."""
-    approval_asked = Signal(dict)
-    approval_gone = Signal(str, str)
-    question_asked = Signal(dict)
-    question_gone = Signal(str)
-    effect_changed = Signal(dict)
-    process_changed = Signal(dict)
-    diagnosed = Signal(dict)
-    queue_changed = Signal(list)
-    files_changed = Signal(str)
-    progress = Signal(dict)
-    # Going
-    plan_needed = Signal(dict, dict)
-    """A jump needs the person: JumpPlan, and the params of the `jump` that was asked for."""
-    jumped = Signal(dict)
-    """JumpResult."""
-    composer_text = Signal(str)
-    """Text that belongs into the composer (a user prompt was clicked)."""
-    compare_asked = Signal(list)
-    as_model_sees_asked = Signal(str)
-    bring_home_asked = Signal(str)
-    export_asked = Signal(str)
-    reveal_asked = Signal(str)
-    """Show this node in the tree and the chat (without going there)."""
-    # Engine
-    engine_state_changed = Signal(str)
-    engine_ready = Signal()
-    """The model can be asked now; until then a prompt waits."""
-    refused = Signal(dict)
-    """The session cannot be opened: {"message", "kind", "hint"}."""
-    failed = Signal(dict)
-    """A command was refused: {"message", "hint", "kind"}; the window shows it as a quiet line."""
-    recovered = Signal(str)
-    hello = Signal(dict)
 
     def __init__(self, client: EngineProcess, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -249,7 +190,9 @@ class SessionState(QObject):
     def _on_hello(self, result: dict[str, Any]) -> None:
         self.info = result["session"]
         # From now on a restart opens this document, also when the first start made a new one.
-        self.client.document = self.info["path"]
+        self.client.reopen = ["--session", str(self.info["path"])]
+        if self.info.get("scripted_model"):
+            self.client.reopen.append("--demo")
         self.run = result.get("run")
         self.info_changed.emit(self.info)
         self._set_status(result.get("status") or {})

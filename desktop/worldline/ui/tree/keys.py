@@ -67,8 +67,7 @@ def handle(view: TreeView, event: QKeyEvent) -> bool:
 
 def _escape(view: TreeView) -> bool:
     if view.scene.chosen:
-        view.scene.chosen = []
-        view.state.choose([])
+        view.choose_none()
     elif view.state.selection:
         view.scene.current = NO_ROW
         view.state.select("")

@@ -6,7 +6,7 @@ view scrolls by itself only while it follows the live branch.
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QContextMenuEvent,
     QFocusEvent,
@@ -22,26 +22,22 @@ from PySide6.QtWidgets import QAbstractScrollArea, QWidget
 from worldline.ui.session_state import SessionState
 from worldline.ui.theme import theme
 from worldline.ui.tree import access, keys, painter
-from worldline.ui.tree.geometry import DEFAULT_SCALE, MAX_SCALE, MIN_SCALE
+from worldline.ui.tree.scroll import TreeScroll
 from worldline.viewmodel.tree_model import NO_ROW
 
 BREATH_MS = 90
-MAX_BAR = 2_000_000_000
 
 
-class TreeView(QAbstractScrollArea):
+class TreeView(TreeScroll):
     hovered = Signal(int, QPoint)
     """Row under the pointer and a place for the card; -1 = none."""
     menu_asked = Signal(int, QPoint)
     follow_changed = Signal(bool)
-    looks_changed = Signal()
-    """Zoom, scroll, fold or filter have changed (the minimap draws again)."""
     label_asked = Signal(int)
 
     def __init__(self, state: SessionState, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(painter.Scene(state.tree), parent)
         self.state = state
-        self.scene = painter.Scene(state.tree)
         self.follow_live = True
         self._pressed = NO_ROW
         self._anchor = NO_ROW
@@ -175,35 +171,6 @@ class TreeView(QAbstractScrollArea):
                 self._to_end()
             self.follow_changed.emit(on)
 
-    def zoom(self, factor: float, at: QPointF | None = None) -> None:
-        geometry = self.scene.geometry
-        place = (at.x() if geometry.sideways else at.y()) if at is not None else self._extent() / 2
-        item = geometry.item_at(place)
-        lane = geometry.lane_at(0)
-        geometry.scale = min(MAX_SCALE, max(MIN_SCALE, geometry.scale * factor))
-        self._bars()
-        self._set_scroll(
-            geometry.scroll_along + geometry.along(item - 0.5) - place, lane * geometry.lane_step
-        )
-        self.viewport().update()
-        self.looks_changed.emit()
-
-    def reset_zoom(self) -> None:
-        self.zoom(DEFAULT_SCALE / self.scene.geometry.scale)
-
-    def fit(self) -> None:
-        """The whole tree at once."""
-        count = max(1, len(self.scene.items))
-        geometry = self.scene.geometry
-        wanted = max(MIN_SCALE, (self._extent() - 24) / count)
-        geometry.scale = min(DEFAULT_SCALE, wanted)
-        if geometry.sideways and geometry.step * count > self._extent():
-            geometry.scale = max(MIN_SCALE, min(8.0, wanted))
-        self._bars()
-        self._set_scroll(0, 0)
-        self.viewport().update()
-        self.looks_changed.emit()
-
     def reveal(self, row: int) -> None:
         """Bring a row into view and make it an item of its own."""
         if row < 0 or row >= len(self.scene.layout):
@@ -223,94 +190,7 @@ class TreeView(QAbstractScrollArea):
             self._scroll_by(at - extent * 2 / 3)
         self.viewport().update()
 
-    # Scroll ----------------------------------------------------------------------------------------------------
-    def _extent(self) -> float:
-        size = self.viewport().size()
-        return float(size.width() if self.scene.geometry.sideways else size.height())
-
-    def _bars(self) -> None:
-        geometry, size = self.scene.geometry, self.viewport().size()
-        length = geometry.length(len(self.scene.items)) + 24
-        breadth = geometry.breadth(self.scene.layout.lane_count)
-        if geometry.sideways:
-            breadth += geometry.lane_step / 2
-        elif geometry.level < 3:
-            breadth = (
-                0  # words are elided instead of scrolled; lanes of a wide tree are reached by zooming out
-            )
-        along, across = self.verticalScrollBar(), self.horizontalScrollBar()
-        extent, cross = size.height(), size.width()
-        if geometry.sideways:
-            along, across, extent, cross = across, along, cross, extent
-        for bar, total, page in ((along, length, extent), (across, breadth, cross)):
-            bar.setRange(0, int(min(MAX_BAR, max(0.0, total - page))))
-            bar.setPageStep(max(1, page))
-            bar.setSingleStep(max(8, int(geometry.step)))
-        self._take_scroll()
-
-    def _take_scroll(self) -> None:
-        geometry = self.scene.geometry
-        along, across = self.verticalScrollBar().value(), self.horizontalScrollBar().value()
-        if geometry.sideways:
-            along, across = across, along
-        geometry.scroll_along, geometry.scroll_across = float(along), float(across)
-
-    def _set_scroll(self, along: float, across: float) -> None:
-        bars = [self.verticalScrollBar(), self.horizontalScrollBar()]
-        if self.scene.geometry.sideways:
-            bars.reverse()
-        bars[0].setValue(int(along))
-        bars[1].setValue(int(across))
-        self._take_scroll()
-
-    def _scroll_by(self, delta: float) -> None:
-        self._set_scroll(self.scene.geometry.scroll_along + delta, self.scene.geometry.scroll_across)
-
-    def scroll_to_item(self, item: float) -> None:
-        """Put an item in the middle (the minimap)."""
-        self._scroll_by(self.scene.geometry.along(item) - self._extent() / 2)
-        self.viewport().update()
-        self.looks_changed.emit()
-
-    def _to_end(self) -> None:
-        """Where the live branch grows: its last row, which is the last row of all."""
-        live = max(self.state.tree.live, default=self.state.cursor_row())
-        if live >= 0:
-            geometry = self.scene.geometry
-            over = geometry.along(self.scene.items.item(live)) + geometry.step * 1.5 - self._extent()
-            if over > 0:
-                self._scroll_by(over)
-
-    def scrollContentsBy(self, dx: int, dy: int) -> None:
-        self._take_scroll()
-        self.viewport().update()
-        self.looks_changed.emit()
-
     # Events ----------------------------------------------------------------------------------------------------
-    def row_at(self, point: QPointF) -> int:
-        """The row under a point of the viewport, -1 for none. In rows the whole line counts."""
-        geometry, items = self.scene.geometry, self.scene.items
-        item = int(geometry.item_at(point.x() if geometry.sideways else point.y()))
-        if not 0 <= item < len(items):
-            return NO_ROW
-        row = items.row(item)
-        if geometry.sideways or geometry.level == 3:
-            lane = geometry.lane_at(point.y() if geometry.sideways else point.x())
-            if geometry.level == 3:
-                return row
-            if abs(lane - self.scene.layout.lane[row]) > 0.6:
-                return NO_ROW
-        return row
-
-    def rect_of(self, row: int) -> QRect:
-        """Where a row is in the viewport (accessibility, tests)."""
-        geometry = self.scene.geometry
-        x, y = geometry.point(self.scene.items.item(row), self.scene.layout.lane[row])
-        half = int(max(3.0, geometry.step / 2))
-        if geometry.sideways:
-            return QRect(int(x) - half, int(y) - 14, half * 2, 44)
-        return QRect(0, int(y) - half, self.viewport().width(), half * 2)
-
     def paintEvent(self, _event: QPaintEvent) -> None:
         canvas = QPainter(self.viewport())
         size = self.viewport().size()
@@ -337,6 +217,15 @@ class TreeView(QAbstractScrollArea):
             Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap,
             text,
         )
+
+    def _to_end(self) -> None:
+        """Where the live branch grows: its last row, which is the last row of all."""
+        live = max(self.state.tree.live, default=self.state.cursor_row())
+        if live >= 0:
+            geometry = self.scene.geometry
+            over = geometry.along(self.scene.items.item(live)) + geometry.step * 1.5 - self._extent()
+            if over > 0:
+                self._scroll_by(over)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -451,6 +340,11 @@ class TreeView(QAbstractScrollArea):
             del chosen[:-4]
         self._anchor = row
         self.state.choose([self.state.tree.uid(one) for one in chosen])
+        self.viewport().update()
+
+    def choose_none(self) -> None:
+        self.scene.chosen = []
+        self.state.choose([])
         self.viewport().update()
 
     def choose_range(self, row: int) -> None:

@@ -1,0 +1,108 @@
+"""Quiet lines under the title: what just happened, what is unusual. They never take the focus."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QAccessible, QAccessibleEvent
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QSizePolicy,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from worldline.ui import icons
+from worldline.ui.theme import SPACE_L, SPACE_S, SPACE_XS, theme
+
+Button = tuple[str, Callable[[], object]]
+
+
+class Notice(QFrame):
+    def __init__(
+        self, text: str, icon: str, color: str, buttons: Sequence[Button], *, closable: bool, parent: QWidget
+    ) -> None:
+        super().__init__(parent)
+        self.setProperty("role", "notice")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(SPACE_L, SPACE_XS, SPACE_S, SPACE_XS)
+        row.setSpacing(SPACE_S)
+        self._icon, self._color = icon, color
+        self._picture = QLabel(self)
+        row.addWidget(self._picture, 0, Qt.AlignmentFlag.AlignVCenter)
+        self.text = QLabel(text, self)
+        self.text.setTextFormat(Qt.TextFormat.PlainText)
+        self.text.setWordWrap(True)
+        self.text.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        row.addWidget(self.text, 1)
+        self.buttons: list[QPushButton] = []
+        for label, call in buttons:
+            button = QPushButton(label, self)
+            button.setProperty("role", "link")
+            button.clicked.connect(lambda _checked=False, call=call: call())
+            row.addWidget(button)
+            self.buttons.append(button)
+        self.close_button = QToolButton(self)
+        self.close_button.setAccessibleName(self.tr("Close this line"))
+        self.close_button.setVisible(closable)
+        row.addWidget(self.close_button)
+        theme().changed.connect(self._recolour)
+        self._recolour()
+
+    def _recolour(self) -> None:
+        self._picture.setPixmap(icons.pixmap(self._icon, self._color, ratio=self.devicePixelRatioF()))
+        self.close_button.setIcon(icons.icon("close", "muted"))
+
+
+class Notices(QWidget):
+    """The lines of one window, by key: a new one with the same key replaces the old one."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._layout = QVBoxLayout(self)
+        self._layout.setContentsMargins(0, 0, 0, 0)
+        self._layout.setSpacing(0)
+        self.items: dict[str, Notice] = {}
+        self.hide()
+
+    def say(
+        self,
+        key: str,
+        text: str,
+        *,
+        icon: str = "info",
+        color: str = "accent",
+        buttons: Sequence[Button] = (),
+        closable: bool = True,
+        seconds: float = 0,
+    ) -> Notice:
+        """Show a line; `seconds` > 0 takes it away by itself."""
+        self.clear(key)
+        notice = Notice(text, icon, color, buttons, closable=closable, parent=self)
+        notice.close_button.clicked.connect(lambda *_args: self.clear(key))
+        self.items[key] = notice
+        self._layout.addWidget(notice)
+        self.show()
+        if seconds > 0:
+            QTimer.singleShot(int(seconds * 1000), notice, lambda: self._expire(key, notice))
+        if QAccessible.isActive():
+            QAccessible.updateAccessibility(QAccessibleEvent(notice.text, QAccessible.Event.Alert))
+        return notice
+
+    def _expire(self, key: str, notice: Notice) -> None:
+        if self.items.get(key) is notice:
+            self.clear(key)
+
+    def clear(self, key: str) -> None:
+        notice = self.items.pop(key, None)
+        if notice is not None:
+            self._layout.removeWidget(notice)
+            notice.hide()
+            notice.deleteLater()
+        if not self.items:
+            self.hide()

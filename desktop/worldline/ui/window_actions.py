@@ -1,0 +1,314 @@
+"""What can be done in a window of a session, with its keys, and the menu that lists it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Qt
+from PySide6.QtGui import QActionGroup
+from PySide6.QtWidgets import QFileDialog, QInputDialog, QMenu, QToolButton, QWidget
+
+from worldline.ui import icons
+from worldline.ui.i18n import LANGUAGES
+from worldline.ui.palette import Palette
+from worldline.ui.shortcuts import ShortcutList
+from worldline.ui.theme import ThemeName, theme
+
+if TYPE_CHECKING:
+    from worldline.ui.main_window import MainWindow
+
+_MENU: tuple[tuple[str, ...], ...] = (
+    ("new_session", "open_folder", "open_session", "sessions", "rename"),
+    ("compare", "effects", "as_model_sees", "bring_home", "diagnostics"),
+    ("toggle_tree", "toggle_changes", "toggle_minimap", "filter_next"),
+    ("settings", "shortcuts", "about"),
+    ("close", "quit"),
+)
+"""Entries of the ⋯ menu; those that nobody has added are left out."""
+
+
+class WindowActions(QObject):
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window)
+        self._window = window
+        self._palette: Palette | None = None
+        self._add_going()
+        self._add_places()
+        self._add_running()
+        self._add_window()
+        state = window.state
+        state.history_changed.connect(self._refresh)
+        state.status_changed.connect(lambda _status: self._refresh())
+        state.selected_changed.connect(lambda _uids: self._refresh())
+        state.info_changed.connect(lambda _info: self._refresh())
+        self._refresh()
+
+    def _add_going(self) -> None:
+        window, state, add = self._window, self._window.state, self._window.actions_list.add
+        group = self.tr("Go")
+        add("back", self.tr("Back to where I was"), state.go_back, keys="Alt+Left", icon="back", group=group)
+        add(
+            "forward",
+            self.tr("Forward again"),
+            state.go_forward,
+            keys="Alt+Right",
+            icon="forward",
+            group=group,
+        )
+        add("find_in_tree", self.tr("Search the tree"), self._find, keys="Ctrl+F", icon="search", group=group)
+        add("next_hit", self.tr("Next match"), lambda: window.tree.next_hit(), keys="F3", group=group)
+        add("previous_hit", self.tr("Previous match"), lambda: window.tree.previous_hit(), keys="Shift+F3",
+            group=group)  # fmt: skip
+        add(
+            "cursor", self.tr("Show where I am"), self._show_cursor, keys="Ctrl+G", icon="follow", group=group
+        )
+        add(
+            "go_here",
+            self.tr("Go to the node I look at"),
+            self._go_here,
+            keys="Ctrl+Shift+G",
+            icon="go",
+            group=group,
+        )
+        add("compare", self.tr("Compare the chosen nodes"), self._compare, keys="Ctrl+Shift+C", icon="compare",
+            group=group)  # fmt: skip
+        add("label", self.tr("Label this node…"), lambda: self._edit("label"), icon="label", group=group)
+        add("note", self.tr("Note on this node…"), lambda: self._edit("note"), icon="note", group=group)
+        add("as_model_sees", self.tr("As the model sees it"),
+            lambda: state.as_model_sees_asked.emit(state.looked_at()), keys="Ctrl+Shift+M", icon="eye", group=group)  # fmt: skip
+        add("bring_home", self.tr("Bring to my branch…"), lambda: state.bring_home_asked.emit(state.looked_at()),
+            icon="home", group=group)  # fmt: skip
+
+    def _add_places(self) -> None:
+        window, add = self._window, self._window.actions_list.add
+        group = self.tr("View")
+        for number, (place, words) in enumerate(
+            (("tree", self.tr("Go to the tree")), ("chat", self.tr("Go to the chat")),
+             ("changes", self.tr("Go to the changes"))), 1
+        ):  # fmt: skip
+            add(f"show_{place}", words, lambda place=place: window.show_pane(place), keys=f"Ctrl+{number}",
+                icon=place, group=group)  # fmt: skip
+        add("toggle_tree", self.tr("Show or hide the tree"), lambda: window.toggle_pane("tree"), keys="Ctrl+B",
+            icon="tree", group=group)  # fmt: skip
+        add("toggle_changes", self.tr("Show or hide the changes"), lambda: window.toggle_pane("changes"),
+            keys="Ctrl+Shift+B", icon="changes", group=group)  # fmt: skip
+        tree = window.tree
+        add(
+            "fit",
+            self.tr("Show the whole tree"),
+            lambda: tree.view.fit(),
+            keys="Ctrl+9",
+            icon="fit",
+            group=group,
+        )
+        add("zoom_in", self.tr("Zoom in"), lambda: tree.view.zoom(1.25), keys=["Ctrl++", "Ctrl+="], icon="zoom-in",
+            group=group)  # fmt: skip
+        add(
+            "zoom_out",
+            self.tr("Zoom out"),
+            lambda: tree.view.zoom(0.8),
+            keys="Ctrl+-",
+            icon="zoom-out",
+            group=group,
+        )
+        add("zoom_reset", self.tr("Normal size"), lambda: tree.view.reset_zoom(), keys="Ctrl+0", group=group)
+        add("filter_next", self.tr("Next filter of the tree"), lambda: tree.cycle_filter(), keys="Ctrl+O",
+            icon="filter", group=group)  # fmt: skip
+        add(
+            "fold",
+            self.tr("Fold or unfold runs of steps"),
+            lambda: tree.fold_button.click(),
+            icon="fold",
+            group=group,
+        )
+        add("sideways", self.tr("Tree from left to right"), lambda: tree.side_button.click(), icon="left-right",
+            group=group)  # fmt: skip
+        minimap = add("toggle_minimap", self.tr("Overview in the corner"), self._minimap, icon="minimap", group=group,
+                      checkable=True)  # fmt: skip
+        minimap.setChecked(True)
+
+    def _add_running(self) -> None:
+        state, add = self._window.state, self._window.actions_list.add
+        group = self.tr("Agent")
+        add(
+            "stop",
+            self.tr("Stop the agent"),
+            lambda: state.request("stop"),
+            keys="Ctrl+.",
+            icon="stop",
+            group=group,
+        )
+        add("retry_now", self.tr("Retry now"), lambda: state.request("retry_now"), icon="retry", group=group)
+        add("compact", self.tr("Summarise the history now"), lambda: state.request("compact", {}), icon="compact",
+            group=group)  # fmt: skip
+
+    def _add_window(self) -> None:
+        window, add = self._window, self._window.actions_list.add
+        group = self.tr("Window")
+        add("palette", self.tr("All commands"), self.open_palette, keys=["Ctrl+Shift+P", "Ctrl+K"], icon="palette",
+            group=group)  # fmt: skip
+        add(
+            "open_folder",
+            self.tr("Open a folder…"),
+            self._open_folder,
+            keys="Ctrl+Shift+O",
+            icon="folder",
+            group=group,
+        )
+        add("open_session", self.tr("Open a session file…"), self._open_session, icon="file", group=group)
+        add(
+            "sessions",
+            self.tr("Recent sessions"),
+            window.start_asked.emit,
+            keys="Ctrl+R",
+            icon="session",
+            group=group,
+        )
+        add("rename", self.tr("Rename this session…"), self._rename, keys="F2", icon="edit", group=group)
+        add(
+            "shortcuts",
+            self.tr("Keyboard shortcuts"),
+            self._shortcuts,
+            keys="F1",
+            icon="keyboard",
+            group=group,
+        )
+        for name, words in self.theme_words().items():
+            add(f"theme_{name}", words, lambda name=name: self._theme(name), group=self.tr("Theme"),
+                icon="moon" if name == "dark" else "sun", checkable=True)  # fmt: skip
+        add("close", self.tr("Close the window"), window.close, keys="Ctrl+W", icon="close", group=group)
+
+    def theme_words(self) -> dict[ThemeName, str]:
+        return {
+            "system": self.tr("Theme: as the system"),
+            "light": self.tr("Theme: light"),
+            "dark": self.tr("Theme: dark"),
+            "contrast": self.tr("Theme: high contrast"),
+        }
+
+    # Menu ------------------------------------------------------------------------------------------------------
+    def menu_button(self, parent: QWidget) -> QToolButton:
+        button = QToolButton(parent)
+        button.setIcon(icons.icon("more"))
+        theme().changed.connect(lambda: button.setIcon(icons.icon("more")))
+        button.setToolTip(self.tr("Menu"))
+        button.setAccessibleName(self.tr("Menu"))
+        button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        menu = QMenu(button)
+        menu.aboutToShow.connect(lambda: self.fill(menu))
+        button.setMenu(menu)
+        return button
+
+    def fill(self, menu: QMenu) -> None:
+        menu.clear()
+        actions = self._window.actions_list
+        for block in _MENU:
+            for name in block:
+                if name in actions:
+                    menu.addAction(actions[name])
+            menu.addSeparator()
+            if "settings" in block:
+                self._submenus(menu)
+
+    def _submenus(self, menu: QMenu) -> None:
+        actions = self._window.actions_list
+        themes = menu.addMenu(self.tr("Theme"))
+        group = QActionGroup(themes)
+        for name in self.theme_words():
+            action = actions[f"theme_{name}"]
+            group.addAction(action)
+            action.setChecked(theme().name == name)
+            themes.addAction(action)
+        languages = menu.addMenu(self.tr("Language"))
+        current = str(self._window.settings.value("language", ""))
+        for code, name in LANGUAGES.items():
+            action = languages.addAction(name)
+            action.setCheckable(True)
+            action.setChecked(code == current)
+            action.triggered.connect(lambda _checked=False, code=code: self._language(code))
+        menu.addSeparator()
+
+    # What they do ----------------------------------------------------------------------------------------------
+    def _refresh(self) -> None:
+        state, actions = self._window.state, self._window.actions_list
+        enabled = {
+            "back": state.can_back(),
+            "forward": state.can_forward(),
+            "compare": len(state.selected) >= 2,
+            "stop": state.busy,
+            "retry_now": state.status.get("state") == "retrying",
+            "rename": bool(state.info) and not state.read_only,
+            "bring_home": bool(state.info) and not state.read_only,
+        }
+        for name, on in enabled.items():
+            actions[name].setEnabled(on)
+
+    def _find(self) -> None:
+        if self._window.layout_name == "small":
+            self._window.open_drawer()
+        self._window.tree.open_search()
+
+    def _show_cursor(self) -> None:
+        self._window.state.select("")
+        view = self._window.tree.view
+        view.reveal(view.scene.cursor)
+
+    def _go_here(self) -> None:
+        self._window.state.go(self._window.state.looked_at())
+
+    def _compare(self) -> None:
+        self._window.state.compare_asked.emit(list(self._window.state.selected))
+
+    def _edit(self, what: str) -> None:
+        pane = self._window.tree
+        if pane.view.focus_row() >= 0:
+            pane.menu.edit(pane.view.focus_row(), what)
+
+    def _minimap(self) -> None:
+        self._window.tree.set_minimap(self._window.actions_list["toggle_minimap"].isChecked())
+
+    def open_palette(self) -> Palette:
+        self._palette = Palette(self._window, list(self._window.actions_list))
+        self._palette.open_over(self._window)
+        return self._palette
+
+    def _shortcuts(self) -> None:
+        ShortcutList(self._window, list(self._window.actions_list)).open()
+
+    def _rename(self) -> None:
+        window = self._window
+        dialog = QInputDialog(window)
+        dialog.setWindowTitle(self.tr("Rename this session"))
+        dialog.setLabelText(self.tr("Title"))
+        dialog.setTextValue(str(window.state.info.get("title", "")))
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.textValueSelected.connect(
+            lambda text: window.state.request("set_title", {"title": text.strip()}) if text.strip() else None
+        )
+        dialog.open()
+
+    def _open_folder(self) -> None:
+        self._choose(QFileDialog.FileMode.Directory, self.tr("Open a folder"), "")
+
+    def _open_session(self) -> None:
+        self._choose(
+            QFileDialog.FileMode.ExistingFile, self.tr("Open a session"), self.tr("Sessions (*.worldline)")
+        )
+
+    def _choose(self, mode: QFileDialog.FileMode, title: str, names: str) -> None:
+        dialog = QFileDialog(self._window, title, str(self._window.state.info.get("root", "")), names)
+        dialog.setFileMode(mode)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.fileSelected.connect(self._window.open_asked.emit)
+        dialog.open()
+
+    def _theme(self, name: ThemeName) -> None:
+        self._window.settings.setValue("theme", name)
+        theme().set_name(name)
+
+    def _language(self, code: str) -> None:
+        self._window.settings.setValue("language", code)
+        self._window.notices.say(
+            "language", self.tr("The language changes when Worldline is started again."), seconds=8
+        )

@@ -1,0 +1,196 @@
+"""What a window says on its own: banners, quiet lines after a jump, and notifications when nobody looks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QObject, Qt
+from PySide6.QtWidgets import QApplication, QSystemTrayIcon
+
+from worldline.ui import icons
+from worldline.viewmodel import tree_text
+from worldline.viewmodel.status import stop_words
+
+if TYPE_CHECKING:
+    from worldline.ui.main_window import MainWindow
+
+
+class WindowNotices(QObject):
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window)
+        self._window = window
+        self._tray: QSystemTrayIcon | None = None
+        self.notified: list[str] = []
+        """Notifications that were sent, newest last (what a screen reader or a test can ask for)."""
+        state = window.state
+        state.info_changed.connect(self._banners)
+        state.engine_state_changed.connect(self._engine)
+        state.refused.connect(self._refused)
+        state.failed.connect(self._failed)
+        state.jumped.connect(self._jumped)
+        state.recovered.connect(self._recovered)
+        state.approval_asked.connect(
+            lambda a: self._notify(self.tr("Waiting for you: {title}").format(title=a.get("title", "")))
+        )
+        state.question_asked.connect(
+            lambda q: self._notify(self.tr("The agent asks: {text}").format(text=q.get("text", "")))
+        )
+        state.run_ended.connect(self._run_ended)
+        state.selection_changed.connect(self._looking)
+        state.selected_changed.connect(self._chosen)
+        state.progress.connect(self._progress)
+
+    def _banners(self, info: dict[str, Any]) -> None:
+        notices = self._window.notices
+        if info.get("scripted_model"):
+            notices.say(
+                "demo",
+                self.tr(
+                    "The model is scripted: this demo needs no account and no network. Files and commands are real."
+                ),
+                icon="info",
+                closable=True,
+            )
+        if info.get("read_only"):
+            why = str(info.get("read_only_why") or self.tr("The session is open in another window."))
+            notices.say(
+                "read_only",
+                self.tr("Read only. {why}").format(why=why),
+                icon="lock",
+                color="warn",
+                closable=False,
+            )
+        else:
+            notices.clear("read_only")
+
+    def _engine(self, engine: str) -> None:
+        notices = self._window.notices
+        if engine == "restarting":
+            notices.say(
+                "engine", self.tr("The engine stopped. Nothing saved is lost. Restarting…"), icon="warn", color="warn",
+                closable=False,
+            )  # fmt: skip
+        elif engine == "running":
+            notices.clear("engine")
+
+    def _refused(self, error: dict[str, Any]) -> None:
+        client = self._window.state.client
+        buttons = [
+            (self.tr("Try again"), client.restart),
+            (self.tr("Other sessions…"), self._window.start_asked.emit),
+        ]
+        self._window.notices.say(
+            "engine", f"{error.get('message', '')} {error.get('hint', '')}".strip(), icon="warn", color="bad",
+            buttons=buttons, closable=False,
+        )  # fmt: skip
+
+    def _failed(self, error: dict[str, Any]) -> None:
+        if error.get("kind") == "engine_gone":
+            return  # the line about the engine says it already
+        self._window.notices.say(
+            "failed", f"{error.get('message', '')} {error.get('hint', '')}".strip(), icon="warn", color="bad"
+        )
+
+    def _recovered(self, text: str) -> None:
+        self._window.notices.say("recovered", text, icon="repair", color="warn")
+
+    def _jumped(self, result: dict[str, Any]) -> None:
+        state = self._window.state
+        row = state.tree.row(str(result.get("node", "")))
+        title = tree_text.title(state.tree, row) if row >= 0 else ""
+        parts = [self.tr("At “{title}”").format(title=title[:60])]
+        if result.get("branch"):
+            parts[0] += self.tr(" on {branch}").format(branch=result["branch"])
+        if result.get("of"):
+            parts.append(self.tr("{n} files put back and verified").format(n=result["verified"]))
+        left = len(result.get("effects_left") or [])
+        if left == 1:
+            parts.append(self.tr("1 effect remains"))
+        elif left:
+            parts.append(self.tr("{n} effects remain").format(n=left))
+        if result.get("note"):
+            parts.append(str(result["note"]))
+        self._window.notices.say(
+            "jump", " · ".join(parts), icon="go", buttons=[(self.tr("Back"), state.go_back)], seconds=20
+        )
+
+    def _looking(self, uid: str) -> None:
+        """Looking is not going: say so, and how to go."""
+        state, notices = self._window.state, self._window.notices
+        row = state.tree.row(uid) if uid else -1
+        if row < 0:
+            notices.clear("looking")
+            return
+        notices.say(
+            "looking",
+            self.tr("You look at “{title}”. The files are still as they were where you are.").format(
+                title=tree_text.title(state.tree, row)[:60]
+            ),
+            icon="eye",
+            color="muted",
+            buttons=[
+                (self.tr("Go here"), lambda: state.go(uid)),
+                (self.tr("Back to where I am"), lambda: state.select("")),
+            ],
+            closable=False,
+        )
+
+    def _chosen(self, uids: list[str]) -> None:
+        notices, state = self._window.notices, self._window.state
+        if not uids:
+            notices.clear("chosen")
+        elif len(uids) == 1:
+            notices.say("chosen", self.tr("1 node chosen. Choose another to compare (Ctrl+click or Space)."),
+                        icon="compare", color="muted", closable=False)  # fmt: skip
+        else:
+            notices.say(
+                "chosen",
+                self.tr("{n} nodes chosen.").format(n=len(uids)),
+                icon="compare",
+                buttons=[(self.tr("Compare"), lambda: state.compare_asked.emit(list(uids))),
+                         (self.tr("Choose none"), lambda: self._window.tree.view.choose_none())],
+                closable=False,
+            )  # fmt: skip
+
+    def _progress(self, progress: dict[str, Any]) -> None:
+        key = f"progress-{progress.get('op', '')}"
+        done, total = int(progress.get("done", 0)), int(progress.get("total", 0))
+        if done < 0:
+            self._window.notices.clear(key)
+            return
+        share = f" {done}/{total}" if total else ""
+        text = f"{progress.get('text', '')}{share}"
+        known = self._window.notices.items.get(key)
+        if known is not None:
+            known.text.setText(text)
+        else:
+            self._window.notices.say(key, text, icon="diagnostics", color="muted", closable=False)
+
+    def _run_ended(self, run: dict[str, Any], _offers: list[str]) -> None:
+        reason = str(run.get("stop_reason", ""))
+        if reason != "aborted":
+            self._notify(self.tr("The agent ended: {reason}").format(reason=stop_words(reason)))
+
+    def _notify(self, text: str) -> None:
+        """Only when the person looks elsewhere: the window itself shows it otherwise."""
+        window = self._window
+        if (
+            window.isActiveWindow()
+            and QApplication.applicationState() == Qt.ApplicationState.ApplicationActive
+        ):
+            return
+        self.notified.append(text)
+        QApplication.alert(window)
+        if not QSystemTrayIcon.isSystemTrayAvailable():
+            return
+        if self._tray is None:
+            self._tray = QSystemTrayIcon(icons.logo(64), self)
+            self._tray.messageClicked.connect(self._to_front)
+        self._tray.show()
+        title = str(window.state.info.get("title") or "Worldline")
+        self._tray.showMessage(title, text, icons.logo(64))
+
+    def _to_front(self) -> None:
+        self._window.showNormal()
+        self._window.raise_()
+        self._window.activateWindow()

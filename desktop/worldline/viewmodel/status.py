@@ -1,0 +1,350 @@
+"""The status bar in words: what each segment says, and what it explains when it is clicked. No Qt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from worldline.viewmodel.words import translate
+
+SEGMENTS = ("state", "model", "context", "cost", "cache", "sandbox", "effects", "saved")
+
+
+@dataclass(slots=True)
+class Segment:
+    """`color` is a token. `buttons` are (command, text) shown inside the segment."""
+
+    name: str
+    text: str
+    color: str = "muted"
+    icon: str = ""
+    buttons: list[tuple[str, str]] = field(default_factory=list)
+    hint: str = ""
+    share: float = -1.0
+    """0..1 of a small meter before the text; below 0 = none."""
+
+
+def tokens(count: int) -> str:
+    """`940`, `41k`, `1M`, `1.2M`."""
+    if count < 1_000:
+        return str(count)
+    if count < 1_000_000:
+        return f"{count / 1_000:.0f}k" if count >= 10_000 else f"{count / 1_000:.1f}k".replace(".0k", "k")
+    return f"{count / 1_000_000:.1f}M".replace(".0M", "M")
+
+
+def size(count: int) -> str:
+    """`512 B`, `0.3 MB`."""
+    if count < 1_000:
+        return f"{count} B"
+    if count < 100_000:
+        return f"{count / 1_000:.0f} kB"
+    return f"{count / 1_000_000:.1f} MB"
+
+
+def money(cost: float | None) -> str:
+    """Never a zero for an unknown price."""
+    if cost is None:
+        return translate("status", "cost unknown")
+    return f"${cost:.2f}" if cost >= 0.005 or cost == 0 else f"${cost:.4f}"
+
+
+def model_name(model: str) -> str:
+    """Short: `claude-sonnet-5-5` → `sonnet-5-5`."""
+    return model.removeprefix("claude-")
+
+
+def stop_words(reason: str) -> str:
+    words = {
+        "completed": translate("status", "completed"),
+        "waiting_for_user": translate("status", "waits for you"),
+        "aborted": translate("status", "stopped by you"),
+        "max_turns": translate("status", "turn limit"),
+        "max_tool_calls": translate("status", "limit of tool calls"),
+        "time_limit": translate("status", "time limit"),
+        "token_budget": translate("status", "token budget"),
+        "cost_limit": translate("status", "cost limit"),
+        "repeated_calls": translate("status", "the same call again and again"),
+        "repeated_failures": translate("status", "the same failure again and again"),
+        "provider_error": translate("status", "the service failed"),
+        "overloaded": translate("status", "the service is overloaded"),
+        "rate_limited": translate("status", "too many requests"),
+        "auth_error": translate("status", "the key was refused"),
+        "quota": translate("status", "no credit left"),
+        "network_error": translate("status", "no connection"),
+        "context_limit": translate("status", "the context is full"),
+        "output_limit": translate("status", "the reply was too long"),
+        "refusal": translate("status", "the model declined"),
+        "empty_reply": translate("status", "the reply was empty"),
+        "hook_blocked": translate("status", "blocked by a hook"),
+        "store_error": translate("status", "could not be saved"),
+        "internal_error": translate("status", "a fault of Worldline"),
+        "interrupted": translate("status", "interrupted"),
+        "unknown": translate("status", "ended for an unknown reason"),
+    }
+    return words.get(reason, reason)
+
+
+def stop_color(reason: str) -> str:
+    if reason in ("", "completed", "aborted"):
+        return "muted"
+    brakes = {"max_turns", "max_tool_calls", "time_limit", "token_budget", "cost_limit", "repeated_calls",
+              "repeated_failures", "context_limit", "output_limit", "hook_blocked", "interrupted", "waiting_for_user"}  # fmt: skip
+    return "warn" if reason in brakes else "bad"
+
+
+def retry_sentence(status: Mapping[str, Any], now_ms: int) -> str:
+    """`Overloaded. Trying again in 8 s (2 of 5).`"""
+    seconds = max(0, round((int(status.get("retry_at", 0)) - now_ms) / 1000))
+    why = str(status.get("retry_why") or translate("status", "The service did not answer."))
+    if not why.endswith((".", "!", "?", "。")):
+        why += "."
+    return translate("status", "{why} Trying again in {s} s ({n} of {of}).").format(
+        why=why[:1].upper() + why[1:],
+        s=seconds,
+        n=status.get("retry_attempt", 0),
+        of=status.get("retry_of", 0),
+    )
+
+
+def state_segment(status: Mapping[str, Any], engine: str, ready: bool, now_ms: int) -> Segment:
+    """The first segment: what is going on, and what can be done about it."""
+    if engine in ("restarting", "gone"):
+        restarting = engine == "restarting"
+        text = (
+            translate("status", "The engine stopped. Nothing saved is lost. Restarting…")
+            if restarting
+            else translate("status", "The engine stopped.")
+        )
+        buttons = [] if restarting else [("restart", translate("status", "Start again"))]
+        return Segment("state", text, "warn" if restarting else "bad", "warn", buttons)
+    state = str(status.get("state", "starting"))
+    if state == "starting" or (not ready and state == "ready"):
+        said = status.get("sentence") or translate(
+            "status", "Getting ready: the model's library is loading. You can type already."
+        )
+        return Segment("state", str(said), "muted", "running")
+    if state == "retrying":
+        return Segment(
+            "state",
+            retry_sentence(status, now_ms),
+            "warn",
+            "retry",
+            [("retry_now", translate("status", "Retry now")), ("stop", translate("status", "Stop"))],
+        )
+    if state == "waiting":
+        said = status.get("sentence") or translate("status", "Waiting for you")
+        return Segment("state", str(said), "warn", "pause", [("show", translate("status", "Show"))])
+    if state in ("running", "compacting", "jumping", "stopping"):
+        return _working(status, state)
+    if state == "failed":
+        said = status.get("sentence") or translate("status", "Something went wrong")
+        return Segment("state", str(said), "bad", "warn", [("why", translate("status", "Why"))])
+    last = str(status.get("last_stop", ""))
+    text = translate("status", "Ready")
+    if last:
+        text = translate("status", "Ready · last: {reason}").format(reason=stop_words(last))
+    return Segment(
+        "state", text, stop_color(last) if last not in ("completed", "aborted", "") else "text", "dot"
+    )
+
+
+def _working(status: Mapping[str, Any], state: str) -> Segment:
+    words = {
+        "running": translate("status", "Working"),
+        "compacting": translate("status", "Summarising the history to make room"),
+        "jumping": translate("status", "Putting the files back"),
+        "stopping": translate("status", "Stopping…"),
+    }
+    text = str(status.get("sentence") or words[state])
+    buttons = [("stop", translate("status", "Stop"))] if state == "running" else []
+    if status.get("fallback_why") and state == "running":
+        text = translate("status", "{asked} cannot answer now; {model} answers for now.").format(
+            asked=model_name(str(status.get("asked_model", ""))),
+            model=model_name(str(status.get("model", ""))),
+        )
+        buttons.insert(0, ("why_fallback", translate("status", "Why")))
+        return Segment("state", text, "info", "swap", buttons)
+    if status.get("queued"):
+        text += translate("status", " · {n} queued").format(n=status["queued"])
+    return Segment("state", text, "accent", "running", buttons)
+
+
+def segments(status: Mapping[str, Any], engine: str, ready: bool, now_ms: int) -> list[Segment]:
+    """All segments, in order."""
+    result = [state_segment(status, engine, ready, now_ms)]
+    model, asked = model_name(str(status.get("model", ""))), model_name(str(status.get("asked_model", "")))
+    if model and asked and model != asked:
+        result.append(
+            Segment("model", f"⇄ {model}", "info", hint=translate("status", "Another model answers"))
+        )
+    else:
+        result.append(
+            Segment(
+                "model", model or asked or translate("status", "no model"), hint=translate("status", "Model")
+            )
+        )
+    used, limit = int(status.get("context_tokens", 0)), int(status.get("context_limit", 0))
+    share = min(1.0, used / limit) if limit else 0.0
+    text = f"{tokens(used)}/{tokens(limit)}" if limit else tokens(used)
+    color = "bad" if share >= 0.95 else "warn" if share >= 0.8 else "muted"
+    result.append(
+        Segment("context", f"{text} · {size(int(status.get('context_bytes', 0)))}", color,
+                hint=translate("status", "Context: what the model is sent"), share=share)
+    )  # fmt: skip
+    result.append(
+        Segment("cost", money(status.get("cost")), hint=translate("status", "Cost of this session"))
+    )
+    hit = status.get("cache_hit")
+    cache = (
+        translate("status", "cache {n} %").format(n=round(hit * 100))
+        if hit is not None
+        else translate("status", "cache –")
+    )
+    result.append(
+        Segment("cache", cache, "warn" if status.get("cache_note") else "muted",
+                hint=translate("status", "How much of the context was read from the cache"))
+    )  # fmt: skip
+    result.append(_sandbox(str(status.get("sandbox", "unknown"))))
+    result.append(_effects(int(status.get("effects", 0)), int(status.get("effects_elsewhere", 0))))
+    saved = bool(status.get("saved", True))
+    result.append(
+        Segment("saved", translate("status", "saved") if saved else translate("status", "not saved"),
+                "muted" if saved else "bad", hint=translate("status", "Every step is on disk before the next begins"))
+    )  # fmt: skip
+    return result
+
+
+def _sandbox(mode: str) -> Segment:
+    words = {
+        "complete": (translate("status", "sandbox: complete"), "muted"),
+        "partial": (translate("status", "sandbox: partial"), "warn"),
+        "none": (translate("status", "no sandbox"), "warn"),
+        "unknown": (translate("status", "sandbox: –"), "muted"),
+    }
+    text, color = words.get(mode, words["unknown"])
+    return Segment("sandbox", text, color, hint=translate("status", "What commands can reach"))
+
+
+def _effects(here: int, elsewhere: int) -> Segment:
+    hint = translate("status", "Things done outside the files, which no click takes back")
+    if not here and not elsewhere:
+        return Segment("effects", translate("status", "nothing outside"), hint=hint)
+    if here:
+        text = translate("status", "⚠ {n} cannot be undone").format(n=here)
+    else:
+        text = translate("status", "⚠ {n} on other branches").format(n=elsewhere)
+    return Segment("effects", text, "warn", hint=hint)
+
+
+def explain(name: str, status: Mapping[str, Any]) -> tuple[str, list[tuple[str, str]], str]:
+    """What a click shows: title, (what, value) lines, and a sentence that explains."""
+    pages = {
+        "state": _explain_state,
+        "model": _explain_model,
+        "context": _explain_context,
+        "cost": _explain_cost,
+        "cache": _explain_cache,
+        "sandbox": _explain_sandbox,
+        "effects": _explain_effects,
+        "saved": _explain_saved,
+    }
+    return pages[name](status)
+
+
+Page = tuple[str, list[tuple[str, str]], str]
+
+
+def _explain_state(status: Mapping[str, Any]) -> Page:
+    lines = []
+    if status.get("last_stop"):
+        lines.append((translate("status", "Last run"), stop_words(str(status["last_stop"]))))
+    if status.get("retry_why"):
+        lines.append((translate("status", "Waits because"), str(status["retry_why"])))
+    if status.get("branch"):
+        lines.append((translate("status", "Branch"), str(status["branch"])))
+    lines.append((translate("status", "Waiting for you"), str(status.get("approvals", 0))))
+    lines.append((translate("status", "Queued messages"), str(status.get("queued", 0))))
+    lines.append((translate("status", "Running processes"), str(status.get("processes", 0))))
+    return (
+        translate("status", "Run"),
+        lines,
+        str(status.get("last_stop_detail") or status.get("sentence") or ""),
+    )
+
+
+def _explain_model(status: Mapping[str, Any]) -> Page:
+    lines = [
+        (translate("status", "Answers"), model_name(str(status.get("model", ""))) or "–"),
+        (translate("status", "Asked for"), model_name(str(status.get("asked_model", ""))) or "–"),
+    ]
+    return translate("status", "Model"), lines, str(status.get("fallback_why", ""))
+
+
+def _explain_context(status: Mapping[str, Any]) -> Page:
+    used, limit = int(status.get("context_tokens", 0)), int(status.get("context_limit", 0))
+    lines = [
+        (translate("status", "Used"), translate("status", "{n} tokens").format(n=f"{used:,}")),
+        (
+            translate("status", "Room"),
+            translate("status", "{n} tokens").format(n=f"{limit:,}") if limit else "–",
+        ),
+        (translate("status", "Size"), size(int(status.get("context_bytes", 0)))),
+    ]
+    return (
+        translate("status", "Context"),
+        lines,
+        translate("status", "What the next request sends to the model. Near the limit the history is summarised; nothing is lost from the tree."),
+    )  # fmt: skip
+
+
+def _explain_cost(status: Mapping[str, Any]) -> Page:
+    lines = [(translate("status", "This session"), money(status.get("cost")))]
+    note = str(
+        status.get("cost_note")
+        or translate("status", "From the token counts of the answers and the list prices known here.")
+    )
+    return translate("status", "Cost"), lines, note
+
+
+def _explain_cache(status: Mapping[str, Any]) -> Page:
+    hit = status.get("cache_hit")
+    lines = [
+        (translate("status", "Read from the cache"), f"{round(hit * 100)} %" if hit is not None else "–")
+    ]
+    note = str(
+        status.get("cache_note")
+        or translate("status", "Text that was sent before and did not change costs a tenth.")
+    )
+    return translate("status", "Cache"), lines, note
+
+
+def _explain_sandbox(status: Mapping[str, Any]) -> Page:
+    words = {
+        "complete": translate("status", "Commands can write only to the workspace and reach no network. What needs more is asked first."),
+        "partial": translate("status", "Commands are confined in part. What is not confined is asked first."),
+        "none": translate("status", "This system offers no sandbox: commands are judged by their text, and more is asked."),
+    }  # fmt: skip
+    mode = str(status.get("sandbox", "unknown"))
+    note = str(status.get("sandbox_why") or "")
+    return translate("status", "Sandbox"), [], " ".join(filter(None, [words.get(mode, ""), note]))
+
+
+def _explain_effects(status: Mapping[str, Any]) -> Page:
+    lines = [
+        (translate("status", "On this branch"), str(status.get("effects", 0))),
+        (translate("status", "On other branches"), str(status.get("effects_elsewhere", 0))),
+    ]
+    return (
+        translate("status", "Done outside the files"),
+        lines,
+        translate("status", "Going back in the tree puts files back. It does not take these back."),
+    )
+
+
+def _explain_saved(status: Mapping[str, Any]) -> Page:
+    note = str(
+        status.get("saved_note") or translate("status", "Every step is on disk before the next begins.")
+    )
+    return translate("status", "Saved"), [], note
