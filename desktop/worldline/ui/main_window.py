@@ -6,6 +6,7 @@ It knows where things are, not what they do: panes and dialogs come from `panes`
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,13 @@ class MainWindow(QMainWindow):
         self.panes: dict[str, QWidget] = {}
         self.layout_name = ""
         self._attached = False
+        self.opened_with = ""
+        """What the person named to open it."""
+        self.windows: Any = None
+        """The `Windows` it belongs to, when there are several."""
         self._closing = False
+        self.views: dict[str, Callable[[], object]] = {}
+        """Views that `--screenshot --view NAME` can show; attachments add theirs."""
         self.setWindowTitle("Worldline")
         self.setWindowIcon(icons.logo())
         self.setMinimumSize(480, 360)

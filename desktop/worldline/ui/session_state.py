@@ -7,17 +7,23 @@ first paint).
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import sqlite3
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QObject, QTimer
 
 from worldline.client.process import EngineProcess
+from worldline.core import header_reader
 from worldline.core.kinds import NodeKind
 from worldline.ui.session_signals import SessionSignals
 from worldline.viewmodel.tree_model import NO_ROW, NodeLabel, TreeModel, header_of
 
+READ_AHEAD = 20_000
+"""Rows read from the file before the first paint: about 100 ms; the engine delivers the rest in pages."""
 log = logging.getLogger("worldline.ui")
 
 PAGE = 2_000
@@ -196,7 +202,8 @@ class SessionState(SessionSignals):
         self.run = result.get("run")
         self.info_changed.emit(self.info)
         self._set_status(result.get("status") or {})
-        self._load(0 if not self.is_loaded else len(self.tree))
+        # Rows that were read ahead or before a restart stay; those that worked then have an end by now.
+        self._load(min([len(self.tree), *self.tree.live]))
         self._set_cursor(result.get("cursor", ""))
         for approval in result.get("approvals", []):
             self._asked(approval)
@@ -208,10 +215,35 @@ class SessionState(SessionSignals):
         if result.get("recovered"):
             self.recovered.emit(result["recovered"])
 
+    def read_ahead(self, path: Path) -> None:
+        """Take the rows straight from the file while the engine still starts. What cannot be read is left to the
+        engine, which says what is wrong."""
+        try:
+            with contextlib.closing(header_reader.connect_readonly(path)) as connection:
+                if not header_reader.is_session(connection):
+                    return
+                rows = header_reader.read_headers(connection, limit=READ_AHEAD)
+                cursor = header_reader.read_cursor(connection)
+                meta = header_reader.read_meta(connection)
+        except (sqlite3.Error, OSError) as error:
+            log.info("%s cannot be read ahead: %s", path, error)
+            return
+        try:
+            self.tree.extend(rows)
+        except ValueError as error:
+            log.warning("%s has a gap: %s", path, error)
+        self.title_ahead = meta.get("title", "")
+        if len(self.tree):
+            self.headers_changed.emit(0)
+            if 0 < cursor <= len(self.tree):
+                self._set_cursor(self.tree.uid(cursor - 1))
+
+    title_ahead = ""
+
     def _load(self, since: int) -> None:
-        """Ask for rows in pages until there are no more. After a restart rows may have ended: all are compared."""
+        """Ask for rows in pages until there are no more."""
         self._loading = True
-        self.request("headers", {"since": 0 if self.is_loaded else since, "limit": PAGE}, self._take_page)
+        self.request("headers", {"since": since, "limit": PAGE}, self._take_page)
 
     def _take_page(self, page: dict[str, Any]) -> None:
         rows = page["headers"]

@@ -1,8 +1,127 @@
-"""Start of the window process."""
+"""Start of the window process: options, looks, language, then the window; everything heavy comes after it is seen."""
 
 from __future__ import annotations
 
+import argparse
+import os
+import sys
+from collections.abc import Sequence
 
-def run(argv: list[str]) -> int:
-    """Open the window on what `argv` names and run it until it is closed."""
-    raise SystemExit(f"the window is not built yet: {argv}")
+VIEWS = ("main", "compare", "approval", "jump-plan", "effects", "first-start", "new-session", "settings", "sessions",
+         "palette", "as-model-sees")  # fmt: skip
+
+
+def parser() -> argparse.ArgumentParser:
+    result = argparse.ArgumentParser(
+        prog="worldline",
+        description="Work with a coding agent and see the whole session as a tree.",
+        epilog="worldline run|inspect|view|jump|diff|import|export|verify|recover|effects --help: without a window.",
+    )
+    result.add_argument("path", nargs="?", default="", metavar="PATH",
+                        help="a folder, a repository, a *.worldline file, or the word demo")  # fmt: skip
+    result.add_argument("--theme", choices=["system", "light", "dark", "contrast"], default="")
+    result.add_argument("--lang", choices=["en", "zh_CN"], default="")
+    result.add_argument("--scale", type=float, default=0.0, metavar="N", help="1.0 to 2.0")
+    result.add_argument("--size", default="", metavar="WxH")
+    result.add_argument(
+        "--screenshot", default="", metavar="FILE", help="paint the window into a picture and exit"
+    )
+    result.add_argument("--view", choices=VIEWS, default="main", help="what the picture shows")
+    result.add_argument("--version", action="store_true")
+    return result
+
+
+def _size(text: str) -> tuple[int, int] | None:
+    parts = text.lower().split("x")
+    if len(parts) != 2 or not all(part.isdigit() for part in parts):
+        return None
+    width, height = int(parts[0]), int(parts[1])
+    return (width, height) if 320 <= width <= 7680 and 240 <= height <= 4320 else None
+
+
+def run(argv: Sequence[str]) -> int:
+    """Open the window on what `argv` names and run it until it is closed. Returns the exit code."""
+    arguments = parser()
+    try:
+        options = arguments.parse_args(list(argv))
+    except SystemExit as end:
+        return int(end.code or 0)
+    if options.version:
+        from worldline import __version__
+
+        sys.stdout.write(f"worldline {__version__}\n")
+        return 0
+    size = _size(options.size) if options.size else None
+    if options.size and size is None:
+        sys.stderr.write("--size must look like 1280x800.\n")
+        return 2
+    if options.scale and not 0.5 <= options.scale <= 3:
+        sys.stderr.write("--scale must be between 0.5 and 3.\n")
+        return 2
+    if options.screenshot:
+        os.environ["QT_QPA_PLATFORM"] = "offscreen"
+    if options.scale:
+        os.environ["QT_SCALE_FACTOR"] = str(options.scale)
+    return _run(options, size)
+
+
+def _run(options: argparse.Namespace, size: tuple[int, int] | None) -> int:
+    from PySide6.QtCore import Qt
+    from PySide6.QtWidgets import QApplication
+
+    from worldline.core import log
+    from worldline.ui import i18n, recents
+    from worldline.ui.theme import theme
+
+    log.setup("window")
+    QApplication.setHighDpiScaleFactorRoundingPolicy(Qt.HighDpiScaleFactorRoundingPolicy.PassThrough)
+    app = QApplication(["worldline"])
+    app.setApplicationName("Worldline")
+    app.setDesktopFileName("worldline")
+    app.setQuitOnLastWindowClosed(False)
+    settings = recents.settings()
+    language = i18n.install(
+        app, options.lang or os.environ.get("WORLDLINE_LANG", "") or str(settings.value("language", ""))
+    )
+    # The engine writes some sentences for people too (demo, plans); it speaks the window's language.
+    os.environ["WORLDLINE_LANG"] = language
+    theme().name = options.theme or str(settings.value("theme", "system"))  # type: ignore[assignment]
+    theme().follow_system()
+    _catch_defects(app)
+
+    from worldline.ui.windows import Windows
+
+    windows = Windows(settings)
+    if options.screenshot:
+        from worldline.ui.screenshot import take
+
+        return take(windows, options, size or (1280, 800))
+    if options.path == "demo":
+        windows.open_demo()
+    elif options.path:
+        windows.open(options.path)
+    else:
+        windows.show_start()
+    if size is not None and windows.sessions:
+        windows.sessions[0].resize(*size)
+    code = app.exec()
+    windows.close_all()
+    return code
+
+
+def _catch_defects(app: object) -> None:
+    """An exception in a slot is a defect: it is logged and shown, and the window goes on."""
+    import logging
+    import traceback
+    from types import TracebackType
+
+    from worldline.ui.defects import show_defect
+
+    def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        text = "".join(traceback.format_exception(kind, error, trace))
+        logging.getLogger("worldline.ui").error("defect: %s", text)
+        sys.stderr.write(text)
+        if not issubclass(kind, KeyboardInterrupt):
+            show_defect(text)
+
+    sys.excepthook = hook

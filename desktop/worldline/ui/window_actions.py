@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt
@@ -86,7 +87,7 @@ class WindowActions(QObject):
             (("tree", self.tr("Go to the tree")), ("chat", self.tr("Go to the chat")),
              ("changes", self.tr("Go to the changes"))), 1
         ):  # fmt: skip
-            add(f"show_{place}", words, lambda place=place: window.show_pane(place), keys=f"Ctrl+{number}",
+            add(f"show_{place}", words, partial(window.show_pane, place), keys=f"Ctrl+{number}",
                 icon=place, group=group)  # fmt: skip
         add("toggle_tree", self.tr("Show or hide the tree"), lambda: window.toggle_pane("tree"), keys="Ctrl+B",
             icon="tree", group=group)  # fmt: skip
@@ -174,7 +175,7 @@ class WindowActions(QObject):
             group=group,
         )
         for name, words in self.theme_words().items():
-            add(f"theme_{name}", words, lambda name=name: self._theme(name), group=self.tr("Theme"),
+            add(f"theme_{name}", words, partial(self._theme, name), group=self.tr("Theme"),
                 icon="moon" if name == "dark" else "sun", checkable=True)  # fmt: skip
         add("close", self.tr("Close the window"), window.close, keys="Ctrl+W", icon="close", group=group)
 
@@ -222,8 +223,8 @@ class WindowActions(QObject):
             themes.addAction(action)
         languages = menu.addMenu(self.tr("Language"))
         current = str(self._window.settings.value("language", ""))
-        for code, name in LANGUAGES.items():
-            action = languages.addAction(name)
+        for code, language in LANGUAGES.items():
+            action = languages.addAction(language)
             action.setCheckable(True)
             action.setChecked(code == current)
             action.triggered.connect(lambda _checked=False, code=code: self._language(code))

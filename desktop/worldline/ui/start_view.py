@@ -1,0 +1,197 @@
+"""The first window without a session: go on where you were, open a folder, or look at the demo."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QSettings, Qt, Signal
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
+from PySide6.QtWidgets import (
+    QFileDialog,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QListWidget,
+    QListWidgetItem,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from worldline.ui import icons
+from worldline.ui.main_window import short_path
+from worldline.ui.recents import Recent, recent_sessions
+from worldline.ui.theme import ICON, SPACE_L, SPACE_M, SPACE_S, SPACE_XL, SPACE_XS, caption, theme
+from worldline.viewmodel.tree_text import ago
+
+
+class StartView(QWidget):
+    open_asked = Signal(str)
+    demo_asked = Signal()
+    closed = Signal(object)
+
+    def __init__(self, settings: QSettings) -> None:
+        super().__init__()
+        self._settings = settings
+        self.setWindowTitle("Worldline")
+        self.setWindowIcon(icons.logo())
+        self.setAcceptDrops(True)
+        self.resize(880, 600)
+        self.setMinimumSize(520, 420)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(SPACE_XL * 2, SPACE_XL + SPACE_L, SPACE_XL * 2, SPACE_XL)
+        layout.setSpacing(SPACE_M)
+        head = QHBoxLayout()
+        head.setSpacing(SPACE_M)
+        self._logo = QLabel(self)
+        head.addWidget(self._logo)
+        words = QVBoxLayout()
+        words.setSpacing(2)
+        self._name = QLabel("Worldline", self)
+        words.addWidget(self._name)
+        line = QLabel(self.tr("Work with a coding agent and see the whole session as a tree."), self)
+        caption(line)
+        words.addWidget(line)
+        head.addLayout(words, 1)
+        layout.addLayout(head)
+        layout.addSpacing(SPACE_S)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(SPACE_S)
+        self.folder_button = self._button(self.tr("Open a folder…"), "folder", self._choose_folder)
+        self.folder_button.setProperty("role", "primary")
+        self.file_button = self._button(self.tr("Open a session file…"), "file", self._choose_file)
+        self.demo_button = self._button(self.tr("Look at the demo"), "play", self.demo_asked.emit)
+        for button in (self.folder_button, self.file_button, self.demo_button):
+            buttons.addWidget(button)
+        buttons.addStretch(1)
+        layout.addLayout(buttons)
+        layout.addSpacing(SPACE_M)
+        row = QHBoxLayout()
+        title = QLabel(self.tr("Recent sessions"), self)
+        title.setFont(theme().font_ui(bold=True))
+        row.addWidget(title)
+        row.addStretch(1)
+        self.search = QLineEdit(self)
+        self.search.setPlaceholderText(self.tr("Search"))
+        self.search.setAccessibleName(self.tr("Search the sessions"))
+        self.search.setFixedWidth(220)
+        self.search.textChanged.connect(self._filter)
+        row.addWidget(self.search)
+        layout.addLayout(row)
+        self.list = QListWidget(self)
+        self.list.setAccessibleName(self.tr("Recent sessions"))
+        self.list.itemActivated.connect(self._open)
+        self.list.itemClicked.connect(self._open)
+        layout.addWidget(self.list, 1)
+        self.empty = QLabel(
+            self.tr(
+                "Nothing here yet. Open a folder with code: the agent works on a copy of your repository, "
+                "your own checkout stays as it is.\nEvery step becomes a node, and a click on a node takes the files back to it."
+            ),
+            self,
+        )
+        self.empty.setWordWrap(True)
+        self.empty.setAlignment(Qt.AlignmentFlag.AlignTop)
+        caption(self.empty)
+        layout.addWidget(self.empty, 1)
+        self.message = QLabel("", self)
+        self.message.setProperty("role", "error")
+        self.message.setWordWrap(True)
+        self.message.hide()
+        layout.addWidget(self.message)
+        hint = QLabel(self.tr("You can also drop a folder or a session file here."), self)
+        caption(hint)
+        layout.addWidget(hint)
+        theme().changed.connect(self._restyle)
+        self._restyle()
+        self.refresh()
+
+    def _button(self, text: str, icon: str, call: Callable[[], object]) -> QPushButton:
+        button = QPushButton(text, self)
+        button.setProperty("icon_name", icon)
+        button.clicked.connect(lambda *_args: call())
+        return button
+
+    def _restyle(self) -> None:
+        self._logo.setPixmap(icons.pixmap("worldline", "accent", 40, self.devicePixelRatioF()))
+        self._name.setFont(theme().font_ui(9, bold=True))
+        for button in (self.folder_button, self.file_button, self.demo_button):
+            color = "on_accent" if button.property("role") == "primary" else "text"
+            button.setIcon(icons.icon(str(button.property("icon_name")), color, ICON))
+
+    def say(self, text: str) -> None:
+        """An error about something that could not be opened."""
+        self.message.setText(text)
+        self.message.setVisible(bool(text))
+
+    def refresh(self) -> None:
+        self.list.clear()
+        for recent in recent_sessions(self._settings):
+            self._add(recent)
+        self.list.setVisible(self.list.count() > 0)
+        self.empty.setVisible(self.list.count() == 0)
+        self.search.setVisible(self.list.count() > 5)
+
+    def _add(self, recent: Recent) -> None:
+        item = QListWidgetItem(self.list)
+        item.setData(Qt.ItemDataRole.UserRole, str(recent.path))
+        item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{recent.title}, {recent.root}")
+        row = QWidget()
+        layout = QHBoxLayout(row)
+        layout.setContentsMargins(SPACE_S, SPACE_S, SPACE_S, SPACE_S)
+        words = QVBoxLayout()
+        words.setSpacing(SPACE_XS)
+        title = QLabel(recent.title, row)
+        title.setTextFormat(Qt.TextFormat.PlainText)
+        place = QLabel(short_path(recent.root), row)
+        caption(place)
+        words.addWidget(title)
+        words.addWidget(place)
+        layout.addLayout(words, 1)
+        facts = QLabel(
+            f"{self.tr('{n} nodes').format(n=recent.nodes)} · {ago(int(recent.changed * 1000))}", row
+        )
+        caption(facts)
+        layout.addWidget(facts)
+        item.setSizeHint(row.sizeHint())
+        self.list.setItemWidget(item, row)
+
+    def _filter(self, text: str) -> None:
+        needle = text.casefold()
+        for index in range(self.list.count()):
+            item = self.list.item(index)
+            words = str(item.data(Qt.ItemDataRole.AccessibleTextRole)).casefold()
+            item.setHidden(needle not in words)
+
+    def _open(self, item: QListWidgetItem) -> None:
+        self.open_asked.emit(str(item.data(Qt.ItemDataRole.UserRole)))
+
+    def _choose_folder(self) -> None:
+        self._dialog(QFileDialog.FileMode.Directory, self.tr("Open a folder"), "")
+
+    def _choose_file(self) -> None:
+        self._dialog(
+            QFileDialog.FileMode.ExistingFile, self.tr("Open a session"), self.tr("Sessions (*.worldline)")
+        )
+
+    def _dialog(self, mode: QFileDialog.FileMode, title: str, names: str) -> None:
+        dialog = QFileDialog(self, title, str(Path.home()), names)
+        dialog.setFileMode(mode)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.fileSelected.connect(self.open_asked.emit)
+        dialog.open()
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if any(url.isLocalFile() for url in event.mimeData().urls()):
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        for url in event.mimeData().urls():
+            if url.isLocalFile():
+                event.acceptProposedAction()
+                self.open_asked.emit(url.toLocalFile())
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        event.accept()
+        self.closed.emit(self)

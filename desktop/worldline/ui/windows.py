@@ -1,0 +1,131 @@
+"""All windows of the process: one for each session, a start view when there is none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QCoreApplication, QObject, QSettings, QTimer
+from PySide6.QtWidgets import QApplication
+
+from worldline.client.process import EngineProcess
+from worldline.core import paths
+from worldline.ui.main_window import MainWindow
+from worldline.ui.recents import remember
+from worldline.ui.session_state import SessionState
+from worldline.ui.start_view import StartView
+
+
+class Windows(QObject):
+    """Opens, counts and closes windows; the program ends when the last one is gone and its engine has ended."""
+
+    def __init__(self, settings: QSettings, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.settings = settings
+        self.sessions: list[MainWindow] = []
+        self.start_view: StartView | None = None
+
+    def open(self, path: str) -> MainWindow | None:
+        """Open a session file, or go on in (or begin) a session of a folder. A path that is neither is explained in
+        the start view, and None is returned."""
+        place = Path(path).expanduser().absolute()
+        for window in self.sessions:
+            if str(place) in (window.state.info.get("path"), window.opened_with):
+                window.showNormal()
+                window.raise_()
+                window.activateWindow()
+                return window
+        if place.is_dir():
+            last = self._last_session_of(place)
+            if last is not None:
+                return self.open(str(last))
+            return self.open_engine(["--workspace", str(place)], opened_with=str(place))
+        if place.is_file() and place.suffix == paths.SESSION_SUFFIX:
+            return self.open_engine(["--session", str(place)], opened_with=str(place), read=place)
+        view = self.show_start()
+        missing = not place.exists()
+        view.say(
+            self.tr("{path} is not there.").format(path=path)
+            if missing
+            else self.tr("{path} is neither a folder nor a session. Sessions end in .worldline.").format(
+                path=path
+            )
+        )
+        return None
+
+    def open_demo(self) -> MainWindow:
+        return self.open_engine(["--demo"], opened_with="demo")
+
+    def new_session(self, root: str, *, in_place: bool | None = None, title: str = "") -> MainWindow:
+        """A new session on a folder, also when there are others."""
+        arguments = ["--workspace", root]
+        if in_place is not None:
+            arguments.append("--in-place" if in_place else "--isolated")
+        if title:
+            arguments += ["--title", title]
+        return self.open_engine(arguments, opened_with="")
+
+    def open_engine(self, arguments: list[str], *, opened_with: str, read: Path | None = None) -> MainWindow:
+        client = EngineProcess(arguments)
+        state = SessionState(client)
+        if read is not None:
+            state.read_ahead(read)
+        window = MainWindow(state, self.settings)
+        window.opened_with = opened_with
+        window.windows = self
+        size = self.settings.value("window/size")
+        if size is not None:
+            window.resize(size)
+        state.info_changed.connect(lambda info: remember(self.settings, str(info["path"])))
+        window.closed.connect(self._closed)
+        window.open_asked.connect(self.open)
+        window.start_asked.connect(self.show_start)
+        self.sessions.append(window)
+        window.show()
+        # The engine starts after the window is on screen: two starts at once would delay what is seen.
+        QTimer.singleShot(0, client, client.start)
+        if self.start_view is not None:
+            self.start_view.close()
+        return window
+
+    def _last_session_of(self, root: Path) -> Path | None:
+        """The session of this folder that was used last."""
+        from worldline.ui.recents import recent_sessions
+
+        return next((one.path for one in recent_sessions(self.settings) if one.root == str(root)), None)
+
+    def show_start(self) -> StartView:
+        if self.start_view is None:
+            self.start_view = StartView(self.settings)
+            self.start_view.open_asked.connect(self.open)
+            self.start_view.demo_asked.connect(self.open_demo)
+            self.start_view.closed.connect(self._start_closed)
+        self.start_view.refresh()
+        self.start_view.show()
+        self.start_view.raise_()
+        self.start_view.activateWindow()
+        return self.start_view
+
+    def _start_closed(self) -> None:
+        if self.start_view is not None:
+            self.start_view.deleteLater()
+            self.start_view = None
+        self._quit_if_last()
+
+    def _closed(self, window: MainWindow) -> None:
+        if window in self.sessions:
+            self.sessions.remove(window)
+            window.deleteLater()
+        self._quit_if_last()
+
+    def _quit_if_last(self) -> None:
+        if not self.sessions and self.start_view is None:
+            QCoreApplication.quit()
+
+    def close_all(self) -> None:
+        """For the end of the program: engines are ended even when the windows were never closed."""
+        for window in list(self.sessions):
+            window.close()
+            window.state.client.stop_and_wait(6.0)
+        app = QApplication.instance()
+        if app is not None:
+            self.settings.sync()
