@@ -1,0 +1,76 @@
+"""Checks of what the rows refer to: bodies and their hashes, workspace states."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+from worldline.core.jsontext import loads
+from worldline.session import bodies
+from worldline.session.faults import Found, bad
+
+
+def check_bodies(connection: sqlite3.Connection, path: Path) -> Found:
+    users: dict[int, str] | None = None
+    rows = connection.execute("SELECT id, hash, codec, size, data FROM bodies")
+    for body_id, digest, codec, size, data in rows:
+        try:
+            sound = hashlib.sha256(bodies.decode(codec, data, size)).digest() == digest
+            why = "" if sound else "its bytes do not fit their hash"
+        except (ValueError, TypeError) as problem:
+            why = str(problem)
+        if why:
+            users = _users(connection) if users is None else users
+            where = users.get(body_id, "an output stored apart")
+            yield bad(
+                "bad_body",
+                f"body {body_id} of {where}",
+                f"Its content is damaged: {why}.",
+                "The tree, and every other node.",
+            )
+    for column, table, key in (
+        ("message", "nodes", "seq"),
+        ("detail", "nodes", "seq"),
+        ("message", "node_ends", "node"),
+    ):
+        for seq, codec, data, size in connection.execute(
+            f"SELECT t.{key}, b.codec, b.data, b.size FROM {table} t JOIN bodies b ON b.id = t.{column}"
+        ):
+            try:
+                fits = isinstance(loads(bodies.decode(codec, data, size)), dict)
+            except (ValueError, TypeError):
+                continue  # named above
+            if not fits:
+                yield bad(
+                    "bad_body",
+                    f"{column} of node number {seq}",
+                    "It is no JSON object.",
+                    "The tree, and every other node.",
+                )
+
+
+def _users(connection: sqlite3.Connection) -> dict[int, str]:
+    found: dict[int, str] = {}
+    for table, key in (("nodes", "seq"), ("node_ends", "node")):
+        for seq, *ids in connection.execute(f"SELECT {key}, message, detail, task, search FROM {table}"):
+            found.update((body_id, f"node number {seq}") for body_id in ids if body_id is not None)
+    return found
+
+
+def check_states(connection: sqlite3.Connection, state_exists: Callable[[str], bool]) -> Found:
+    asked: dict[str, bool] = {}
+    for uid, state in connection.execute(
+        "SELECT uid, state FROM nodes WHERE state NOT IN ('', '!') UNION ALL"
+        " SELECT n.uid, e.state FROM node_ends e JOIN nodes n ON n.seq = e.node WHERE e.state NOT IN ('', '!')"
+    ):
+        if state not in asked:
+            asked[state] = state_exists(state)
+        if not asked[state]:
+            yield bad(
+                "state_missing",
+                f"node {uid}",
+                f"The files as they were there (state {state[:12]}) are no longer in the object store.",
+                "The conversation; going there leaves the files as they are.",
+            )
