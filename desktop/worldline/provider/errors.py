@@ -231,6 +231,8 @@ def _kind_of_reply(exchange: Exchange) -> FailureKind:
 def _kind_of_error(exchange: Exchange) -> FailureKind:
     if exchange.error_code in _BY_CODE:
         return _BY_CODE[exchange.error_code]
+    if exchange.error_type == "unsendable":
+        return "bad_block"
     text = searchable(exchange)
     status = exchange.status
     limited = status == 429 or exchange.error_type == "rate_limit_error" or _NOT_OVERFLOW.search(text)
@@ -327,6 +329,8 @@ def describe(kind: FailureKind, exchange: Exchange) -> Failure:
         retryable = False
     elif wish == "true" and kind in ("invalid_request", "unknown"):
         retryable = True
+    if exchange.error_type == "unsendable":
+        sentence = "The request could not be sent."
     if kind == "network" and exchange.outcome == "truncated":
         sentence = "The answer broke off before it was complete."
     if kind == "stalled" and exchange.error_code == "only_thinking":

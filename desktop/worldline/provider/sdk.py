@@ -1,5 +1,6 @@
 """The only module that speaks to the SDK. It makes one exchange out of each request and never raises anything but
-CancelledError: not for what a server sends, not for what the network does, not for what cannot be sent.
+CancelledError: not for what a server sends, not for what the network does, not for what cannot be sent. (What a
+listener raises is a defect of the listener and goes to its owner.)
 
 Importing it takes seconds: load it through `provider.loader`.
 """
@@ -20,7 +21,7 @@ import httpx2
 from worldline.core.log import mask
 from worldline.provider.accumulator import Accumulator, Emit
 from worldline.provider.address import FIRST_PARTY, is_first_party, is_loopback
-from worldline.provider.model import Exchange
+from worldline.provider.model import Exchange, StreamEvent
 from worldline.provider.retry import parse_retry_after
 from worldline.provider.sse import EventTooLarge, SseDecoder
 from worldline.provider.transport import Limits, OnCancel
@@ -88,7 +89,7 @@ class SdkClient:
         self, arguments: dict[str, Any], emit: Emit, on_cancel: OnCancel | None = None
     ) -> Exchange:
         """Send `arguments` of `messages.create` and put the reply together."""
-        reply = Accumulator(emit)
+        reply = Accumulator(_guarded(emit))
         watch = _Watch(self._limits)
         try:
             async with asyncio.timeout(self._limits.headers_s) as clock:
@@ -98,6 +99,8 @@ class SdkClient:
             if on_cancel is not None:
                 on_cancel(reply.finish("cancelled", "stopped"))
             raise
+        except _ListenerDefect as defect:
+            raise defect.error from None
         except TimeoutError:
             exchange = reply.finish("stalled", watch.sentence())
             exchange.error_code = watch.why
@@ -160,6 +163,24 @@ class SdkClient:
         if not isinstance(listed, list):
             return Exchange("protocol", detail="the server's list of models is no list")
         return [entry for entry in listed if isinstance(entry, dict)]
+
+
+class _ListenerDefect(BaseException):
+    """Carries an exception of the listener past the handlers for what the SDK raises."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+def _guarded(emit: Emit) -> Emit:
+    def guarded(event: StreamEvent) -> None:
+        try:
+            emit(event)
+        except Exception as error:
+            raise _ListenerDefect(error) from error
+
+    return guarded
 
 
 class _Watch:
