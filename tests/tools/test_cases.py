@@ -17,6 +17,7 @@ import pytest
 from toolbench import Bench, error_of, text_of
 from worldline.core.errors import ToolFailure
 from worldline.tools.arguments import check_schema, parse_raw, repair
+from worldline.tools.breaker import Breaker
 from worldline.tools.pipeline import find_tool, unknown_tool
 from worldline.tools.schema import legal_name
 
@@ -178,3 +179,24 @@ def test_tool_names(payload: dict[str, Any]) -> None:
         assert re.fullmatch(r"[a-zA-Z0-9_-]{1,128}", legal_name(name))
     if isinstance(called, list):
         assert find_tool("functions.Bash", payload["tools"])[0] == "Bash"
+
+
+@of("loop")
+def test_loops(payload: dict[str, Any]) -> None:
+    breaker = Breaker({})
+    steps = [
+        breaker.observe(call["name"], call["input"], ok=call["ok"], error_type=call.get("error_type", ""))
+        for call in payload["calls"]
+    ]
+    actions = [step.action for step in steps]
+    assert actions.index("hint") + 1 == payload["expect"]["warn_at"]
+    assert actions.index("stop") + 1 <= payload["expect"]["stop_by"]
+    assert json.loads(json.dumps(breaker._state)) == breaker._state
+
+
+@of("stream_text")
+def test_repeated_text(payload: dict[str, Any]) -> None:
+    assert Breaker({}).observe_text(payload["text"]).action == "stop"
+    breaker = Breaker({})
+    assert breaker.observe_text("All is done.").action == "go"
+    assert breaker.observe_text("All is done.").action == "stop"

@@ -38,6 +38,8 @@ class AccessRequest:
     """Text of the file before a write, None if there was none or it is no text."""
     after: str | None = None
     agent_says: str = ""
+    grants: list[dict[str, Any]] = field(default_factory=list)
+    """`TaskState.grants` of the branch: a grant "for this branch" is appended here."""
     node: str = ""
     """Node that the call belongs to, for the dialog."""
 
@@ -49,6 +51,8 @@ class AccessAnswer:
     error: ToolError | None = None
     edited_input: dict[str, Any] | None = None
     """Arguments as the person changed them; validated again before they run."""
+    by_person: bool = False
+    """The person denied it: the same call is not asked about again."""
     why: str = ""
     """What decided: a rule, the mode, the person."""
 

@@ -50,6 +50,7 @@ class BaseTool:
             input=args.model_dump(exclude_none=True) if isinstance(args, ToolInput) else dict(args),
             root=ctx.root,
             read_roots=ctx.read_roots,
+            grants=ctx.state.grants,
             node=ctx.node,
             **more,
         )

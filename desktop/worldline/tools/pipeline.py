@@ -18,6 +18,7 @@ from rapidfuzz import fuzz, process
 from worldline.core.errors import ErrorClass, ToolError, ToolFailure
 from worldline.core.kinds import NodeFlag, Outcome
 from worldline.tools.arguments import json_failure, kind_of, parse_raw, repair
+from worldline.tools.breaker import Breaker
 from worldline.tools.envelope import Envelope
 from worldline.tools.hooks import Hooks
 from worldline.tools.model import (
@@ -152,6 +153,9 @@ class Pipeline:
             value, more = repair(value, tool.schema(), tool.aliases, name)
             repairs += more
             args, request = await self._check(tool, value, ctx)
+            breaker = Breaker(ctx.state.breaker)
+            if (again := breaker.denied_before(name, value)) is not None:
+                raise ToolFailure(again)
             blocked = await self.hooks.before_tool(name, request.input, ctx.root)
             notes += blocked.notes
             if blocked.error is not None:
@@ -159,6 +163,8 @@ class Pipeline:
             request.agent_says = agent_says
             answer = await self.policy.decide(request)
             if answer.error is not None:
+                if answer.by_person:
+                    breaker.denied(name, value)
                 raise ToolFailure(answer.error)
             if answer.edited_input is not None:
                 # What the person wrote is checked like what the model wrote, but not asked about once more.

@@ -201,8 +201,11 @@ def start(
     return started
 
 
-def marked(mark: str) -> list[int]:
-    """Processes that carry the mark, whatever session they are in. Those of other users cannot be seen."""
+def marked(mark: str, session: int = 0) -> list[int]:
+    """Processes that carry the mark or are in the session. Those of other users cannot be seen.
+
+    Both are needed: one that is just being replaced (`exec`) has no readable environment for a moment, and one that
+    left the session has only its mark."""
     wanted = f"{_MARK}={mark}".encode()
     found: list[int] = []
     if _HAS_PROC:
@@ -210,15 +213,18 @@ def marked(mark: str) -> list[int]:
             if not entry.name.isdigit():
                 continue
             try:
-                environ = (entry / "environ").read_bytes()
-                if wanted in environ.split(b"\0") and b") Z " not in (entry / "stat").read_bytes():
+                fields = (entry / "stat").read_bytes().rpartition(b") ")[2].split()
+                if fields[0] in (b"Z", b"X"):
+                    continue
+                if int(fields[3]) == session or wanted in (entry / "environ").read_bytes().split(b"\0"):
                     found.append(int(entry.name))
-            except OSError:
+            except (OSError, IndexError):
                 continue
         return found
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):
-            if process.environ().get(_MARK) == mark and process.status() != psutil.STATUS_ZOMBIE:
+            ours = process.environ().get(_MARK) == mark or (session and os.getsid(process.pid) == session)
+            if ours and process.status() != psutil.STATUS_ZOMBIE:
                 found.append(process.pid)
     return found
 
@@ -228,7 +234,7 @@ def send(mark: str, group: int, number: int) -> None:
     if group:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(group, number)
-    for pid in marked(mark):
+    for pid in marked(mark, group):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(pid, number)
 
@@ -237,13 +243,13 @@ async def end(mark: str, group: int) -> list[int]:
     """End everything of a command: TERM, a short while, KILL. What is left then cannot be reached by us."""
     await asyncio.to_thread(send, mark, group, signal.SIGTERM)
     deadline = time.monotonic() + TERM_GRACE_S
-    while await asyncio.to_thread(marked, mark):
+    while await asyncio.to_thread(marked, mark, group):
         if time.monotonic() > deadline:
             await asyncio.to_thread(send, mark, group, signal.SIGKILL)
             await asyncio.sleep(0.05)
             break
         await asyncio.sleep(0.02)
-    return await asyncio.to_thread(marked, mark)
+    return await asyncio.to_thread(marked, mark, group)
 
 
 async def finish(started: Started, timeout_s: float | None) -> CommandResult:
@@ -271,11 +277,8 @@ async def finish(started: Started, timeout_s: float | None) -> CommandResult:
         await asyncio.shield(asyncio.ensure_future(end(started.mark, process.pid)))
         raise
     code = process.returncode
-    left = left or (
-        [] if started.closed.is_set() and not timed_out else await asyncio.to_thread(marked, started.mark)
-    )
-    if not timed_out and not left:
-        left = await asyncio.to_thread(marked, started.mark)
+    if not timed_out:
+        left = await asyncio.to_thread(marked, started.mark, process.pid)
     return CommandResult(
         exit_code=None if timed_out else (128 - code if code < 0 else code),
         output=started.output.get(),
@@ -337,7 +340,7 @@ def _entry(started: Started, node: str, pid: int = 0) -> ProcessEntry:
         pid=pid or process.pid,
         command=started.command,
         node=node,
-        alive=lambda: process.poll() is None or bool(marked(started.mark)),
+        alive=lambda: process.poll() is None or bool(marked(started.mark, process.pid)),
         exit_code=process.poll,
         output=started.output.get,
         stop=lambda: end(started.mark, process.pid),

@@ -1,0 +1,322 @@
+"""The decision about a call: mode, rules, grants, and the person where it takes one.
+
+The strictest wins: a deny rule, then an ask rule, then grants and allow rules, then what the mode lets pass by itself.
+Edits inside the workspace pass in the modes ask and work, since they can be undone; commands pass unasked only under a
+complete sandbox in mode work; everything that reaches outside is asked about.
+"""
+
+from __future__ import annotations
+
+import time
+import urllib.parse
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from worldline.core.access import AccessAnswer, AccessRequest
+from worldline.policy.answers import denied_by_rule, file_diff, nobody_there, plan_mode, refused, secret_place
+from worldline.policy.approvals import ApprovalDesk, Scope, digest_of
+from worldline.policy.rules import Judgement, Rule, RuleSet, parse_rule
+from worldline.policy.shell import parse
+from worldline.policy.wording import effect, kind_of, marks, remember
+from worldline.protocol.model import Approval, Mode
+
+Confinement = Literal["complete", "partial", "none"]
+Unattended = Literal["", "deny", "allow", "rules"]
+ALL_SCOPES: tuple[Scope, ...] = ("once", "branch", "session", "always")
+_TITLES = {
+    "execute": "Allow this command?",
+    "write": "Allow this change?",
+    "read": "Allow reading outside the workspace?",
+    "network": "Allow this network request?",
+    "ask": "Allow this access?",
+}
+
+
+@dataclass(slots=True)
+class _Question:
+    """What would be asked, filled in by the judge of each kind of access."""
+
+    judgement: Judgement
+    effect: str = ""
+    scopes: tuple[Scope, ...] = ("once",)
+    rule: str = ""
+    destructive: bool = False
+
+
+class PolicyGate:
+    """A `Policy`. `mode` and `sandbox` may be set between calls; everything runs on the engine's loop."""
+
+    def __init__(
+        self,
+        rules: RuleSet,
+        desk: ApprovalDesk,
+        *,
+        mode: Mode = "ask",
+        sandbox: Confinement = "none",
+        unattended: Unattended = "",
+        save_rule: Callable[[str], None] | None = None,
+    ) -> None:
+        self.rules = rules
+        self.desk = desk
+        self.mode = mode
+        self.sandbox = sandbox
+        self.unattended = unattended
+        """What stands for the person where nobody is there; "" = somebody is."""
+        self.session_grants: list[dict[str, Any]] = []
+        self.once: list[str] = []
+        """Openings granted for one call (rules like `Write(/opt/x)`), until `spend_once`."""
+        self._save_rule = save_rule
+
+    async def decide(self, request: AccessRequest) -> AccessAnswer:
+        """See `core.access.Policy`."""
+        if self.mode == "plan" and request.access in ("write", "execute"):
+            return AccessAnswer(plan_mode(request))
+        question = self._judge(request)
+        judgement = question.judgement
+        if judgement.decision == "deny":
+            return AccessAnswer(denied_by_rule(judgement))
+        if judgement.decision == "allow":
+            return AccessAnswer(why=judgement.why)
+        digest = digest_of(request.tool, request.input, request.command, str(request.cwd or ""))
+        if not judgement.strict and (granted := self._granted(request, digest)):
+            return AccessAnswer(why=granted)
+        if self.unattended == "allow":
+            return AccessAnswer(why="allowed for this run as a whole")
+        if self.unattended:
+            return AccessAnswer(nobody_there(judgement))
+        verdict = await self.desk.ask(self._approval(request, question, digest))
+        if not verdict.allowed:
+            return AccessAnswer(refused(request, verdict), by_person=verdict.why == "answered")
+        self._keep_grant(request, question, verdict.scope, digest)
+        return AccessAnswer(edited_input=verdict.edited_input, why=f"approved ({verdict.scope})")
+
+    def openings(self, branch_grants: list[dict[str, Any]]) -> list[str]:
+        """Rules that open something in the sandbox and hold now: for session, branch and the next call."""
+        kept = [grant.get("rule", "") for grant in (*self.session_grants, *branch_grants)]
+        always = [rule.text for rule in self.rules.rules if rule.decision == "allow"]
+        opening = ("Write(", "Read(", "Net(", "Socket(", "Unsandboxed(")
+        return [rule for rule in dict.fromkeys([*always, *kept, *self.once]) if rule.startswith(opening)]
+
+    def spend_once(self) -> None:
+        """The call for which something was opened has run."""
+        self.once.clear()
+
+    # --- judging -----------------------------------------------------------------------------------------------------
+
+    def _judge(self, request: AccessRequest) -> _Question:
+        rules = self.rules
+        if rules.root != request.root.resolve():
+            rules = replace(rules, root=request.root.resolve())
+        if self.unattended == "deny":
+            rules = replace(rules, rules=[rule for rule in rules.rules if rule.decision != "allow"])
+        by_name = rules.tool(request.tool)
+        if by_name.rule is not None and by_name.decision != "allow":
+            return _Question(by_name)
+        match request.access:
+            case "read":
+                return self._judge_read(request, rules)
+            case "write":
+                return self._judge_write(request, rules)
+            case "execute" if request.command:
+                return self._judge_command(request, rules)
+            case "network" if request.url:
+                return self._judge_net(request.url, rules)
+            case "ask" if request.target:
+                return self._judge_target(request, rules)
+            case "ask":
+                return _Question(Judgement("allow", None, "asks or notes something"))
+            case _:
+                offered = f"Tool({request.tool})"
+                return _Question(
+                    by_name, "What it does is decided by a program outside.", ALL_SCOPES, offered
+                )
+
+    def _judge_read(self, request: AccessRequest, rules: RuleSet) -> _Question:
+        for path in request.reads:
+            judgement = rules.path("Read", path)
+            if judgement.decision == "deny" or judgement.strict:
+                return _Question(judgement)
+            if secret_place(path):
+                why = f"{path} holds keys, passwords or a history"
+                return _Question(
+                    Judgement("ask", None, why, strict=True),
+                    "What is read goes to the provider of the model.",
+                )
+            roots = [rules.root, *(root.resolve() for root in request.read_roots)]
+            if judgement.decision != "allow" and not any(path.is_relative_to(root) for root in roots):
+                why = f"{path} is outside the workspace"
+                return _Question(
+                    Judgement("ask", None, why, by_default=True),
+                    "What is read goes to the provider of the model.",
+                    ALL_SCOPES,
+                    f"Read({path})",
+                )
+        return _Question(Judgement("allow", None, "reads inside the workspace"))
+
+    def _judge_write(self, request: AccessRequest, rules: RuleSet) -> _Question:
+        worst = Judgement("allow", None, "changes inside the workspace can be undone")
+        question = _Question(worst)
+        for path in request.writes:
+            judgement = rules.path("Write", path)
+            if judgement.decision == "deny":
+                return _Question(judgement)
+            inside = path.is_relative_to(rules.root)
+            if judgement.strict:
+                says = (
+                    "Can be undone, but it may run or steer something before."
+                    if inside
+                    else "Cannot be undone."
+                )
+                question = _Question(judgement, says)
+            elif judgement.decision == "ask" and not inside:
+                why = f"{path} is outside the workspace"
+                question = _Question(
+                    Judgement("ask", None, why, by_default=True),
+                    "Changes a file outside the workspace; going back in the tree does not undo it.",
+                    ALL_SCOPES,
+                    f"Write({path})",
+                )
+        return question
+
+    def _judge_command(self, request: AccessRequest, rules: RuleSet) -> _Question:
+        judgement = rules.command(request.command)
+        kind, says = effect(request.command)
+        scopes, rule = remember(request.command)
+        question = _Question(
+            judgement,
+            says,
+            tuple(scopes),
+            rule,
+            kind in ("deletes", "publish", "remote", "rights", "service"),
+        )
+        if judgement.decision != "ask" or not judgement.by_default:
+            question.scopes = ("once",) if judgement.strict else question.scopes
+            return question
+        if (self.mode == "work" and self.sandbox == "complete") or (
+            self.mode == "work"
+            and self.sandbox == "partial"
+            and kind not in ("unknown", "code", "service", "rights")
+        ):
+            question.judgement = Judgement("allow", None, "runs in the sandbox")
+        elif self.sandbox == "none":
+            question.judgement = replace(
+                judgement, why=f"{judgement.why}; commands are not confined on this machine"
+            )
+        return question
+
+    def _judge_net(self, url: str, rules: RuleSet) -> _Question:
+        parts = urllib.parse.urlsplit(url)
+        host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+        judgement = rules.net(host, port)
+        if judgement.decision == "ask" and judgement.by_default:
+            judgement = replace(judgement, why=f"it contacts {host}")
+        says = "Sends the address to that server. What is sent cannot be taken back."
+        scopes = ("once",) if judgement.strict else ALL_SCOPES
+        return _Question(judgement, says, scopes, f"Net({host}:{port})")
+
+    def _judge_target(self, request: AccessRequest, rules: RuleSet) -> _Question:
+        kind, _, target = request.target.partition(":")
+        why = (
+            f"the agent asks for it: {request.agent_says[:300]}"
+            if request.agent_says
+            else "the agent asks for it"
+        )
+        if kind == "net":
+            question = self._judge_net(f"https://{target}" if "://" not in target else target, rules)
+        elif kind in ("write", "read"):
+            paths = [Path(target)]
+            part = replace(request, writes=paths, reads=paths)
+            question = self._judge_write(part, rules) if kind == "write" else self._judge_read(part, rules)
+        elif kind == "socket":
+            docker = "docker" in target or "containerd" in target or "podman" in target
+            question = _Question(
+                rules.path("Socket", Path(target)),
+                "Talks to a service of this machine, which can do what it may. Cannot be undone.",
+                ("once",) if docker else ALL_SCOPES,
+                "" if docker else f"Socket({target})",
+                True,
+            )
+        else:
+            says = "Runs without any confinement: everything you may do, it may do."
+            question = _Question(Judgement("ask", strict=True), says, ("once",), "", True)
+            if any(kind_of(command)[0] == "rights" for command in parse(target).commands):
+                return _Question(Judgement("deny", None, "rights of another user are never given"))
+        if question.judgement.decision == "ask":
+            question.judgement = replace(question.judgement, why=why)
+        return question
+
+    # --- asking ------------------------------------------------------------------------------------------------------
+
+    def _approval(self, request: AccessRequest, question: _Question, digest: str) -> Approval:
+        path = request.writes[0] if request.writes else None
+        part = question.judgement.part
+        underlined = marks(request.command) if request.command else []
+        if part and not any(mark[:2] == part for mark in underlined):
+            underlined = sorted([*underlined, (part[0], part[1], "this part is why it is asked")])
+        return Approval(
+            id="",
+            digest=digest,
+            node=request.node,
+            tool=request.tool,
+            title=_TITLES[request.access],
+            command=request.command or request.url or request.target,
+            marks=underlined,
+            diff=file_diff(request, path) if path is not None and request.after is not None else None,
+            why=question.judgement.why,
+            effect=question.effect,
+            agent_says=request.agent_says,
+            scopes=[scope for scope in question.scopes if scope != "always" or question.rule],
+            rule=question.rule if "always" in question.scopes else "",
+            editable=request.access in ("execute", "write"),
+            input=request.input,
+            asked=time.time_ns() // 1_000_000,
+            destructive=question.destructive,
+        )
+
+    def _granted(self, request: AccessRequest, digest: str) -> str:
+        grants = [*self.session_grants, *request.grants]
+        if any(grant.get("digest") == digest for grant in grants):
+            return "granted before, for exactly this"
+        rules = [parse_rule(grant["rule"], "allow", "grant") for grant in grants if grant.get("rule")]
+        if not rules or request.target:
+            return ""
+        alone = RuleSet(rules, request.root.resolve())
+        if request.access == "write" and request.writes:
+            given = all(
+                path.is_relative_to(alone.root) or alone.path("Write", path).decision == "allow"
+                for path in request.writes
+            )
+            return "granted before" if given else ""
+        if request.access == "read" and request.reads:
+            given = all(alone.path("Read", path).decision == "allow" for path in request.reads)
+            return "granted before" if given else ""
+        if request.url:
+            parts = urllib.parse.urlsplit(request.url)
+            port = parts.port or (443 if parts.scheme == "https" else 80)
+            return "granted before" if alone.net(parts.hostname or "", port).decision == "allow" else ""
+        return (
+            "granted before" if not request.command and alone.tool(request.tool).decision == "allow" else ""
+        )
+
+    def _keep_grant(self, request: AccessRequest, question: _Question, scope: Scope, digest: str) -> None:
+        grant = {
+            "digest": digest,
+            "rule": "" if request.command else question.rule,
+            "at": time.time_ns() // 1_000_000,
+        }
+        if scope == "branch":
+            request.grants.append(grant)
+        elif scope == "session":
+            self.session_grants.append(grant)
+        elif scope == "always" and question.rule:
+            self.rules.rules.append(parse_rule(question.rule, "allow", "project"))
+            if self._save_rule is not None:
+                self._save_rule(question.rule)
+        if request.target and scope == "once":
+            kind, _, target = request.target.partition(":")
+            self.once.append(question.rule or f"{kind.capitalize()}({target})")
+
+    def add_rules(self, rules: list[Rule]) -> None:
+        self.rules.rules.extend(rules)

@@ -1,0 +1,400 @@
+"""Rules of the person and the project: parsed, matched, decided.
+
+`Bash(git push:*)`, `Bash(npm run test *)`, `Bash(npm publish)` (exact), `Net(*.example.org:443)`, `Write(~/.toolrc)`,
+`Write(/opt/x/**)`, `Read(…)`, `Socket(/run/x.sock)`, `Unsandboxed(docker compose:*)`, `Tool(server__name)`, in the lists
+`deny`, `ask` and `allow`. Order: deny, ask, allow; how special a rule is never matters. A command line is judged by
+each simple command in it: one is enough to deny or ask, all are needed to allow. No rule widens the sandbox.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from worldline.policy.shell import ParsedLine, SimpleCommand, has_glob, parse
+
+Decision = Literal["allow", "ask", "deny"]
+KINDS = ("Bash", "Net", "Write", "Read", "Socket", "Unsandboxed", "Tool")
+
+_RULE = re.compile(r"(\w+)(?:\((.*)\))?", re.DOTALL)
+_STEERING = re.compile(
+    r"PATH|LD_\w+|DYLD_\w+|GIT_\w+|NODE_\w+|PYTHON\w+|PERL\w+|RUBY\w+|BASH_ENV|ENV|IFS|SHELLOPTS|BASHOPTS|PS4|PROMPT_COMMAND"
+    r"|EDITOR|VISUAL|PAGER|LESS\w*|MANPAGER|BROWSER|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|CLASSPATH|GCONV_PATH|npm_config_\w+"
+    r"|PIP_\w+|UV_\w+|CARGO_\w+|RUSTC\w*|MAKEFLAGS|SSH_\w+|HOME|TMPDIR|http_proxy|https_proxy|all_proxy",
+    re.IGNORECASE,
+)
+"""Variables that change what a command starts or where it goes."""
+
+_INTERPRETERS = re.compile(
+    r"(?:python[\d.]*|pypy[\d.]*|perl|ruby|node|deno|bun|php|lua\w*|tclsh|osascript|pwsh|powershell|java|rscript|awk|gawk"
+    r"|mawk|sed|sh|bash|zsh|dash|ksh|ash|fish|eval|source|\.|exec|xargs|env|ssh|sudo|su|doas|make|docker|podman|kubectl|find)"
+)
+_PACKAGE_MANAGERS = frozenset(
+    [
+        "npm",
+        "npx",
+        "pnpm",
+        "pnpx",
+        "yarn",
+        "bunx",
+        "pip",
+        "pip3",
+        "pipx",
+        "uv",
+        "uvx",
+        "poetry",
+        "pdm",
+        "hatch",
+        "conda",
+        "mamba",
+        "apt",
+        "apt-get",
+        "dnf",
+        "yum",
+        "brew",
+        "gem",
+        "bundle",
+        "cargo",
+        "go",
+        "composer",
+        "mvn",
+        "gradle",
+        "dotnet",
+        "nix",
+        "cpan",
+        "luarocks",
+    ]
+)
+_TELLING = {
+    # program → first words after it that say what is run; a wildcard after these is no blank cheque
+    "npm": ("run *", "test", "t", "ls", "view", "outdated"), "pnpm": ("run *", "test"), "yarn": ("run *", "test"),
+    "cargo": ("build", "check", "test", "clippy", "fmt", "doc", "tree"), "go": ("build", "test", "vet", "fmt", "list", "doc"),
+    "dotnet": ("build", "test"), "make": ("*",), "find": ("* *",), "uv": ("run *",), "poetry": ("run *",),
+    "mvn": ("test", "compile"), "gradle": ("test", "build"), "docker": ("ps", "images", "logs"),
+    "kubectl": ("get", "describe", "logs"), "bundle": ("exec *",),
+}  # fmt: skip
+_HIDDEN_START: dict[str, re.Pattern[str]] = {
+    # options by which a program that looks harmless starts another one or writes elsewhere
+    "git": re.compile(
+        r"-c|-c.+|-C|-C.+|--exec-path.*|--git-dir.*|--work-tree.*|--config-env.*|--exec.*|-x|--upload-pack.*|--receive-pack.*"
+        r"|-u|--output.*|--ext-diff|--textconv|--open-files-in-pager.*|-O.*|--paginate|-p|foreach|--extcmd.*|--tool.*|alias\..*"
+    ),
+    "tar": re.compile(r"--to-command.*|--checkpoint-action.*|-I|--use-compress-program.*|--rsh-command.*"),
+    "find": re.compile(r"-exec|-execdir|-ok|-okdir|-delete|-fprint.*|-fls"),
+    "sort": re.compile(r"-o.*|--output.*|--compress-program.*"),
+    "rg": re.compile(r"--pre.*|--hostname-bin.*"),
+    "less": re.compile(r"\+.*|-o.*|-O.*"),
+    "man": re.compile(r"-P.*|--pager.*|-H.*"),
+    "rsync": re.compile(r"-e.*|--rsh.*|--rsync-path.*"),
+    "zip": re.compile(r"-T.*|--unzip-command.*"),
+    "date": re.compile(r"-s.*|--set.*"),
+    "tree": re.compile(r"-o.*"),
+    "curl": re.compile(r"-o.*|-O.*|--output.*|-K.*|--config.*|-T.*|-d.*|--data.*|-F.*"),
+    "pytest": re.compile(r"-p|-p.+|--rootdir.*|-c|--confcutdir.*"),
+}  # fmt: skip
+PROTECTED = (".git", ".worldline")
+"""Folders of the workspace that no rule opens for writing by tools: what is in them runs or steers something."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule. `text` is as it was written; `where` says where it comes from (project, user, session, branch)."""
+
+    kind: str
+    pattern: str
+    decision: Decision
+    text: str
+    where: str = ""
+
+    def matches_command(self, command: SimpleCommand) -> bool:
+        """For deny and ask: may the command be what the rule means? A word not known now may be anything."""
+        return _match_words(self.pattern, command.words, unknown=True)
+
+    def allows_command(self, command: SimpleCommand) -> bool:
+        return _match_words(self.pattern, command.words, unknown=False) and not self._too_wide(command)
+
+    def _too_wide(self, command: SimpleCommand) -> bool:
+        """The rule ends in a wildcard, and what stands there decides what is really run."""
+        words, wildcard = _pattern_words(self.pattern)
+        if not wildcard:
+            return False
+        program = command.program or ""
+        options = _HIDDEN_START.get(program)
+        beyond = [word for word in command.words[len(words) :] if word is not None]
+        if options is not None and any(options.fullmatch(word) for word in beyond):
+            return True
+        if not words:
+            return True
+        if program not in _PACKAGE_MANAGERS and not _INTERPRETERS.fullmatch(program):
+            return False
+        given = " ".join(words[1:])
+        if any(fnmatch.fnmatchcase(given, telling) for telling in _TELLING.get(program, ())):
+            return False
+        module = len(words) > 2 and words[1] == "-m"
+        script = (
+            len(words) > 1
+            and not words[1].startswith("-")
+            and program not in _PACKAGE_MANAGERS
+            and "." in words[1]
+        )
+        return not (module or script)
+
+
+def _pattern_words(pattern: str) -> tuple[list[str], bool]:
+    """Words of a Bash pattern, and whether anything may follow them."""
+    if pattern.endswith(":*"):
+        return pattern[:-2].split(), True
+    words = pattern.split()
+    if words and words[-1] == "*":
+        return words[:-1], True
+    return words, False
+
+
+def _match_words(pattern: str, words: Sequence[str | None], *, unknown: bool) -> bool:
+    wanted, more = _pattern_words(pattern)
+    if not unknown and None in words:
+        return False
+    if len(words) < len(wanted) or (len(words) > len(wanted) and not more):
+        # An unknown word may be several words.
+        return unknown and None in words[: len(wanted)] and _prefix(wanted, words, unknown)
+    return _prefix(wanted, words, unknown)
+
+
+def _prefix(wanted: Sequence[str], words: Sequence[str | None], unknown: bool) -> bool:
+    for want, word in zip(wanted, words, strict=False):
+        if word is None:
+            if not unknown:
+                return False
+        elif not fnmatch.fnmatchcase(word, want) and word != want:
+            return False
+    return True
+
+
+@dataclass(slots=True)
+class Judgement:
+    """What the rules say, and what in the line decided it."""
+
+    decision: Decision
+    rule: Rule | None = None
+    why: str = ""
+    part: tuple[int, int] | None = None
+    by_default: bool = False
+    """No rule spoke; the mode decides."""
+    strict: bool = False
+    """Must be asked whatever the mode allows by itself."""
+
+
+@dataclass(slots=True)
+class RuleSet:
+    """All rules that hold for a call. `root` is the workspace, for relative patterns."""
+
+    rules: list[Rule] = field(default_factory=list)
+    root: Path = field(default_factory=Path.cwd)
+
+    def with_more(self, rules: Iterable[Rule]) -> RuleSet:
+        return RuleSet([*self.rules, *rules], self.root)
+
+    def of(self, kind: str, decision: Decision) -> list[Rule]:
+        return [rule for rule in self.rules if rule.kind == kind and rule.decision == decision]
+
+    def command(self, line: str, kind: str = "Bash") -> Judgement:
+        """Judge a command line. Without a rule that speaks: ask, `by_default`."""
+        parsed = parse(line)
+        doubt: Judgement | None = None
+        for rule in self.of(kind, "deny"):
+            for command in parsed.commands:
+                if not _could_be(rule, command):
+                    continue
+                part = (command.start, command.end)
+                if None not in command.words[: len(_pattern_words(rule.pattern)[0])]:
+                    return Judgement("deny", rule, f"the rule {rule.text} denies it", part)
+                doubt = doubt or Judgement(
+                    "ask", rule, f"it may be what {rule.text} denies", part, strict=True
+                )
+        for rule in self.of(kind, "ask"):
+            for command in parsed.commands:
+                if _could_be(rule, command):
+                    return Judgement(
+                        "ask", rule, f"the rule {rule.text} asks", (command.start, command.end), strict=True
+                    )
+        return doubt or self._all_allowed(line, parsed, kind)
+
+    def _all_allowed(self, line: str, parsed: ParsedLine, kind: str) -> Judgement:
+        allow = self.of(kind, "allow")
+        if not allow:
+            return Judgement("ask", None, "no rule allows it", by_default=True)
+        exact = next(
+            (rule for rule in allow if rule.pattern.strip() == line.strip() and "*" not in line), None
+        )
+        if exact is not None and not parsed.problem and not parsed.substitution:
+            return Judgement("allow", exact, f"the rule {exact.text} allows exactly this")
+        if parsed.problem:
+            return Judgement("ask", None, f"the line could not be parsed: {parsed.problem}", by_default=True)
+        if parsed.substitution:
+            return Judgement("ask", None, "a substitution runs a command inside another", by_default=True)
+        if not parsed.commands:
+            return Judgement("ask", None, "nothing in it is a plain command", by_default=True)
+        used: Rule | None = None
+        for command in parsed.commands:
+            part = (command.start, command.end)
+            problem = self._never_allowed(command)
+            if problem:
+                return Judgement("ask", None, problem, part, by_default=True)
+            if _only_starts(command):
+                continue
+            used = next((rule for rule in allow if rule.allows_command(command)), None)
+            if used is None:
+                return Judgement("ask", None, f"no rule allows `{command.text[:80]}`", part, by_default=True)
+        if used is None:
+            return Judgement("ask", None, "nothing in it is a plain command", by_default=True)
+        return Judgement("allow", used, f"the rule {used.text} allows it")
+
+    def _never_allowed(self, command: SimpleCommand) -> str:
+        for name in command.assigns:
+            if _STEERING.fullmatch(name):
+                return f"{name}= changes what the command does"
+        if not command.fixed:
+            return "part of it is known only when it runs"
+        if command.via and any(word in ("sudo", "doas", "chroot") for word in command.via.split()):
+            return "it asks for other rights"
+        if command.program and has_glob(command.program):
+            return "the program is known only when it runs"
+        for target in command.writes:
+            if target is None:
+                return "it writes to a file that is known only when it runs"
+            if target not in ("/dev/null", "/dev/stderr", "/dev/stdout") and not self._inside(target):
+                return f"it writes to {target}"
+        return ""
+
+    def _inside(self, target: str) -> bool:
+        path = Path(os.path.normpath(self.root / Path(target).expanduser()))
+        return path.is_relative_to(self.root) and not protected(path, self.root)
+
+    def path(self, kind: Literal["Write", "Read", "Socket"], path: Path) -> Judgement:
+        """Judge a path (absolute, symlinks resolved)."""
+        decisions: tuple[Decision, ...] = ("deny", "ask", "allow")
+        for decision in decisions:
+            for rule in self.of(kind, decision):
+                if not self._match_path(rule.pattern, path):
+                    continue
+                if decision == "allow" and kind == "Write" and protected(path, self.root):
+                    break
+                why = f"the rule {rule.text} {'allows' if decision == 'allow' else 'denies' if decision == 'deny' else 'asks'}"
+                return Judgement(decision, rule, why, strict=decision == "ask")
+        if kind == "Write" and protected(path, self.root):
+            return Judgement("ask", None, "the path is protected: it steers what runs later", strict=True)
+        return Judgement("ask", None, "no rule allows it", by_default=True)
+
+    def _match_path(self, pattern: str, path: Path) -> bool:
+        if pattern in ("", "*", "**"):
+            return True
+        full = os.path.normpath(self.root / Path(pattern).expanduser())
+        if full.endswith(("/**", os.sep + "**")):
+            return path.is_relative_to(full[:-3])
+        regex = "".join(
+            ".*" if part == "**" else "[^/]*" if part == "*" else "[^/]" if part == "?" else re.escape(part)
+            for part in re.split(r"(\*\*|\*|\?)", full)
+        )
+        return re.fullmatch(regex, str(path)) is not None
+
+    def net(self, host: str, port: int) -> Judgement:
+        decisions: tuple[Decision, ...] = ("deny", "ask", "allow")
+        for decision in decisions:
+            for rule in self.of("Net", decision):
+                name, _, wanted = rule.pattern.rpartition(":")
+                if not name or not re.fullmatch(r"\d+|\*", wanted):
+                    name, wanted = rule.pattern, "*"
+                if fnmatch.fnmatchcase(host.lower(), name.lower()) and wanted in ("*", str(port)):
+                    return Judgement(decision, rule, f"the rule {rule.text}", strict=decision == "ask")
+        return Judgement("ask", None, "no rule names this host", by_default=True)
+
+    def tool(self, name: str) -> Judgement:
+        decisions: tuple[Decision, ...] = ("deny", "ask", "allow")
+        for decision in decisions:
+            for rule in self.of("Tool", decision):
+                if fnmatch.fnmatchcase(name, rule.pattern or "*"):
+                    return Judgement(decision, rule, f"the rule {rule.text}", strict=decision == "ask")
+        return Judgement("ask", None, "no rule names this tool", by_default=True)
+
+
+def _could_be(rule: Rule, command: SimpleCommand) -> bool:
+    return bool(command.words) and rule.matches_command(command)
+
+
+def _only_starts(command: SimpleCommand) -> bool:
+    """Itself only starts what is judged besides: `bash -c`, `eval`, an assignment, `cd` inside."""
+    if not command.words:
+        return True
+    return command.program in ("bash", "sh", "dash", "zsh") and any(
+        word is not None and re.fullmatch(r"-[a-zA-Z]*c[a-zA-Z]*", word) for word in command.words[1:3]
+    )
+
+
+def protected(path: Path, root: Path) -> bool:
+    """Inside one of the folders that no tool writes without asking, wherever it stands in the workspace."""
+    if not path.is_relative_to(root):
+        return False
+    return any(part.lower() in PROTECTED for part in path.relative_to(root).parts)
+
+
+def parse_rule(text: str, decision: Decision, where: str = "") -> Rule:
+    """Raises ValueError with a sentence for the person."""
+    match = _RULE.fullmatch(text.strip())
+    if match is None or match[1] not in KINDS:
+        raise ValueError(f"{text!r} is no rule; write like Bash(git push:*). Kinds: {', '.join(KINDS)}")
+    pattern = (match[2] or "*").strip()
+    if match[1] == "Net" and decision == "allow" and pattern.split(":")[0] in ("*", ""):
+        raise ValueError(f"{text!r} would open every host; name hosts")
+    return Rule(match[1], pattern, decision, text.strip(), where)
+
+
+def parse_rules(config: Any, where: str) -> tuple[list[Rule], list[str]]:
+    """Rules of a configuration `{"deny": […], "ask": […], "allow": […]}`, and what was wrong in it.
+
+    An entry may be `{"rule", "match": […], "not_match": […]}`: the examples are checked, and a rule that fails them is
+    left out (for allow) or kept with a warning (for deny and ask): a doubt never widens anything.
+    """
+    rules: list[Rule] = []
+    problems: list[str] = []
+    if config is None:
+        return rules, problems
+    if not isinstance(config, dict):
+        return rules, [f"rules ({where}): must be an object with the lists deny, ask and allow"]
+    decisions: tuple[Decision, ...] = ("deny", "ask", "allow")
+    problems += [f"rules ({where}): there is no list {key!r}" for key in config if key not in decisions]
+    for decision in decisions:
+        entries = config.get(decision, [])
+        for entry in entries if isinstance(entries, list) else [entries]:
+            text = entry.get("rule") if isinstance(entry, dict) else entry
+            try:
+                if not isinstance(text, str):
+                    raise ValueError(f"{decision}: a rule must be a text")
+                rule = parse_rule(text, decision, where)
+                _check_examples(rule, entry)
+            except ValueError as error:
+                problems.append(f"rules ({where}): {error}")
+                if decision == "allow" or not isinstance(text, str) or _RULE.fullmatch(text.strip()) is None:
+                    continue
+                rule = Rule(text.split("(")[0], "*", decision, text, where)
+                if rule.kind not in KINDS:
+                    continue
+                rule = parse_rule(text, decision, where)
+            rules.append(rule)
+    return rules, problems
+
+
+def _check_examples(rule: Rule, entry: Any) -> None:
+    if not isinstance(entry, dict) or rule.kind != "Bash":
+        return
+    alone = RuleSet([rule])
+    for line in entry.get("match", []):
+        if alone.command(str(line)).rule is None:
+            raise ValueError(f"{rule.text} does not match its example {line!r}")
+    for line in entry.get("not_match", []):
+        if alone.command(str(line)).rule is not None:
+            raise ValueError(f"{rule.text} matches {line!r}, which it should not")

@@ -1,0 +1,111 @@
+"""Masking of secrets in what is stored and sent, with a mark that shows where and what kind.
+
+Only forms that are a secret by their look: tokens with a known prefix, private keys, passwords in addresses, and values
+of variables that are named like a secret and look random. Code that merely speaks of tokens stays as it is.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+
+MARK = "[masked: {}]"
+
+_PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
+    (kind, re.compile(pattern, re.DOTALL))
+    for kind, pattern in (
+        ("private key", r"-----BEGIN (?P<k>[A-Z0-9 ]*PRIVATE KEY)(?: BLOCK)?-----.*?(?:-----END (?P=k)(?: BLOCK)?-----|\Z)"),
+        ("private key", r"PuTTY-User-Key-File-\d:.*?Private-MAC: [0-9a-f]+"),
+        ("Anthropic key", r"\bsk-ant-[A-Za-z0-9_-]{16,}"),
+        ("OpenAI key", r"\bsk-(?:proj|svcacct|admin)-[A-Za-z0-9_-]{20,}|\bsk-[A-Za-z0-9]{40,}\b"),
+        ("GitHub token", r"\b(?:gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{40,})"),
+        ("GitLab token", r"\bgl(?:pat|ptt|rt|dt|soat|cbt|ft|imt|agent|oas)-[A-Za-z0-9_.-]{20,}"),
+        ("AWS key", r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b"),
+        ("AWS secret", r"(?i:aws_?secret_?(?:access_?)?key)[\"']?\s*[=:]\s*[\"']?(?P<v>[A-Za-z0-9/+=]{40})\b"),
+        ("Google key", r"\bAIza[A-Za-z0-9_-]{35}"),
+        ("Google token", r"\bya29\.[A-Za-z0-9_-]{20,}|\bGOCSPX-[A-Za-z0-9_-]{20,}"),
+        ("Slack token", r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}|\bxapp-\d-[A-Za-z0-9-]{10,}"),
+        ("Slack webhook", r"https://hooks\.slack\.com/(?:services|workflows)/[A-Za-z0-9/_-]{20,}"),
+        ("Stripe key", r"\b[rs]k_(?:live|test|prod)_[A-Za-z0-9]{16,}|\bwhsec_[A-Za-z0-9]{20,}"),
+        ("npm token", r"\bnpm_[A-Za-z0-9]{36}\b|(?<=:_authToken=)[^\s$\"']{8,}"),
+        ("PyPI token", r"\bpypi-[A-Za-z0-9_-]{50,}"),
+        ("Hugging Face token", r"\bhf_[A-Za-z0-9]{30,}"),
+        ("SendGrid key", r"\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"),
+        ("DigitalOcean token", r"\bdo[opr]_v1_[a-f0-9]{64}"),
+        ("Docker token", r"\bdckr_(?:pat|oat)_[A-Za-z0-9_-]{20,}"),
+        ("Databricks token", r"\bdapi[a-f0-9]{32}\b"),
+        ("Linear key", r"\blin_(?:api|oauth)_[A-Za-z0-9]{32,}"),
+        ("Notion token", r"\b(?:secret_[A-Za-z0-9]{43}|ntn_[A-Za-z0-9]{40,})\b"),
+        ("Telegram token", r"\b\d{8,10}:AA[A-Za-z0-9_-]{33}\b"),
+        ("Vault token", r"\bhv[sbr]\.[A-Za-z0-9_-]{24,}"),
+        ("age key", r"\bAGE-SECRET-KEY-1[A-Z0-9]{50,}"),
+        ("Azure key", r"(?i:AccountKey|SharedAccessKey)=(?P<v>[A-Za-z0-9+/]{40,}={0,2})"),
+        ("token", r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}"),
+        ("token", r"(?i:\bauthorization[\"']?\s*[:=]\s*[\"']?(?:bearer|basic|token)\s+)(?P<v>[A-Za-z0-9._~+/=-]{12,})"),
+        ("token", r"\b(?i:bearer)\s+(?P<v>[A-Za-z0-9._~+/-]{20,}=*)"),
+        ("password", r"\b[a-zA-Z][a-zA-Z0-9+.-]*://[^\s:/@\"'<>{}$]*:(?P<v>[^\s:/@\"'<>{}$*]{3,})@(?=[\w\[])"),
+        ("password", r"(?i:\bmachine\s+\S+\s+login\s+\S+\s+password\s+)(?P<v>\S+)"),
+    )
+)  # fmt: skip
+
+_NAMED = re.compile(
+    r"(?P<name>\b[A-Za-z0-9_.-]*(?:secret|token|passw(?:or)?d|passphrase|api[_-]?key|access[_-]?key|private[_-]?key|credential)"
+    r"[A-Za-z0-9_-]*[\"']?\s*(?:=|:|=>)\s*)(?P<quote>[\"']?)(?P<v>[A-Za-z0-9+/_.~!@#%^&*=-]{12,200})(?P=quote)(?=[\s,;)}\]]|$)",
+    re.IGNORECASE,
+)
+_PLACEHOLDER = re.compile(
+    r"(?i)(x{4,}|\*{3,}|\.{3}|your|example|placeholder|changeme|change-me|dummy|sample|redacted|<.*>|test[_-]?(?:key|token|secret)"
+    r"|none|null|true|false|undefined)"
+)
+_HINTS = re.compile(
+    r"(?i)secret|token|passw|api[_-]?key|access[_-]?key|private|credential|sk-|gh[pousr]_|github_pat|gl[a-z]+-|A[KSBC]I?A|AIza|ya29"
+    r"|GOCSPX|xox|xapp-|slack|[rs]k_|whsec|npm_|_auth|pypi-|hf_|SG\.|_v1_|dckr_|dapi|lin_|ntn_|:AA|hv[sbr]\.|AGE-|AccountKey"
+    r"|SharedAccess|eyJ|bearer|basic|://|PRIVATE|machine"
+)
+
+
+def _random(value: str) -> bool:
+    """Looks generated: letters and digits mixed, and no repetition."""
+    if not (re.search(r"\d", value) and re.search(r"[A-Za-z]", value)):
+        return False
+    if re.fullmatch(r"[a-z_]+(?:[._-][a-z0-9_]+)*", value) or _PLACEHOLDER.search(value):
+        return False
+    counts = Counter(value)
+    entropy = -sum(n / len(value) * math.log2(n / len(value)) for n in counts.values())
+    return entropy >= 3.0
+
+
+def mask(text: str) -> tuple[str, int]:
+    """`text` with secrets replaced by a mark, and how many there were."""
+    if not _HINTS.search(text):
+        return text, 0
+    count = 0
+
+    def replace(match: re.Match[str], kind: str) -> str:
+        nonlocal count
+        value = match.groupdict().get("v")
+        whole = match[0]
+        if "[masked:" in whole or _PLACEHOLDER.fullmatch(value or whole):
+            return whole
+        count += 1
+        if value is None:
+            return MARK.format(kind)
+        start, end = match.span("v")
+        return whole[: start - match.start()] + MARK.format(kind) + whole[end - match.start() :]
+
+    for kind, pattern in _PATTERNS:
+        text = pattern.sub(lambda match, kind=kind: replace(match, kind), text)  # type: ignore[misc]
+
+    def named(match: re.Match[str]) -> str:
+        return replace(match, "secret") if _random(match["v"]) else match[0]
+
+    return _NAMED.sub(named, text), count
+
+
+SECRET_PLACES = (
+    ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".netrc", ".npmrc", ".pypirc", ".git-credentials",
+    ".config/gcloud", ".config/gh", ".local/share/keyrings", ".password-store", ".bash_history", ".zsh_history",
+    ".mozilla", ".config/google-chrome", ".config/chromium", ".config/op",
+)  # fmt: skip
+"""Below the home folder: what holds keys, passwords or histories."""

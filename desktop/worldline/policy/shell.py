@@ -1,0 +1,351 @@
+"""Command lines as lists of simple commands, parsed by shfmt.
+
+What comes out is what the shell would start, as far as the text tells it: every member of pipes, lists, loops,
+functions and substitutions, wrappers taken off (`env`, `timeout`, `nice`), names without folders and backslashes, and
+`bash -c '…'` looked into. A word that is known only at run time is None. Text serves rules and the wording of dialogs;
+it is no confinement.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sysconfig
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+Node = dict[str, Any]
+_DEPTH = 4
+_SUBSTITUTIONS = ("CmdSubst", "ProcSubst")
+_GLOB = re.compile(r"[*?\[]")
+_ANSI_ESCAPE = re.compile(
+    r"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|.)", re.DOTALL
+)
+_SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh", "ash"})
+
+
+@dataclass(slots=True)
+class SimpleCommand:
+    """One command that the line would start."""
+
+    words: list[str | None]
+    """Program first; None = known only at run time."""
+    start: int
+    """Characters of the line that it takes."""
+    end: int
+    assigns: dict[str, str | None] = field(default_factory=dict)
+    writes: list[str | None] = field(default_factory=list)
+    """Files that redirections write."""
+    inner: bool = False
+    """Stands in a substitution."""
+    via: str = ""
+    """Wrapper through which it is started (`env`, `bash -c`, `xargs`, `find -exec`, `sudo`), outermost first."""
+
+    @property
+    def program(self) -> str | None:
+        return self.words[0] if self.words else ""
+
+    @property
+    def fixed(self) -> bool:
+        """All words are known now."""
+        return all(word is not None for word in self.words)
+
+    @property
+    def text(self) -> str:
+        return " ".join("…" if word is None else word for word in self.words)
+
+
+@dataclass(slots=True)
+class ParsedLine:
+    commands: list[SimpleCommand] = field(default_factory=list)
+    problem: str = ""
+    """Why it could not be parsed; then nothing is known about it."""
+    substitution: bool = False
+    """Has `$(…)`, back quotes or `<(…)`."""
+    background: bool = False
+
+
+@lru_cache(maxsize=1)
+def shfmt() -> str | None:
+    """The parser: of our own environment first, else from PATH."""
+    own = Path(sysconfig.get_path("scripts")) / "shfmt"
+    return str(own) if own.is_file() else shutil.which("shfmt")
+
+
+def parse(line: str) -> ParsedLine:
+    """Parse a bash command line. Never raises; what is not understood has a `problem`."""
+    return _parse(line, 0)
+
+
+@lru_cache(maxsize=256)
+def _tree(line: str) -> tuple[Node | None, str]:
+    program = shfmt()
+    if program is None:
+        return None, "the shell parser is not installed"
+    try:
+        done = subprocess.run(
+            [program, "-ln=bash", "--tojson"],
+            input=line.encode("utf-8", "replace"),
+            capture_output=True,
+            timeout=5,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None, "the shell parser could not be run"
+    if done.returncode != 0:
+        return None, done.stderr.decode("utf-8", "replace").strip().removeprefix("<standard input>:")[:200]
+    tree: Node = json.loads(done.stdout)
+    return tree, ""
+
+
+def _parse(line: str, depth: int) -> ParsedLine:
+    result = ParsedLine()
+    if depth > _DEPTH:
+        result.problem = "nested too deeply"
+        return result
+    tree, result.problem = _tree(line)
+    if tree is None:
+        return result
+    data = line.encode("utf-8", "replace")
+
+    def chars(offset: int) -> int:
+        return len(data[:offset].decode("utf-8", "ignore"))
+
+    for node, redirs, inner in _calls(tree, False):
+        span = (chars(node["Pos"]["Offset"]), chars(node["End"]["Offset"]))
+        command = SimpleCommand([_word(word) for word in _arguments(node)], *span, inner=inner)
+        for item in node.get("Assigns", []):
+            command.assigns[item["Name"]["Value"]] = _word(item.get("Value", {}))
+        command.writes = [
+            _word(redir.get("Word", {}))
+            for redir in redirs
+            if redir.get("Op") in (">", ">>", ">|", "&>", "&>>", "<>")
+            or (redir.get("Op") == ">&" and not re.fullmatch(r"\d+-?|-", _word(redir.get("Word", {})) or ""))
+        ]
+        result.commands.append(command)
+    for node in _walk(tree):
+        kind = node.get("Type")
+        result.substitution = result.substitution or kind in _SUBSTITUTIONS
+        result.background = result.background or bool(node.get("Background") or node.get("Coprocess"))
+    for command in list(result.commands):
+        _expand(command, result, depth)
+    return result
+
+
+def _walk(node: Any) -> Iterator[Node]:
+    stack = [node]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, dict):
+            yield item
+            stack.extend(item.values())
+        elif isinstance(item, list):
+            stack.extend(item)
+
+
+def _calls(
+    node: Any, inner: bool, redirs: tuple[Node, ...] = ()
+) -> Iterator[tuple[Node, tuple[Node, ...], bool]]:
+    """Simple commands in source order, each with the redirections that apply to it."""
+    if isinstance(node, list):
+        for item in node:
+            yield from _calls(item, inner, redirs)
+        return
+    if not isinstance(node, dict):
+        return
+    inner = inner or node.get("Type") in _SUBSTITUTIONS
+    if "Cmd" in node and "Redirs" in node:
+        redirs = (*redirs, *node["Redirs"])
+    if node.get("Type") in ("CallExpr", "DeclClause"):
+        yield node, redirs, inner
+        redirs = ()
+    elif "Redirs" in node and "Cmd" not in node and "Pos" in node and "Position" in node:
+        yield {**node, "Args": []}, redirs, inner  # `> file` alone empties a file
+    for value in node.values():
+        yield from _calls(value, inner, redirs)
+
+
+def _arguments(node: Node) -> list[Node]:
+    if node.get("Type") == "DeclClause":
+        words: list[Node] = [{"Parts": [{"Type": "Lit", "Value": node["Variant"]["Value"]}]}]
+        for item in node.get("Args", []):
+            if item.get("Naked") and "Value" in item:
+                words.append(item["Value"])
+            elif "Name" in item:
+                value = _word(item["Value"]) if "Value" in item else ""
+                literal = item["Name"]["Value"] + ("=" + value if value else "")
+                words.append(
+                    {"Parts": [{"Type": "Lit" if value is not None else "ParamExp", "Value": literal}]}
+                )
+        return words
+    arguments: list[Node] = node.get("Args") or []
+    return arguments
+
+
+def _word(word: Node) -> str | None:
+    """What the word says, quotes and backslashes taken off; None if it is known only at run time."""
+    out: list[str] = []
+    for part in word.get("Parts") or []:
+        value = _part(part)
+        if value is None:
+            return None
+        out.append(value)
+    return "".join(out)
+
+
+def _part(part: Node) -> str | None:
+    match part.get("Type"):
+        case "Lit":
+            value = part.get("Value", "")
+            if re.search(r"(?<!\\)\{[^}]*(,|\.\.)[^}]*\}", value):
+                return None  # braces expand to several words
+            return re.sub(r"\\(\n|.)", lambda m: "" if m[1] == "\n" else m[1], value)
+        case "SglQuoted":
+            value = part.get("Value", "")
+            return _ANSI_ESCAPE.sub(_ansi, value) if part.get("Dollar") else value
+        case "DblQuoted":
+            if part.get("Dollar"):
+                return None
+            inner = [
+                re.sub(r"\\([$`\"\\\n])", lambda m: "" if m[1] == "\n" else m[1], p.get("Value", ""))
+                if p.get("Type") == "Lit"
+                else None
+                for p in part.get("Parts") or []
+            ]
+            return None if None in inner else "".join(p or "" for p in inner)
+        case _:
+            return None
+
+
+def _ansi(match: re.Match[str]) -> str:
+    code = match[1]
+    simple = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "v": "\v"}
+    if code[0] in "xuU":
+        return chr(min(int(code[1:], 16), 0x10FFFF))
+    return chr(int(code, 8)) if code[0].isdigit() else simple.get(code, code)
+
+
+_WRAPPERS: dict[str, frozenset[str]] = {
+    # name → options that take a value of their own
+    "env": frozenset({"-u", "--unset", "-C", "--chdir"}),
+    "timeout": frozenset({"-s", "--signal", "-k", "--kill-after"}),
+    "nice": frozenset({"-n", "--adjustment"}),
+    "ionice": frozenset({"-c", "-n"}),
+    "nohup": frozenset(),
+    "time": frozenset({"-f", "-o"}),
+    "command": frozenset(),
+    "builtin": frozenset(),
+    "exec": frozenset({"-a"}),
+    "stdbuf": frozenset({"-i", "-o", "-e"}),
+    "setsid": frozenset(),
+    "sudo": frozenset({"-u", "-g", "-h", "-p", "-C", "-D", "-R", "-T"}),
+    "doas": frozenset({"-u", "-C"}),
+    "xargs": frozenset({"-I", "-n", "-P", "-L", "-d", "-a", "-E", "-s"}),
+    "chroot": frozenset(),
+    "unshare": frozenset(),
+    "strace": frozenset({"-o", "-e", "-p"}),
+    "watch": frozenset({"-n", "-d"}),
+    "flock": frozenset({"-w", "-E"}),
+    "parallel": frozenset({"-j"}),
+}
+_SKIP_ONE = frozenset({"timeout", "chroot", "flock"})
+"""These have one word of their own before the command."""
+
+
+def base_name(word: str | None) -> str | None:
+    return None if word is None else word.rsplit("/", 1)[-1]
+
+
+def _unwrap(command: SimpleCommand) -> bool:
+    """Take one wrapper off, if there is one with a command behind it."""
+    name = base_name(command.words[0]) if command.words else None
+    if (
+        name is None
+        or name not in _WRAPPERS
+        or len(command.words) < 2
+        or command.words[1:2] in (["-v"], ["-V"])
+    ):
+        return False
+    rest = _after_options(name, command.words[1:], command.assigns)
+    if name in _SKIP_ONE and rest:
+        rest.pop(0)
+    if not rest:
+        return False
+    command.via = f"{command.via} {name}".strip()
+    command.words = [*rest, None] if name in ("xargs", "parallel") else rest
+    return True
+
+
+def _after_options(name: str, rest: list[str | None], assigns: dict[str, str | None]) -> list[str | None]:
+    """`rest` from the first word that is the wrapped command; assignments of `env` are put into `assigns`."""
+    while (
+        rest and (word := rest[0]) is not None and (word.startswith("-") or (name == "env" and "=" in word))
+    ):
+        rest = rest[1:]
+        if word == "--":
+            break
+        if "=" in word and not word.startswith("-"):
+            key, _, value = word.partition("=")
+            assigns[key] = value
+        elif name == "env" and word in ("-S", "--split-string") and rest and rest[0] is not None:
+            rest = [*rest[0].split(), *rest[1:]]
+        elif word in _WRAPPERS[name]:
+            rest = rest[1:]
+    return rest
+
+
+def _expand(command: SimpleCommand, result: ParsedLine, depth: int) -> None:
+    """Take wrappers off in place, and add what is started through this command."""
+    while _unwrap(command):
+        pass
+    if command.words:
+        command.words[0] = base_name(command.words[0])
+    for text, via in _started_by(command):
+        if text is None:
+            result.problem = result.problem or f"{via} runs text that is known only at run time"
+            continue
+        inner = _parse(text, depth + 1)
+        result.problem = result.problem or inner.problem
+        result.substitution = result.substitution or inner.substitution
+        for found in inner.commands:
+            found.start, found.end = command.start, command.end
+            found.via = f"{command.via} {via} {found.via}".strip()
+            result.commands.append(found)
+    for words, via in _exec_of(command):
+        found = SimpleCommand(words, command.start, command.end, via=f"{command.via} {via}".strip())
+        result.commands.append(found)
+        _expand(found, result, depth + 1) if depth < _DEPTH else None
+
+
+def _started_by(command: SimpleCommand) -> Iterator[tuple[str | None, str]]:
+    """Texts that this command runs as shell commands."""
+    name, rest = command.program, command.words[1:]
+    if name in _SHELLS:
+        for index, word in enumerate(rest):
+            if word is not None and re.fullmatch(r"-[a-zA-Z]*c[a-zA-Z]*", word):
+                yield (rest[index + 1] if index + 1 < len(rest) else ""), f"{name} -c"
+                return
+            if word is None or not word.startswith("-"):
+                return
+    elif name == "eval":
+        yield (None if None in rest else " ".join(word or "" for word in rest)), "eval"
+    elif name == "trap" and len(rest) > 1 and rest[0] not in ("-", "-l", "-p"):
+        yield rest[0], "trap"
+
+
+def _exec_of(command: SimpleCommand) -> Iterator[tuple[list[str | None], str]]:
+    """Commands that stand as words of this one."""
+    words = command.words
+    if command.program == "find":
+        for index, word in enumerate(words):
+            if word in ("-exec", "-execdir", "-ok", "-okdir"):
+                stop = next((i for i in range(index + 1, len(words)) if words[i] in (";", "+")), len(words))
+                yield [None if w == "{}" else w for w in words[index + 1 : stop]], "find -exec"
+
+
+def has_glob(word: str) -> bool:
+    return _GLOB.search(word) is not None
