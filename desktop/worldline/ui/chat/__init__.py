@@ -1,0 +1,1 @@
+"""The chat of the path to the cursor, and the composer."""

@@ -1,0 +1,138 @@
+"""Approvals and questions inside the chat: the same decision as in the dialog, where one reads anyway."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QButtonGroup, QCheckBox, QHBoxLayout, QLineEdit, QPushButton, QRadioButton, QVBoxLayout, QWidget
+
+from worldline.protocol.model import Question
+from worldline.ui.chat.row_base import Card, ColorLabel, RowSignals, RowWidget
+from worldline.ui.chat.tool_card import diff_lines
+from worldline.ui.syntax.code_view import CodeView
+from worldline.ui.theme import theme
+from worldline.viewmodel.chat_rows import ChatRow
+from worldline.viewmodel.diff import language_of
+
+
+class ApprovalRow(RowWidget):
+    """A call that waits: what it is, why it is asked, deny, allow once, or all the choices in the dialog."""
+
+    def __init__(self, row: ChatRow, signals: RowSignals, parent: QWidget | None = None) -> None:
+        super().__init__(row, signals, parent)
+        approval = row.approval
+        assert approval is not None
+        card = Card(self, edge="warn")
+        inner = QVBoxLayout(card)
+        inner.setContentsMargins(12, 8, 12, 10)
+        inner.setSpacing(6)
+        title = ColorLabel(f"❚❚  {approval.title}", "warn", card, bold=True)
+        inner.addWidget(title)
+        if approval.command:
+            code = CodeView(card, language="bash")
+            code.set_text(approval.command)
+            inner.addWidget(code)
+        elif approval.diff is not None:
+            code = CodeView(card, language=language_of(approval.diff.change.path))
+            code.set_lines(diff_lines(approval.diff, 16))
+            inner.addWidget(code)
+        for text in (approval.why, approval.effect):
+            if text:
+                label = ColorLabel(text, "muted", card)
+                label.setWordWrap(True)
+                inner.addWidget(label)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(8)
+        more = QPushButton(self.tr("More choices…"), card)
+        more.clicked.connect(lambda: signals.show_approval.emit(approval.id))
+        deny = QPushButton(self.tr("Deny"), card)
+        deny.clicked.connect(lambda: self._answer("deny"))
+        allow = QPushButton(self.tr("Allow once"), card)
+        allow.clicked.connect(lambda: self._answer("allow"))
+        for button in (more, deny, allow):
+            button.setAutoDefault(False)
+        buttons.addWidget(more)
+        buttons.addStretch(1)
+        buttons.addWidget(deny)
+        buttons.addWidget(allow)
+        inner.addLayout(buttons)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 8, 0, 8)
+        layout.addWidget(card)
+        self.setAccessibleName(self.tr("Waits for your approval: {}").format(approval.command or approval.title))
+
+    def show_row(self, row: ChatRow) -> None:
+        # An approval is bound to what was shown when it was asked; it never changes, it goes.
+        self.row = row
+
+    def _answer(self, decision: str) -> None:
+        approval = self.row.approval
+        assert approval is not None
+        self.signals.approve.emit(
+            {"id": approval.id, "digest": approval.digest, "decision": decision, "scope": "once", "reason": ""}
+        )
+
+
+class QuestionForm(QWidget):
+    """The choices of a question and a field for one's own words. `answer()` is what goes to the engine."""
+
+    def __init__(self, question: Question, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.question = question
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(4)
+        text = ColorLabel(question.text, "text", self)
+        text.setWordWrap(True)
+        layout.addWidget(text)
+        self._group = QButtonGroup(self)
+        self._group.setExclusive(not question.multiple)
+        for at, choice in enumerate(question.choices):
+            button = QCheckBox(choice, self) if question.multiple else QRadioButton(choice, self)
+            self._group.addButton(button, at)
+            layout.addWidget(button)
+        self.own = QLineEdit(self)
+        self.own.setPlaceholderText(self.tr("Or in your own words…"))
+        self.own.setAccessibleName(self.tr("Your own words"))
+        self.own.setVisible(question.free_text)
+        layout.addWidget(self.own)
+
+    def answer(self) -> dict[str, object] | None:
+        """None while nothing is chosen and nothing written."""
+        chosen = [button.text() for button in self._group.buttons() if button.isChecked()]
+        own = self.own.text().strip()
+        if not chosen and not own:
+            return None
+        return {"id": self.question.id, "choices": chosen, "text": own}
+
+
+class QuestionRow(RowWidget):
+    """A question of the agent, answered in place."""
+
+    def __init__(self, row: ChatRow, signals: RowSignals, parent: QWidget | None = None) -> None:
+        super().__init__(row, signals, parent)
+        question = row.question
+        assert question is not None
+        card = Card(self, edge="accent")
+        inner = QVBoxLayout(card)
+        inner.setContentsMargins(12, 8, 12, 10)
+        inner.setSpacing(6)
+        inner.addWidget(ColorLabel(self.tr("The agent asks"), "accent", card, bold=True))
+        self._form = QuestionForm(question, card)
+        inner.addWidget(self._form)
+        send = QPushButton(self.tr("Answer"), card)
+        send.clicked.connect(self._send)
+        self._form.own.returnPressed.connect(self._send)
+        inner.addWidget(send, 0, Qt.AlignmentFlag.AlignRight)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 8, 0, 8)
+        layout.addWidget(card)
+        self.setFont(theme().font_ui())
+        self.setAccessibleName(self.tr("The agent asks: {}").format(question.text))
+
+    def show_row(self, row: ChatRow) -> None:
+        self.row = row
+
+    def _send(self) -> None:
+        answer = self._form.answer()
+        if answer is not None:
+            self.signals.answer.emit(answer)

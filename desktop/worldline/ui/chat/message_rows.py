@@ -1,0 +1,237 @@
+"""Prompts and replies."""
+
+from __future__ import annotations
+
+import base64
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QPixmap
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from worldline.core.kinds import NodeFlag
+from worldline.ui.chat import words
+from worldline.ui.chat.row_base import Card, ColorLabel, RowHead, RowSignals, RowWidget, copy_text
+from worldline.ui.icons import icon
+from worldline.ui.markdown.prose import Prose
+from worldline.ui.markdown.view import MarkdownView
+from worldline.ui.theme import theme
+from worldline.viewmodel.chat_markdown import plain_html
+from worldline.viewmodel.chat_rows import ChatRow, RowKind, images_of, text_of
+
+LONG_PROMPT = 4000
+
+
+class UserRow(RowWidget):
+    """What the person said, on a ground of its own."""
+
+    def __init__(self, row: ChatRow, signals: RowSignals, parent: QWidget | None = None) -> None:
+        super().__init__(row, signals, parent)
+        card = Card(self, ground="hover", edge="")
+        self._head = RowHead(self.tr("You"), card)
+        edit = self._head.add(self.tr("Edit and send again (makes a fork)"), "edit")
+        edit.clicked.connect(self._edit)
+        copy = self._head.add(self.tr("Copy message"), "copy")
+        copy.clicked.connect(lambda: copy_text(self._text))
+        reveal = self._head.add(self.tr("Show in the tree"), "tree")
+        reveal.clicked.connect(lambda: self.signals.reveal.emit(self.row.uid))
+        self._prose = Prose(card)
+        self._images = QHBoxLayout()
+        self._images.setSpacing(8)
+        self._shown_images: list[str] = []
+        self._text = ""
+        inner = QVBoxLayout(card)
+        inner.setContentsMargins(12, 6, 8, 10)
+        inner.setSpacing(2)
+        inner.addWidget(self._head)
+        inner.addWidget(self._prose)
+        inner.addLayout(self._images)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 8, 0, 8)
+        layout.addWidget(card)
+        self.show_row(row)
+
+    def show_row(self, row: ChatRow) -> None:
+        self.row = row
+        self._text = text_of(row.body) or (row.header.preview if row.header is not None else "")
+        shown = self._text
+        if len(shown) > LONG_PROMPT and not self.signals.open.get(row.key):
+            shown = shown[:LONG_PROMPT] + "\n…"
+        self._prose.set_html(plain_html(shown))
+        if row.header is not None:
+            self._head.note.setText(words.clock(row.header.created))
+        self.setAccessibleName(self.tr("You said: {}").format(self._text[:300]))
+        images = images_of(row.body)
+        if images != self._shown_images:
+            self._shown_images = images
+            for data in images:
+                self._images.addWidget(_thumbnail(data, self))
+            self._images.addStretch(1)
+
+    def _edit(self) -> None:
+        self.signals.edit_prompt.emit(self.row.uid, self._text)
+
+
+def _thumbnail(data: str, parent: QWidget) -> QLabel:
+    label = QLabel(parent)
+    pixmap = QPixmap()
+    pixmap.loadFromData(base64.b64decode(data))
+    bound = QSize(220, 140)
+    label.setPixmap(
+        pixmap.scaled(bound, Qt.AspectRatioMode.KeepAspectRatio, Qt.TransformationMode.SmoothTransformation)
+    )
+    label.setAccessibleName(label.tr("Image"))
+    return label
+
+
+class Thinking(QWidget):
+    """The model's thinking, folded to one line until asked for."""
+
+    def __init__(self, row: ChatRow, signals: RowSignals, parent: RowWidget) -> None:
+        super().__init__(parent)
+        self._owner = parent
+        self._signals = signals
+        self._key = f"{row.key}:thinking"
+        self._toggle = QPushButton(self)
+        self._toggle.setProperty("role", "link")
+        self._toggle.setIcon(icon("chevron-right", "muted"))
+        self._toggle.clicked.connect(self._flip)
+        self._view: MarkdownView | None = None
+        self._text = ""
+        head = QHBoxLayout()
+        head.setContentsMargins(0, 0, 0, 0)
+        head.addWidget(self._toggle)
+        head.addStretch(1)
+        self._layout = QVBoxLayout(self)
+        self._layout.setContentsMargins(0, 0, 0, 4)
+        self._layout.setSpacing(2)
+        self._layout.addLayout(head)
+
+    def set_text(self, text: str, going_on: bool) -> None:
+        self._text = text
+        opened = self._signals.open.get(self._key, False)
+        label = self.tr("Thinking…") if going_on else self.tr("Thought, {} words").format(len(text.split()))
+        self._toggle.setText(label)
+        self._toggle.setIcon(icon("chevron-down" if opened else "chevron-right", "muted"))
+        self._toggle.setAccessibleName(f"{label}, {self.tr('unfolded') if opened else self.tr('folded')}")
+        if opened and self._view is None:
+            self._view = MarkdownView(self, muted=True)
+            self._layout.addWidget(self._view)
+        if self._view is not None:
+            self._view.setVisible(opened)
+            if opened:
+                self._view.set_text(text)
+
+    def _flip(self) -> None:
+        self._signals.open[self._key] = not self._signals.open.get(self._key, False)
+        self.set_text(self._text, False)
+        self._owner.changed_height()
+
+
+class ReplyRow(RowWidget):
+    """A reply, stored or coming in. While it comes in only its open tail is set again."""
+
+    def __init__(self, row: ChatRow, signals: RowSignals, parent: QWidget | None = None) -> None:
+        super().__init__(row, signals, parent)
+        self._head = RowHead(self.tr("Agent"), self)
+        self._copy = self._head.add(self.tr("Copy reply"), "copy")
+        self._copy.clicked.connect(lambda: copy_text(self._text()))
+        self._reveal = self._head.add(self.tr("Show in the tree"), "tree")
+        self._reveal.clicked.connect(lambda: self.signals.reveal.emit(self.row.uid))
+        self._fork = self._head.add(self.tr("Go here and fork"), "branch")
+        self._fork.clicked.connect(lambda: self.signals.go_to.emit(self.row.uid))
+        self._thinking: Thinking | None = None
+        self._view = MarkdownView(self)
+        self._view.link_activated.connect(signals.link)
+        self._cut = ColorLabel("", "warn", self)
+        self._cut.setWordWrap(True)
+        self._cut.hide()
+        self._calls = ColorLabel("", "muted", self)
+        self._calls.hide()
+        self._layout = QVBoxLayout(self)
+        self._layout.setContentsMargins(0, 6, 0, 6)
+        self._layout.setSpacing(2)
+        for widget in (self._head, self._view, self._cut, self._calls):
+            self._layout.addWidget(widget)
+        self.show_row(row)
+
+    def show_row(self, row: ChatRow) -> None:
+        self.row = row
+        live = row.kind is RowKind.LIVE
+        if live:
+            thinking = "\n\n".join(block.text for block in row.blocks if block.kind == "thinking")
+            text = self._text()
+            going_on = not text
+        else:
+            thinking, text, going_on = text_of(row.body, "thinking"), self._text(), False
+        if thinking:
+            if self._thinking is None:
+                self._thinking = Thinking(row, self.signals, self)
+                self._layout.insertWidget(1, self._thinking)
+            self._thinking.set_text(thinking, going_on)
+        self._view.set_text(text)
+        self._view.setVisible(bool(text))
+        self._reveal.setVisible(not live)
+        self._fork.setVisible(not live)
+        self._show_calls(row if live else None)
+        if row.header is not None:
+            self._head.note.setText(f"· {words.model_name(row.header.model)}" if row.header.model else "")
+            cut = bool(row.header.flags & NodeFlag.INCOMPLETE)
+            self._cut.setVisible(cut)
+            if cut:
+                self._cut.setText(self.tr("This reply was cut off. What arrived was kept."))
+        self.setAccessibleName(self.tr("Agent said: {}").format(text[:300]))
+
+    def _show_calls(self, row: ChatRow | None) -> None:
+        calls = [block for block in row.blocks if block.kind == "tool_input"] if row is not None else []
+        self._calls.setVisible(bool(calls))
+        if calls:
+            last = calls[-1]
+            self._calls.setText(self.tr("◔ writes a call of {} · {} characters").format(last.tool or "…", len(last.text)))
+
+    def _text(self) -> str:
+        row = self.row
+        if row.kind is RowKind.LIVE:
+            return "\n\n".join(block.text for block in row.blocks if block.kind == "text" and block.text)
+        if row.body is not None:
+            return text_of(row.body)
+        return row.header.preview if row.header is not None else ""
+
+
+class EmptyChat(QWidget):
+    """What one sees before the first prompt: what this is and three ways to begin."""
+
+    def __init__(self, signals: RowSignals, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(24, 48, 24, 24)
+        layout.setSpacing(10)
+        layout.addStretch(2)
+        title = ColorLabel(self.tr("What should be done?"), "text", self)
+        title.setFont(theme().font_ui(7, bold=True))
+        layout.addWidget(title)
+        for text in (
+            self.tr("Write it below. Every step becomes a node of the tree on the left, with the files as they were."),
+            self.tr("Click any node to go back there: files and conversation go back together, and nothing is lost."),
+            self.tr("@ names a file · paste or drop images and files · Shift+Enter starts a new line"),
+        ):
+            label = ColorLabel(text, "muted", self)
+            label.setFont(theme().font_ui())
+            label.setWordWrap(True)
+            layout.addWidget(label)
+        layout.addSpacing(8)
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        for text in (
+            self.tr("Explain how this project is built"),
+            self.tr("Find and fix a failing test"),
+            self.tr("Review my uncommitted changes"),
+        ):
+            button = QPushButton(text, self)
+            button.setToolTip(self.tr("Puts these words into the message; nothing is sent yet"))
+            button.clicked.connect(lambda _=False, words=text: signals.edit_prompt.emit("", words))
+            row.addWidget(button)
+        row.addStretch(1)
+        layout.addLayout(row)
+        layout.addStretch(3)
+
+

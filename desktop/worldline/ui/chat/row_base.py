@@ -1,0 +1,147 @@
+"""What all rows of the chat share."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtGui import QColor, QGuiApplication, QPainter, QPaintEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QToolButton, QWidget
+
+from worldline.ui.icons import icon
+from worldline.ui.theme import RADIUS, caption, theme
+from worldline.viewmodel.chat_rows import ChatRow
+
+
+class RowSignals(QObject):
+    """What rows ask for. One object a chat view; rows emit intent, the pane acts."""
+
+    go_to = Signal(str)
+    reveal = Signal(str)
+    edit_prompt = Signal(str, str)
+    offer = Signal(str, str)
+    """Run, offer."""
+    show_diff = Signal(str, str)
+    """Node, path: look at it in the changes pane."""
+    whole_output = Signal(str)
+    """Blob of an output that is shown in part."""
+    approve = Signal(object)
+    """`AnswerApproval` as a dict."""
+    show_approval = Signal(str)
+    answer = Signal(object)
+    """`AnswerQuestion` as a dict."""
+    height_changed = Signal(str)
+    """The row with this key has another height now."""
+    model_view = Signal(str)
+    explain = Signal(str)
+    link = Signal(str)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.open: dict[str, bool] = {}
+        """What the person folded or unfolded, by row key: rows out of sight are deleted and come back as they were."""
+
+
+class RowWidget(QWidget):
+    """A row. `show_row` may be called many times with the same row and must be cheap when little has changed."""
+
+    def __init__(self, row: ChatRow, signals: RowSignals, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.row = row
+        self.signals = signals
+        self.shown_revision = -1
+        self.setAttribute(Qt.WidgetAttribute.WA_NoMousePropagation, False)
+
+    def show_row(self, row: ChatRow) -> None:
+        raise NotImplementedError
+
+    def height_for(self, width: int) -> int:
+        """Real height at a width. The layout is asked directly: the size hint of a hidden widget is stale."""
+        layout = self.layout()
+        assert layout is not None
+        layout.invalidate()
+        if layout.hasHeightForWidth():
+            return layout.heightForWidth(width)
+        return layout.sizeHint().height()
+
+    def changed_height(self) -> None:
+        self.signals.height_changed.emit(self.row.key)
+
+
+class Card(QFrame):
+    """A quiet ground with round corners, painted instead of styled: style sheets on many widgets are slow."""
+
+    def __init__(self, parent: QWidget | None = None, *, ground: str = "panel", edge: str = "line") -> None:
+        super().__init__(parent)
+        self._ground = ground
+        self._edge = edge
+
+    def set_edge(self, token: str) -> None:
+        if token != self._edge:
+            self._edge = token
+            self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        tokens = theme().tokens
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QColor(tokens.color(self._edge)) if self._edge else Qt.PenStyle.NoPen)
+        painter.setBrush(tokens.color(self._ground))
+        painter.drawRoundedRect(self.rect().toRectF().adjusted(0.5, 0.5, -0.5, -0.5), RADIUS, RADIUS)
+
+
+class ColorLabel(QLabel):
+    """A label in the colour of a token; follows the theme."""
+
+    def __init__(self, text: str = "", token: str = "muted", parent: QWidget | None = None, *, bold: bool = False) -> None:
+        super().__init__(text, parent)
+        self._token = token
+        self.setFont(theme().font_ui(-1 if token == "muted" else 0, bold=bold))
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self._recolour()
+        theme().changed.connect(self._recolour)
+
+    def set(self, text: str, token: str | None = None) -> None:
+        self.setText(text)
+        if token is not None and token != self._token:
+            self._token = token
+            self._recolour()
+
+    def _recolour(self) -> None:
+        palette = self.palette()
+        palette.setColor(self.foregroundRole(), theme().tokens.color(self._token))
+        self.setPalette(palette)
+
+
+def tool_button(parent: QWidget, name: str, icon_name: str, token: str = "muted") -> QToolButton:
+    """A small icon button that says its name on hover and to a screen reader."""
+    button = QToolButton(parent)
+    button.setIcon(icon(icon_name, token))
+    button.setToolTip(name)
+    button.setAccessibleName(name)
+    button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+    theme().changed.connect(lambda: button.setIcon(icon(icon_name, token)))
+    return button
+
+
+class RowHead(QWidget):
+    """Who speaks, and what can be done with the message: shown on hover and when a button has the focus."""
+
+    def __init__(self, title: str, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.title = QLabel(title, self)
+        caption(self.title)
+        self.note = ColorLabel("", "muted", self)
+        self._layout = QHBoxLayout(self)
+        self._layout.setContentsMargins(0, 0, 0, 0)
+        self._layout.setSpacing(4)
+        self._layout.addWidget(self.title)
+        self._layout.addWidget(self.note)
+        self._layout.addStretch(1)
+
+    def add(self, name: str, icon_name: str) -> QToolButton:
+        button = tool_button(self, name, icon_name)
+        self._layout.addWidget(button)
+        return button
+
+
+def copy_text(text: str) -> None:
+    QGuiApplication.clipboard().setText(text)

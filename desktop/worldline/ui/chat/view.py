@@ -1,0 +1,339 @@
+"""The scrolling list of rows: only what is in sight exists as widgets, so 10,000 messages open like 100."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import OrderedDict
+from itertools import accumulate
+
+from PySide6.QtCore import QEvent, Qt, QTimer, Signal
+from PySide6.QtGui import QKeyEvent, QPalette, QResizeEvent
+from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
+
+from worldline.ui.chat.ask_rows import ApprovalRow, QuestionRow
+from worldline.ui.chat.divider_rows import DividerRow, StopRow
+from worldline.ui.chat.message_rows import EmptyChat, ReplyRow, UserRow
+from worldline.ui.chat.row_base import RowSignals, RowWidget
+from worldline.ui.chat.tool_card import ToolCard
+from worldline.ui.theme import theme
+from worldline.viewmodel.chat import ChatModel
+from worldline.viewmodel.chat_rows import ChatRow, RowKind
+
+MARGIN = 16
+MAX_WIDTH = 860
+"""Lines longer than this are hard to read; the column stays in the middle of a wide pane."""
+KEPT = 24
+"""Widgets out of sight that are kept for scrolling back."""
+FRAME_MS = 33
+_WIDGETS: dict[RowKind, type[RowWidget]] = {
+    RowKind.USER: UserRow,
+    RowKind.REPLY: ReplyRow,
+    RowKind.LIVE: ReplyRow,
+    RowKind.TOOL: ToolCard,
+    RowKind.DIVIDER: DividerRow,
+    RowKind.STOP: StopRow,
+    RowKind.APPROVAL: ApprovalRow,
+    RowKind.QUESTION: QuestionRow,
+}
+_FIXED = {RowKind.TOOL: 40, RowKind.DIVIDER: 36, RowKind.STOP: 96, RowKind.APPROVAL: 200, RowKind.QUESTION: 160}
+
+
+class ChatView(QAbstractScrollArea):
+    """Heights are guessed until a row is seen, then measured. What the person reads stays where it is while rows
+    above it get their real height; at the end the view follows new text."""
+
+    bodies_needed = Signal(list)
+    follow_changed = Signal(bool)
+
+    def __init__(self, model: ChatModel, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.model = model
+        self.signals = RowSignals(self)
+        self.signals.height_changed.connect(self._on_height_changed)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setAccessibleName(self.tr("Conversation"))
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.viewport().setBackgroundRole(QPalette.ColorRole.Window)
+        self.viewport().setAutoFillBackground(True)
+        self._heights: list[int] = []
+        self._measured: list[bool] = []
+        self._tops: list[int] = [0]
+        self._widgets: OrderedDict[str, RowWidget] = OrderedDict()
+        self._sticky = True
+        self._placing = False
+        self._dirty: set[str] = set()
+        self._asked: set[str] = set()
+        self.builds = 0
+        """How many row widgets were made; tests hold it against the number of deltas."""
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(FRAME_MS)
+        self._timer.timeout.connect(self._apply_touches)
+        self._empty = EmptyChat(self.signals, self.viewport())
+        model.on_change = self._on_change
+        model.on_touch = self._on_touch
+        self.verticalScrollBar().setSingleStep(40)
+        theme().changed.connect(self.rebuild)
+        self._on_change(0, 0, len(model.rows))
+
+    # -- model
+
+    def _on_change(self, first: int, removed: int, added: int) -> None:
+        rows = self.model.rows
+        anchor = self._anchor()
+        gone = len(self._heights) - removed + added == len(rows)
+        if not gone:
+            self._heights.clear()
+            self._measured.clear()
+            first, removed, added = 0, 0, len(rows)
+        self._heights[first : first + removed] = [self._guess(row) for row in rows[first : first + added]]
+        self._measured[first : first + removed] = [False] * added
+        for key in [key for key in self._widgets if self.model.row(key) is None]:
+            self._delete(key)
+        self._sum()
+        self._empty.setVisible(all(row.kind is RowKind.DIVIDER and row.header is not None and not row.header.parent
+                                   for row in rows))  # fmt: skip
+        self._place(anchor)
+
+    def _on_touch(self, row: ChatRow) -> None:
+        self._dirty.add(row.key)
+        if not self._timer.isActive():
+            self._timer.start()
+
+    def flush(self) -> None:
+        """Apply what waits for the next frame now."""
+        self._timer.stop()
+        self._apply_touches()
+
+    def _apply_touches(self) -> None:
+        dirty, self._dirty = self._dirty, set()
+        anchor = self._anchor()
+        resized = False
+        for key in dirty:
+            widget, row = self._widgets.get(key), self.model.row(key)
+            if widget is not None and row is not None:
+                self._update(widget, row)
+                resized |= self._measure(self.model.index_of(key), widget)
+        if resized:
+            self._sum()
+            self._place(anchor)
+
+    def _on_height_changed(self, key: str) -> None:
+        widget = self._widgets.get(key)
+        if widget is None:
+            return
+        anchor = self._anchor()
+        if self._measure(self.model.index_of(key), widget):
+            self._sum()
+            # What was unfolded by hand must not slide away: its top stays where it is.
+            self._sticky = False
+            self._place(anchor)
+
+    def rebuild(self) -> None:
+        """Make all widgets anew: fonts or colours have changed."""
+        for key in list(self._widgets):
+            self._delete(key)
+        self._measured = [False] * len(self._measured)
+        self._place(self._anchor())
+
+    # -- geometry
+
+    @property
+    def column(self) -> int:
+        return max(120, min(MAX_WIDTH, self.viewport().width() - 2 * MARGIN))
+
+    def _left(self) -> int:
+        return max(MARGIN, (self.viewport().width() - self.column) // 2)
+
+    def _guess(self, row: ChatRow) -> int:
+        fixed = _FIXED.get(row.kind)
+        if fixed is not None:
+            return fixed
+        per_line = max(20, self.column // 7)
+        return 52 + 19 * (1 + min(row.estimated_chars(), 200_000) // per_line)
+
+    def _sum(self) -> None:
+        self._tops = [0, *accumulate(self._heights)]
+
+    @property
+    def total(self) -> int:
+        return self._tops[-1] + 2 * MARGIN
+
+    def _anchor(self) -> tuple[str, int]:
+        """The first row in sight and how far its top is above the edge."""
+        if not self.model.rows or len(self._tops) < 2:
+            return ("", 0)
+        at = self.verticalScrollBar().value() - MARGIN
+        index = max(0, min(len(self._heights) - 1, bisect_right(self._tops, at) - 1))
+        if index >= len(self.model.rows):
+            return ("", 0)
+        return (self.model.rows[index].key, at - self._tops[index])
+
+    def _restore(self, anchor: tuple[str, int]) -> None:
+        bar = self.verticalScrollBar()
+        bar.setPageStep(self.viewport().height())
+        bar.setRange(0, max(0, self.total - self.viewport().height()))
+        if self._sticky:
+            bar.setValue(bar.maximum())
+            return
+        index = self.model.index_of(anchor[0]) if anchor[0] else -1
+        if index >= 0:
+            bar.setValue(self._tops[index] + anchor[1] + MARGIN)
+
+    def _place(self, anchor: tuple[str, int]) -> None:
+        """Make, measure and move the rows in sight until their heights agree with where they are."""
+        if self._placing:
+            return
+        self._placing = True
+        try:
+            for _ in range(4):
+                self._restore(anchor)
+                if not self._realise():
+                    break
+                self._sum()
+            self._move()
+        finally:
+            self._placing = False
+        self._empty.setGeometry(self._left(), 0, self.column, self.viewport().height())
+
+    def _visible(self) -> range:
+        top = self.verticalScrollBar().value() - MARGIN
+        first = max(0, bisect_right(self._tops, top) - 1)
+        last = bisect_right(self._tops, top + self.viewport().height())
+        return range(first, min(last, len(self.model.rows)))
+
+    def _realise(self) -> bool:
+        """Widgets for all rows in sight; True if a height was not as thought."""
+        resized = False
+        needed: list[ChatRow] = []
+        for index in self._visible():
+            row = self.model.rows[index]
+            widget = self._widgets.get(row.key)
+            if widget is None:
+                widget = self._make(row)
+            else:
+                self._widgets.move_to_end(row.key)
+                self._update(widget, row)
+            if not self._measured[index]:
+                resized |= self._measure(index, widget)
+            if row.body is None and row.uid:
+                needed.append(row)
+        missing = [uid for uid in self.model.missing(needed) if uid not in self._asked]
+        if missing:
+            self._asked.update(missing)
+            self.bodies_needed.emit(missing)
+        return resized
+
+    def bodies_arrived(self, uids: list[str]) -> None:
+        """Bodies are there (or were refused): they may be asked for again."""
+        self._asked.difference_update(uids)
+
+    def _make(self, row: ChatRow) -> RowWidget:
+        widget = _WIDGETS[row.kind](row, self.signals, self.viewport())
+        widget.shown_revision = row.revision
+        self._widgets[row.key] = widget
+        self.builds += 1
+        return widget
+
+    def _update(self, widget: RowWidget, row: ChatRow) -> None:
+        if widget.shown_revision != row.revision:
+            widget.show_row(row)
+            widget.shown_revision = row.revision
+            index = self.model.index_of(row.key)
+            if index >= 0:
+                self._measured[index] = False
+
+    def _measure(self, index: int, widget: RowWidget) -> bool:
+        if index < 0:
+            return False
+        column = self.column
+        widget.resize(column, max(1, widget.height()))
+        height = max(1, widget.height_for(column))
+        widget.resize(column, height)
+        self._measured[index] = True
+        changed = self._heights[index] != height
+        self._heights[index] = height
+        return changed
+
+    def _move(self) -> None:
+        visible = self._visible()
+        shown = set()
+        offset = self.verticalScrollBar().value() - MARGIN
+        left = self._left()
+        for index in visible:
+            key = self.model.rows[index].key
+            widget = self._widgets.get(key)
+            if widget is None:
+                continue
+            shown.add(key)
+            widget.setGeometry(left, self._tops[index] - offset, self.column, self._heights[index])
+            widget.show()
+        for key, widget in self._widgets.items():
+            if key not in shown and not widget.isHidden():
+                widget.hide()
+        surplus = len(self._widgets) - len(shown) - KEPT
+        for key in [key for key in self._widgets if key not in shown][: max(0, surplus)]:
+            self._delete(key)
+
+    def _delete(self, key: str) -> None:
+        widget = self._widgets.pop(key)
+        widget.hide()
+        widget.deleteLater()
+
+    # -- scrolling
+
+    def scrollContentsBy(self, dx: int, dy: int) -> None:
+        if self._placing:
+            return
+        bar = self.verticalScrollBar()
+        sticky = bar.value() >= bar.maximum() - 4
+        if sticky != self._sticky:
+            self._sticky = sticky
+            self.follow_changed.emit(sticky)
+        self._place(self._anchor())
+
+    @property
+    def following(self) -> bool:
+        return self._sticky
+
+    def follow(self) -> None:
+        """Go to the end and stay there."""
+        self._sticky = True
+        self.follow_changed.emit(True)
+        self._place(("", 0))
+
+    def show_key(self, key: str) -> None:
+        """Bring a row to the top of the view."""
+        index = self.model.index_of(key)
+        if index >= 0:
+            self._sticky = False
+            self._place((key, -MARGIN // 2))
+            self._place((key, -MARGIN // 2))
+
+    def widget_of(self, key: str) -> RowWidget | None:
+        return self._widgets.get(key)
+
+    def widgets(self) -> list[RowWidget]:
+        return list(self._widgets.values())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        anchor = self._anchor()
+        if event.oldSize().width() != event.size().width():
+            self._measured = [False] * len(self._measured)
+        self._place(anchor)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        bar = self.verticalScrollBar()
+        if event.key() == Qt.Key.Key_Home:
+            bar.setValue(0)
+        elif event.key() == Qt.Key.Key_End:
+            self.follow()
+        else:
+            super().keyPressEvent(event)
+
+    def viewportEvent(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.LayoutRequest:
+            return True
+        return super().viewportEvent(event)

@@ -1,0 +1,130 @@
+"""The words of the chat: what tools do, how runs end, what may be done next."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QCoreApplication, QDateTime, QLocale
+
+translate = QCoreApplication.translate
+
+
+def verb(name: str) -> str:
+    """What a tool does, in one word; a tool of unknown kind keeps its own name."""
+    words = {
+        "run": translate("Words", "run"),
+        "read": translate("Words", "read"),
+        "write": translate("Words", "write"),
+        "edit": translate("Words", "edit"),
+        "search": translate("Words", "search"),
+        "find": translate("Words", "find"),
+        "list": translate("Words", "list"),
+        "ask": translate("Words", "ask"),
+        "access": translate("Words", "ask for access"),
+        "task": translate("Words", "task"),
+    }
+    return words.get(name, name)
+
+
+TOOL_ICONS = {
+    "run": "run", "read": "read", "write": "edit", "edit": "edit", "search": "search",
+    "find": "search", "list": "search", "ask": "ask", "access": "ask", "task": "task",
+}  # fmt: skip
+
+
+def outcome(word: str) -> tuple[str, str, str]:
+    """Glyph, colour token and word of an outcome: the shape says it without the colour."""
+    table = {
+        "ok": ("✓", "ok", translate("Words", "done")),
+        "failed": ("✗", "bad", translate("Words", "failed")),
+        "denied": ("⊘", "warn", translate("Words", "denied")),
+        "stopped": ("■", "warn", translate("Words", "stopped")),
+        "aborted": ("▢", "muted", translate("Words", "aborted by you")),
+        "interrupted": ("⌁", "warn", translate("Words", "interrupted, what it did is not known")),
+        "running": ("◔", "accent", translate("Words", "working")),
+        "waiting": ("❚❚", "warn", translate("Words", "waiting for you")),
+    }
+    return table.get(word, ("", "muted", ""))
+
+
+def stop_title(reason: str) -> str:
+    words = {
+        "completed": translate("Words", "Completed"),
+        "waiting_for_user": translate("Words", "Waits for your answer"),
+        "aborted": translate("Words", "Stopped by you"),
+        "max_turns": translate("Words", "Stopped: turn limit"),
+        "max_tool_calls": translate("Words", "Stopped: limit of tool calls"),
+        "time_limit": translate("Words", "Stopped: time limit"),
+        "token_budget": translate("Words", "Stopped: token budget"),
+        "cost_limit": translate("Words", "Stopped: cost limit"),
+        "repeated_calls": translate("Words", "Stopped: the same call again and again"),
+        "repeated_failures": translate("Words", "Stopped: the same failure again and again"),
+        "provider_error": translate("Words", "The model service failed"),
+        "overloaded": translate("Words", "The model service is overloaded"),
+        "rate_limited": translate("Words", "Rate limit reached"),
+        "auth_error": translate("Words", "The key was not accepted"),
+        "quota": translate("Words", "The quota is used up"),
+        "network_error": translate("Words", "The network could not be reached"),
+        "context_limit": translate("Words", "The context is full"),
+        "output_limit": translate("Words", "The reply reached its length limit"),
+        "refusal": translate("Words", "The model declined"),
+        "empty_reply": translate("Words", "The model answered nothing"),
+        "hook_blocked": translate("Words", "Stopped by a hook"),
+        "store_error": translate("Words", "The session could not be saved"),
+        "internal_error": translate("Words", "A defect in Worldline ended the run"),
+        "interrupted": translate("Words", "Interrupted"),
+    }
+    return words.get(reason, translate("Words", "Ended for an unknown reason"))
+
+
+def offer(name: str) -> str:
+    words = {
+        "go_on": translate("Words", "Go on for 10 turns"),
+        "backtrack": translate("Words", "Go back and fork"),
+        "retry": translate("Words", "Try again"),
+        "settings": translate("Words", "Open settings"),
+        "login": translate("Words", "Enter a key"),
+        "compact": translate("Words", "Compact the context"),
+        "bigger_model": translate("Words", "Use a larger model"),
+    }
+    return words.get(name, name)
+
+
+def duration(ms: int) -> str:
+    if ms < 1000:
+        return translate("Words", "{} ms").format(ms) if ms < 100 else translate("Words", "{} s").format(f"{ms / 1000:.1f}")
+    if ms < 60_000:
+        return translate("Words", "{} s").format(f"{ms / 1000:.1f}")
+    minutes, seconds = divmod(round(ms / 1000), 60)
+    return f"{minutes}:{seconds:02d}"
+
+
+def count(number: int) -> str:
+    """A number for people: 950, 41k, 1.2M."""
+    if number < 1000:
+        return str(number)
+    if number < 1_000_000:
+        return f"{number / 1000:.0f}k" if number >= 10_000 else f"{number / 1000:.1f}k"
+    return f"{number / 1_000_000:.1f}M"
+
+
+def size(number: int) -> str:
+    return QLocale().formattedDataSize(number, 1)
+
+
+def cost(dollars: float | None) -> str:
+    return translate("Words", "cost unknown") if dollars is None else f"${dollars:.2f}"
+
+
+def clock(ms: int) -> str:
+    return QLocale().toString(QDateTime.fromMSecsSinceEpoch(ms).time(), QLocale.FormatType.ShortFormat)
+
+
+def changed(added: int, removed: int) -> str:
+    return f"+{added} −{removed}" if removed else f"+{added}"
+
+
+def model_name(model: str) -> str:
+    """A model id as people say it: `claude-sonnet-5-5-20260101` → `sonnet 5.5`."""
+    parts = [part for part in model.removeprefix("claude-").split("-") if not (part.isdigit() and len(part) >= 6)]
+    numbers = [part for part in parts if part.replace(".", "").isdigit()]
+    names = [part for part in parts if part not in numbers]
+    return f"{'-'.join(names)} {'.'.join(numbers)}".strip() if names and numbers else model

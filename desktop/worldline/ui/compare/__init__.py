@@ -1,0 +1,1 @@
+"""Attempts side by side."""

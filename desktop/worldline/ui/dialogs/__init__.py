@@ -1,0 +1,1 @@
+"""Dialogs. Opened, never executed; every one can be left without harm."""

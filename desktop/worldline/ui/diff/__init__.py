@@ -1,0 +1,1 @@
+"""Changed files and their diffs."""

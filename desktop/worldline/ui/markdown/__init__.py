@@ -1,0 +1,1 @@
+"""Text of messages: prose, code and tables as widgets of their own."""

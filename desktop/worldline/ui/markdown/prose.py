@@ -1,0 +1,194 @@
+"""Rich text that is read, selected and copied, without a scroll area of its own."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QAbstractTextDocumentLayout,
+    QColor,
+    QGuiApplication,
+    QKeyEvent,
+    QKeySequence,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPalette,
+    QResizeEvent,
+    QTextCursor,
+    QTextDocument,
+    QTextOption,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import QScrollBar, QSizePolicy, QWidget
+
+from worldline.ui.theme import theme
+
+
+def document_css() -> str:
+    """Style of all message text, from the tokens."""
+    t = theme().tokens
+    mono = theme().font_code().family()
+    return (
+        f"p {{ margin: 0 0 8px 0; line-height: 140%; }} li {{ margin: 2px 0; line-height: 135%; }}"
+        f"h1 {{ font-size: 17px; font-weight: 600; margin: 10px 0 6px 0; }}"
+        f"h2 {{ font-size: 15px; font-weight: 600; margin: 10px 0 6px 0; }}"
+        f"h3, h4, h5, h6 {{ font-size: 13px; font-weight: 600; margin: 8px 0 4px 0; }}"
+        f"code {{ font-family: '{mono}'; font-size: 12px; background-color: {t.hover}; }}"
+        f"a {{ color: {t.accent}; text-decoration: none; }}"
+        f"blockquote {{ color: {t.muted}; margin-left: 12px; }}"
+        f"th {{ font-weight: 600; text-align: left; padding: 4px 12px 4px 0; }} td {{ padding: 4px 12px 4px 0; }}"
+        f"hr {{ background-color: {t.line}; }}"
+    )
+
+
+class Prose(QWidget):
+    """Shows HTML of the rich-text subset. Its height follows its width; a table wider than that scrolls sideways."""
+
+    link_activated = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None, *, wide: bool = False, muted: bool = False) -> None:
+        super().__init__(parent)
+        self._wide = wide
+        self._muted = muted
+        self._html = ""
+        self._document = QTextDocument(self)
+        self._document.setDocumentMargin(0)
+        self._document.setUndoRedoEnabled(False)
+        option = QTextOption()
+        option.setWrapMode(QTextOption.WrapMode.NoWrap if wide else QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        self._document.setDefaultTextOption(option)
+        self._cursor = QTextCursor(self._document)
+        self._bar = QScrollBar(Qt.Orientation.Horizontal, self)
+        self._bar.valueChanged.connect(self.update)
+        self._bar.hide()
+        policy = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
+        self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        self.setCursor(Qt.CursorShape.IBeamCursor)
+        self.setMouseTracking(True)
+
+    def set_html(self, html: str) -> None:
+        if html == self._html:
+            return
+        self._html = html
+        self._load()
+
+    def _load(self) -> None:
+        self._document.setDefaultStyleSheet(document_css())
+        self._document.setDefaultFont(theme().font_ui())
+        self._document.setHtml(self._html)
+        self.setAccessibleName(self._document.toPlainText()[:2000])
+        self._cursor = QTextCursor(self._document)
+        if self.width() > 0:
+            self._fit()
+        self.updateGeometry()
+        self.update()
+
+    def html(self) -> str:
+        return self._html
+
+    def text(self) -> str:
+        return self._document.toPlainText()
+
+    def hasHeightForWidth(self) -> bool:
+        return True
+
+    def heightForWidth(self, width: int) -> int:
+        if self._wide:
+            self._document.setTextWidth(-1)
+            bar = self._bar.sizeHint().height() if self._document.idealWidth() > width else 0
+            return round(self._document.size().height()) + bar
+        if self._document.textWidth() != width:
+            self._document.setTextWidth(width)
+        return round(self._document.size().height())
+
+    def sizeHint(self) -> QSize:
+        width = self.width() or 400
+        return QSize(width, self.heightForWidth(width))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        self._fit()
+
+    def _fit(self) -> None:
+        if not self._wide:
+            self._document.setTextWidth(self.width())
+            return
+        surplus = max(0, round(self._document.idealWidth() - self.width()))
+        self._bar.setVisible(surplus > 0)
+        self._bar.setRange(0, surplus)
+        self._bar.setPageStep(self.width())
+        height = self._bar.sizeHint().height()
+        self._bar.setGeometry(0, self.height() - height, self.width(), height)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.translate(-self._bar.value(), 0)
+        context = QAbstractTextDocumentLayout.PaintContext()
+        tokens = theme().tokens
+        context.palette = QPalette(self.palette())
+        context.palette.setColor(QPalette.ColorRole.Text, QColor(tokens.muted if self._muted else tokens.text))
+        context.clip = QRectF(event.rect()).translated(self._bar.value(), 0)
+        if self._cursor.hasSelection():
+            selection = QAbstractTextDocumentLayout.Selection()
+            selection.cursor = self._cursor
+            char = selection.format
+            ground = QColor(tokens.accent)
+            ground.setAlpha(70)
+            char.setBackground(ground)
+            selection.format = char
+            context.selections = [selection]
+        self._document.documentLayout().draw(painter, context)
+
+    def _hit(self, pos: QPointF) -> int:
+        place = QPointF(pos.x() + self._bar.value(), pos.y())
+        return self._document.documentLayout().hitTest(place, Qt.HitTestAccuracy.FuzzyHit)
+
+    def _anchor(self, pos: QPointF) -> str:
+        return self._document.documentLayout().anchorAt(QPointF(pos.x() + self._bar.value(), pos.y()))
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if event.button() == Qt.MouseButton.LeftButton:
+            self._cursor.setPosition(max(0, self._hit(event.position())))
+            self.update()
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        if event.buttons() & Qt.MouseButton.LeftButton:
+            self._cursor.setPosition(max(0, self._hit(event.position())), QTextCursor.MoveMode.KeepAnchor)
+            self.update()
+            return
+        over = bool(self._anchor(event.position()))
+        self.setCursor(Qt.CursorShape.PointingHandCursor if over else Qt.CursorShape.IBeamCursor)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        link = self._anchor(event.position())
+        if link and not self._cursor.hasSelection():
+            self.link_activated.emit(link)
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        self._cursor.setPosition(max(0, self._hit(event.position())))
+        self._cursor.select(QTextCursor.SelectionType.WordUnderCursor)
+        self.update()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.matches(QKeySequence.StandardKey.Copy):
+            text = self._cursor.selection().toPlainText() if self._cursor.hasSelection() else self.text()
+            QGuiApplication.clipboard().setText(text)
+        elif event.matches(QKeySequence.StandardKey.SelectAll):
+            self._cursor.select(QTextCursor.SelectionType.Document)
+            self.update()
+        else:
+            super().keyPressEvent(event)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        sideways = event.angleDelta().x()
+        if sideways and self._bar.maximum():
+            self._bar.setValue(self._bar.value() - sideways // 2)
+            event.accept()
+        else:
+            event.ignore()
+
+    def changeEvent(self, event: QEvent) -> None:
+        if event.type() == QEvent.Type.PaletteChange and self._html:
+            self._load()
+        super().changeEvent(event)

@@ -1,0 +1,263 @@
+"""The chat of one path as rows: built from headers, filled with bodies, kept up to date by events. No Qt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from worldline.core.headers import NodeHeader
+from worldline.core.kinds import NodeFlag, NodeKind
+from worldline.protocol.events import Delta
+from worldline.protocol.model import Approval, Body, Question, RunInfo
+from worldline.viewmodel.chat_rows import (
+    ChatRow,
+    DividerKind,
+    LiveBlock,
+    OutputTail,
+    RowKind,
+    divider_kind,
+    row_kind,
+)
+
+QUIET_STOPS = frozenset({"", "completed"})
+
+
+class ChatModel:
+    """Rows of the path to one node. `on_change(first, removed, added)` says which rows were replaced;
+    a row whose content changed in place only gets a larger revision and `on_touch(row)`."""
+
+    def __init__(self) -> None:
+        self.rows: list[ChatRow] = []
+        self.path: list[NodeHeader] = []
+        self.live = True
+        """Whether the path ends at the cursor: only then events of the run belong here."""
+        self._by_key: dict[str, ChatRow] = {}
+        self._bodies: dict[str, Body] = {}
+        self._runs: dict[str, RunInfo] = {}
+        self._offers: dict[str, list[str]] = {}
+        self._approvals: dict[str, Approval] = {}
+        self._questions: dict[str, Question] = {}
+        self._replies: dict[str, ChatRow] = {}
+        self._outputs: dict[str, OutputTail] = {}
+        self._forks: Mapping[str, int] = {}
+        self.on_change: Callable[[int, int, int], None] = lambda first, removed, added: None
+        self.on_touch: Callable[[ChatRow], None] = lambda row: None
+
+    # -- the path
+
+    def set_path(
+        self, path: Sequence[NodeHeader], *, forks: Mapping[str, int] | None = None, live: bool = True
+    ) -> None:
+        """Show the path root → node. `forks` maps uids to the number of other ways that lead on from there.
+        Rows that stay are kept with their content, so following a run never rebuilds what is on screen."""
+        self.path = list(path)
+        self.live = live
+        self._forks = forks or {}
+        self._rebuild()
+
+    def _rebuild(self) -> None:
+        wanted = list(self._wanted())
+        old = self.rows
+        first = 0
+        limit = min(len(old), len(wanted))
+        while first < limit and old[first].key == wanted[first].key:
+            first += 1
+        tail = 0
+        while tail < limit - first and old[-1 - tail].key == wanted[-1 - tail].key:
+            tail += 1
+        removed, added = len(old) - first - tail, len(wanted) - first - tail
+        self.rows = wanted
+        self._by_key = {row.key: row for row in wanted}
+        if removed or added:
+            self.on_change(first, removed, added)
+
+    def _wanted(self) -> Iterable[ChatRow]:
+        previous_run = ""
+        for at, header in enumerate(self.path):
+            if header.flags & NodeFlag.HIDDEN:
+                continue
+            if previous_run and header.run != previous_run:
+                yield from self._stop_row(previous_run)
+            if header.flags & NodeFlag.FALLBACK and header.kind is NodeKind.ASSISTANT:
+                yield self._row(f"fallback:{header.uid}", RowKind.DIVIDER, header, DividerKind.FALLBACK)
+            kind = row_kind(header.kind)
+            yield self._row(header.uid, kind, header, divider_kind(header.kind) if kind is RowKind.DIVIDER else None)
+            others = self._forks.get(header.uid, 0)
+            if others and at + 1 < len(self.path):
+                row = self._row(f"fork:{header.uid}", RowKind.DIVIDER, header, DividerKind.FORK)
+                row.count = others
+                yield row
+            previous_run = header.run or previous_run
+        if self.live:
+            yield from self._replies.values()
+        if previous_run:
+            yield from self._stop_row(previous_run)
+        if self.live:
+            for approval in self._approvals.values():
+                row = self._row(f"approval:{approval.id}", RowKind.APPROVAL, None, None)
+                row.approval = approval
+                yield row
+            for question in self._questions.values():
+                row = self._row(f"question:{question.id}", RowKind.QUESTION, None, None)
+                row.question = question
+                yield row
+
+    def _stop_row(self, uid: str) -> Iterable[ChatRow]:
+        run = self._runs.get(uid)
+        if run is None or not run.ended or run.stop_reason in QUIET_STOPS:
+            return
+        row = self._row(f"stop:{uid}", RowKind.STOP, None, None)
+        row.run = run
+        row.offers = self._offers.get(uid, [])
+        yield row
+
+    def _row(self, key: str, kind: RowKind, header: NodeHeader | None, divider: DividerKind | None) -> ChatRow:
+        row = self._by_key.get(key)
+        if row is None:
+            row = ChatRow(key, kind, header, divider=divider)
+        if header is not None and row.header is not header:
+            changed = row.header is None or row.header.outcome != header.outcome or row.header.finished != header.finished
+            row.header = header
+            if changed:
+                row.revision += 1
+        if header is not None:
+            row.body = self._bodies.get(header.uid)
+            row.output = self._outputs.get(header.uid)
+        return row
+
+    def row(self, key: str) -> ChatRow | None:
+        return self._by_key.get(key)
+
+    def index_of(self, key: str) -> int:
+        return next((at for at, row in enumerate(self.rows) if row.key == key), -1)
+
+    # -- bodies
+
+    def missing(self, rows: Iterable[ChatRow]) -> list[str]:
+        """uids of rows that need their body."""
+        return list(dict.fromkeys(row.uid for row in rows if row.uid and row.uid not in self._bodies))
+
+    def set_bodies(self, bodies: Iterable[Body]) -> None:
+        for body in bodies:
+            self._bodies[body.uid] = body
+            for key in (body.uid, f"fallback:{body.uid}"):
+                if (row := self._by_key.get(key)) is not None:
+                    row.body = body
+                    self._touch(row)
+
+    def forget_bodies(self, keep: set[str]) -> None:
+        """Let go of bodies out of sight; they are asked for again when needed."""
+        for uid in [uid for uid in self._bodies if uid not in keep]:
+            del self._bodies[uid]
+            if (row := self._by_key.get(uid)) is not None:
+                row.body = None
+
+    def body(self, uid: str) -> Body | None:
+        return self._bodies.get(uid)
+
+    # -- events of a run
+
+    def node_changed(self, header: NodeHeader) -> None:
+        """The row of a node was written again (its end): its body is out of date."""
+        self._bodies.pop(header.uid, None)
+        if (row := self._by_key.get(header.uid)) is not None:
+            row.header = header
+            row.body = None
+            for at, known in enumerate(self.path):
+                if known.uid == header.uid:
+                    self.path[at] = header
+            self._touch(row)
+
+    def node_stored(self, header: NodeHeader) -> None:
+        """A new node. What was streamed for it becomes its text until its body is read, so nothing flickers."""
+        if header.kind is NodeKind.ASSISTANT:
+            self._settle_reply(header)
+        if self.live and self.path and header.parent == self.path[-1].seq:
+            self.path.append(header)
+            self._rebuild()
+
+    def _settle_reply(self, header: NodeHeader) -> None:
+        live = [key for key in self._replies if key.startswith(f"live:{header.run}:")]
+        if not live:
+            return
+        row = self._replies.pop(live[0])
+        content = [
+            {"type": block.kind, block.kind: block.text}
+            for block in row.blocks
+            if block.kind in ("text", "thinking") and block.text
+        ]
+        self._bodies[header.uid] = Body(
+            uid=header.uid, kind=header.kind.value, message={"role": "assistant", "content": content}
+        )
+        self._rebuild()
+
+    def deltas(self, batch: Iterable[Delta]) -> None:
+        """Apply a batch of deltas; each reply that got some is touched once, whatever their number."""
+        touched: dict[str, ChatRow] = {}
+        fresh = False
+        for delta in batch:
+            key = f"live:{delta.run}:{delta.turn}"
+            row = self._replies.get(key)
+            if row is None:
+                row = self._replies[key] = ChatRow(key, RowKind.LIVE)
+                fresh = True
+            while len(row.blocks) <= delta.block:
+                row.blocks.append(LiveBlock(delta.kind))
+            block = row.blocks[delta.block]
+            block.kind = delta.kind
+            block.tool = delta.tool or block.tool
+            block.text += delta.text
+            touched[key] = row
+        if fresh:
+            self._rebuild()
+        for row in touched.values():
+            self._touch(row)
+
+    def reply_discarded(self, run: str, turn: int) -> None:
+        if self._replies.pop(f"live:{run}:{turn}", None) is not None:
+            self._rebuild()
+
+    def tool_output(self, uid: str, text: str) -> None:
+        tail = self._outputs.get(uid)
+        if tail is None:
+            tail = self._outputs[uid] = OutputTail()
+        tail.add(text)
+        if (row := self._by_key.get(uid)) is not None:
+            row.output = tail
+            self._touch(row)
+
+    def run_changed(self, run: RunInfo, offers: list[str] | None = None) -> None:
+        self._runs[run.uid] = run
+        if offers is not None:
+            self._offers[run.uid] = offers
+        if run.ended:
+            for key in [key for key in self._replies if key.startswith(f"live:{run.uid}:")]:
+                del self._replies[key]
+            if (row := self._by_key.get(f"stop:{run.uid}")) is not None:
+                row.run = run
+                row.offers = self._offers.get(run.uid, row.offers)
+                self._touch(row)
+        self._rebuild()
+
+    def set_runs(self, runs: Iterable[RunInfo]) -> None:
+        self._runs.update({run.uid: run for run in runs})
+        self._rebuild()
+
+    def approval_asked(self, approval: Approval) -> None:
+        self._approvals[approval.id] = approval
+        self._rebuild()
+
+    def approval_gone(self, approval_id: str) -> None:
+        if self._approvals.pop(approval_id, None) is not None:
+            self._rebuild()
+
+    def question_asked(self, question: Question) -> None:
+        self._questions[question.id] = question
+        self._rebuild()
+
+    def question_gone(self, question_id: str) -> None:
+        if self._questions.pop(question_id, None) is not None:
+            self._rebuild()
+
+    def _touch(self, row: ChatRow) -> None:
+        row.revision += 1
+        self.on_touch(row)

@@ -1,0 +1,290 @@
+"""What a row of the chat is, and what can be read from a node's body without Qt."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from worldline.core.headers import NodeHeader
+from worldline.core.kinds import NodeKind, Outcome
+from worldline.protocol.model import Approval, Body, Question, RunInfo
+
+
+class RowKind(StrEnum):
+    USER = "user"
+    REPLY = "reply"
+    TOOL = "tool"
+    DIVIDER = "divider"
+    LIVE = "live"
+    """A reply that is coming in and not stored yet."""
+    APPROVAL = "approval"
+    QUESTION = "question"
+    STOP = "stop"
+    """How a run ended, with what may be done next."""
+
+
+class DividerKind(StrEnum):
+    START = "start"
+    FORK = "fork"
+    FALLBACK = "fallback"
+    COMPACTION = "compaction"
+    BRANCH_SUMMARY = "branch_summary"
+    EXTERNAL_CHANGE = "external_change"
+    JUMP = "jump"
+    CONTEXT_EDIT = "context_edit"
+    EVENT = "event"
+
+
+@dataclass(slots=True)
+class LiveBlock:
+    kind: str
+    """text, thinking or tool_input."""
+    text: str = ""
+    tool: str = ""
+
+
+@dataclass(slots=True)
+class ChatRow:
+    """One row. `key` names it for its whole life; `revision` grows with every change, so a view that drew
+    revision n draws again only when it is larger."""
+
+    key: str
+    kind: RowKind
+    header: NodeHeader | None = None
+    body: Body | None = None
+    revision: int = 0
+    divider: DividerKind | None = None
+    count: int = 0
+    """Fork: how many other ways lead on from here."""
+    blocks: list[LiveBlock] = field(default_factory=list)
+    output: OutputTail | None = None
+    approval: Approval | None = None
+    question: Question | None = None
+    run: RunInfo | None = None
+    offers: list[str] = field(default_factory=list)
+
+    @property
+    def uid(self) -> str:
+        return self.header.uid if self.header is not None else ""
+
+    def estimated_chars(self) -> int:
+        """How much text the row holds, as far as is known; good enough for a first guess at its height."""
+        if self.kind is RowKind.LIVE:
+            return sum(len(block.text) for block in self.blocks)
+        if self.header is None:
+            return 80
+        if self.kind is RowKind.TOOL:
+            return 80
+        return max(self.header.size, len(self.header.preview))
+
+
+MAX_LINES = 2000
+MAX_CHARS = 256_000
+
+
+class OutputTail:
+    """The last lines of what a command prints. Takes any amount, keeps a bounded tail and counts what it let go.
+    A carriage return overwrites its line, as in a terminal."""
+
+    def __init__(self, max_lines: int = MAX_LINES, max_chars: int = MAX_CHARS) -> None:
+        self._max_lines = max_lines
+        self._max_chars = max_chars
+        self._pending: list[str] = []
+        self._pending_chars = 0
+        self._lines: list[str] = [""]
+        self.dropped = 0
+
+    def add(self, text: str) -> None:
+        self._pending.append(text)
+        self._pending_chars += len(text)
+        if self._pending_chars > self._max_chars:
+            self._fold()
+
+    def _fold(self) -> None:
+        if not self._pending:
+            return
+        text = "".join(self._pending).replace("\r\n", "\n")
+        self._pending.clear()
+        self._pending_chars = 0
+        first, *rest = text.split("\n")
+        self._lines[-1] = _overwrite(self._lines[-1] + first)
+        self._lines.extend(_overwrite(line) if "\r" in line else line for line in rest)
+        surplus = len(self._lines) - self._max_lines
+        if surplus > 0:
+            del self._lines[:surplus]
+            self.dropped += surplus
+        chars = sum(map(len, self._lines))
+        while chars > self._max_chars and len(self._lines) > 1:
+            chars -= len(self._lines.pop(0))
+            self.dropped += 1
+        if chars > self._max_chars:
+            self._lines[0] = self._lines[0][-self._max_chars :]
+
+    def lines(self, last: int = 0) -> list[str]:
+        """The kept lines (or the last so many), without the empty one that a closing newline leaves."""
+        self._fold()
+        lines = self._lines[:-1] if self._lines[-1] == "" else list(self._lines)
+        return lines[-last:] if last else lines
+
+    @property
+    def total(self) -> int:
+        return self.dropped + len(self.lines())
+
+
+def _overwrite(line: str) -> str:
+    body = line[:-1] if line.endswith("\r") else line
+    return body.rsplit("\r", 1)[-1] if "\r" in body else line
+
+
+def row_kind(kind: NodeKind) -> RowKind:
+    if kind in (NodeKind.USER, NodeKind.IMPORTED_USER):
+        return RowKind.USER
+    if kind in (NodeKind.ASSISTANT, NodeKind.IMPORTED_ASSISTANT):
+        return RowKind.REPLY
+    if kind in (NodeKind.TOOL, NodeKind.IMPORTED_TOOL):
+        return RowKind.TOOL
+    return RowKind.DIVIDER
+
+
+_DIVIDERS = {
+    NodeKind.ROOT: DividerKind.START,
+    NodeKind.COMPACTION: DividerKind.COMPACTION,
+    NodeKind.IMPORTED_COMPACTION: DividerKind.COMPACTION,
+    NodeKind.BRANCH_SUMMARY: DividerKind.BRANCH_SUMMARY,
+    NodeKind.IMPORTED_SUMMARY: DividerKind.BRANCH_SUMMARY,
+    NodeKind.JUMP: DividerKind.JUMP,
+    NodeKind.EXTERNAL_CHANGE: DividerKind.EXTERNAL_CHANGE,
+    NodeKind.CONTEXT_EDIT: DividerKind.CONTEXT_EDIT,
+}
+
+
+def divider_kind(kind: NodeKind) -> DividerKind:
+    return _DIVIDERS.get(kind, DividerKind.EVENT)
+
+
+def content_blocks(body: Body | None) -> list[dict[str, Any]]:
+    """The content blocks of a body's message; a plain string counts as one text block, anything else is skipped."""
+    content = (body.message or {}).get("content") if body is not None else None
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}] if content else []
+    if not isinstance(content, list):
+        return []
+    return [block for block in content if isinstance(block, dict)]
+
+
+def text_of(body: Body | None, kind: str = "text") -> str:
+    parts = [block.get(kind) for block in content_blocks(body) if block.get("type") == kind]
+    return "\n\n".join(part for part in parts if isinstance(part, str) and part)
+
+
+def images_of(body: Body | None) -> list[str]:
+    """Base64 data of the images of a message."""
+    found = []
+    for block in content_blocks(body):
+        source = block.get("source")
+        if block.get("type") == "image" and isinstance(source, dict) and isinstance(source.get("data"), str):
+            found.append(source["data"])
+    return found
+
+
+_SUBJECTS = ("command", "path", "file_path", "pattern", "query", "url", "host", "question", "task", "prompt", "name")
+_VERBS = {
+    "bash": "run", "run": "run", "run_command": "run", "shell": "run", "exec": "run",
+    "read": "read", "read_file": "read", "view": "read", "write": "write", "write_file": "write",
+    "edit": "edit", "edit_file": "edit", "multi_edit": "edit", "apply_patch": "edit", "grep": "search",
+    "search": "search", "glob": "find", "list_dir": "list", "ls": "list", "ask_user": "ask", "ask": "ask",
+    "request_access": "access", "task": "task",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A tool call in words: the verb of its kind, what it is done to, and the rest of its arguments."""
+
+    verb: str
+    """run, read, write, edit, search, find, list, ask, access, task; else the tool's own name."""
+    subject: str
+    name: str
+    arguments: dict[str, Any]
+    repairs: list[str]
+
+
+def tool_call(header: NodeHeader | None, body: Body | None) -> ToolCall:
+    call = (body.call if body is not None else None) or {}
+    name = str(call.get("name") or (header.tool if header is not None else "") or "tool")
+    arguments = call.get("input")
+    arguments = arguments if isinstance(arguments, dict) else {}
+    subject = ""
+    for key in _SUBJECTS:
+        value = arguments.get(key)
+        if isinstance(value, str) and value:
+            subject = value
+            break
+    verb = _VERBS.get(name.lower(), name)
+    if not subject and header is not None:
+        subject = header.preview.removeprefix(name).strip(" :") if not arguments else ""
+    if not subject and arguments:
+        subject = json.dumps(arguments, ensure_ascii=False)[:200]
+    return ToolCall(verb, subject, name, arguments, [str(item) for item in call.get("repairs") or []])
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    text: str
+    hidden_lines: int
+    blob: str
+    """Hash of the whole output when the text is only its head and tail."""
+    error: dict[str, Any] | None
+    exit_code: int | None
+
+
+def tool_result(body: Body | None) -> ToolResult:
+    """The result of a tool node for the person: the output where there is one, else what the model was told."""
+    if body is None:
+        return ToolResult("", 0, "", None, None)
+    told = _told(body)
+    error: dict[str, Any] | None = None
+    try:
+        parsed = json.loads(told) if told.startswith("{") else None
+    except ValueError:
+        parsed = None
+    if isinstance(parsed, dict):
+        envelope = parsed.get("error")
+        error = envelope if isinstance(envelope, dict) else None
+    exit_code = body.detail.get("exit_code")
+    output = body.detail.get("output")
+    blob, hidden, text = "", 0, ""
+    if isinstance(output, str):
+        text = output
+    elif isinstance(output, dict):
+        blob = str(output.get("blob") or "")
+        head, tail = str(output.get("head") or ""), str(output.get("tail") or "")
+        text = f"{head}\n⋯\n{tail}" if tail else head
+        hidden = max(0, int(output.get("bytes") or 0) - len(head) - len(tail))
+    elif isinstance(parsed, dict) and error is None:
+        inner = parsed.get("result", parsed)
+        text = inner if isinstance(inner, str) else json.dumps(inner, ensure_ascii=False, indent=2)
+        if isinstance(inner, dict) and isinstance(inner.get("output"), str):
+            text = inner["output"]
+    elif error is None:
+        text = told
+    return ToolResult(text, hidden, blob, error, exit_code if isinstance(exit_code, int) else None)
+
+
+def _told(body: Body) -> str:
+    for block in content_blocks(body):
+        if block.get("type") == "tool_result":
+            content = block.get("content")
+            if isinstance(content, str):
+                return content
+            if isinstance(content, list):
+                return "\n".join(
+                    str(part.get("text", "")) for part in content if isinstance(part, dict) and "text" in part
+                )
+    return text_of(body)
+
+
+def is_over(header: NodeHeader) -> bool:
+    return header.outcome not in (Outcome.RUNNING, Outcome.WAITING)

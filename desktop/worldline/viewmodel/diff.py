@@ -1,0 +1,187 @@
+"""A file's diff as rows on screen: unified or side by side, with word-level spans made only for what is shown."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from bisect import bisect_right
+from collections import OrderedDict
+from difflib import SequenceMatcher
+from pathlib import PurePosixPath
+
+from worldline.protocol.model import DiffRow, FileDiff
+
+Span = tuple[int, int]
+_WORD = re.compile(r"\w+|\s+|[^\w\s]")
+_MAX_WORD_LINE = 2000
+"""Lines longer than this get no word-level marks: minified files would cost seconds for marks nobody can read."""
+
+
+class DiffModel:
+    """Rows of one `FileDiff`. `count(side_by_side)` rows on screen; `left`/`right` map a row to a line of the diff
+    (index into `rows`, -1 = filler). Opening costs one pass over the rows and no text work."""
+
+    def __init__(self, diff: FileDiff) -> None:
+        self.diff = diff
+        self.rows: list[DiffRow] = diff.rows
+        self.hunks: array[int] = array("i")
+        """Index of the first row of each hunk (its header)."""
+        self._pairs: tuple[array[int], array[int]] | None = None
+        self._partner: array[int] | None = None
+        self._words: OrderedDict[int, list[Span]] = OrderedDict()
+        for at, row in enumerate(self.rows):
+            if row.kind == "@":
+                self.hunks.append(at)
+        if self.rows and not self.hunks:
+            self.hunks.append(0)
+
+    @property
+    def widest_number(self) -> int:
+        last = self.rows[-1] if self.rows else None
+        return max(last.old, last.new, 99) if last is not None else 99
+
+    def hunk_of(self, row: int) -> int:
+        """Index of the hunk that a row belongs to; -1 without hunks."""
+        return bisect_right(self.hunks, row) - 1
+
+    def hunk_rows(self, hunk: int) -> range:
+        end = self.hunks[hunk + 1] if hunk + 1 < len(self.hunks) else len(self.rows)
+        return range(self.hunks[hunk], end)
+
+    def changes(self) -> list[int]:
+        """First row of every run of changed lines, for next and previous."""
+        found, inside = [], False
+        for at, row in enumerate(self.rows):
+            changed = row.kind in "+-"
+            if changed and not inside:
+                found.append(at)
+            inside = changed
+        return found
+
+    def pairs(self) -> tuple[array[int], array[int]]:
+        """Left and right line of every row side by side. Removed and added lines of one place share rows."""
+        if self._pairs is None:
+            left: array[int] = array("i")
+            right: array[int] = array("i")
+            rows, at, total = self.rows, 0, len(self.rows)
+            while at < total:
+                kind = rows[at].kind
+                if kind in "-+":
+                    removed, added, at = self._run(at)
+                    count = max(len(removed), len(added))
+                    left.extend(removed)
+                    left.extend([-1] * (count - len(removed)))
+                    right.extend(added)
+                    right.extend([-1] * (count - len(added)))
+                    continue
+                left.append(at)
+                right.append(at)
+                at += 1
+            self._pairs = (left, right)
+        return self._pairs
+
+    def _run(self, at: int) -> tuple[list[int], list[int], int]:
+        removed: list[int] = []
+        added: list[int] = []
+        while at < len(self.rows) and self.rows[at].kind in "-+\\":
+            kind = self.rows[at].kind
+            if kind == "-" and added:
+                break
+            if kind == "-":
+                removed.append(at)
+            elif kind == "+":
+                added.append(at)
+            at += 1
+        return removed, added, at
+
+    def count(self, side_by_side: bool) -> int:
+        return len(self.pairs()[0]) if side_by_side else len(self.rows)
+
+    def screen_row(self, row: int, side_by_side: bool) -> int:
+        """Where a line of the diff is on screen."""
+        if not side_by_side:
+            return row
+        left, right = self.pairs()
+        # Lines keep their order on each side, so the search can start near the line itself.
+        for at in range(len(left)):
+            if left[at] == row or right[at] == row:
+                return at
+        return 0
+
+    def partner(self, row: int) -> int:
+        """The line that a changed line is compared with word by word; -1 = none."""
+        if self._partner is None:
+            partner = array("i", [-1]) * len(self.rows)
+            left, right = self.pairs()
+            for a, b in zip(left, right, strict=True):
+                if a != b and a >= 0 and b >= 0:
+                    partner[a], partner[b] = b, a
+            self._partner = partner
+        return self._partner[row]
+
+    def words(self, row: int) -> list[Span]:
+        """Spans of a changed line that differ from its partner."""
+        known = self._words.get(row)
+        if known is not None:
+            self._words.move_to_end(row)
+            return known
+        other = self.partner(row)
+        spans: list[Span] = []
+        if other >= 0:
+            mine, theirs = word_spans(self.rows[row].text, self.rows[other].text)
+            spans = mine
+            self._words[other] = theirs
+        self._words[row] = spans
+        while len(self._words) > 4000:
+            self._words.popitem(last=False)
+        return spans
+
+
+def word_spans(a: str, b: str) -> tuple[list[Span], list[Span]]:
+    """Spans that differ in each of two lines. Nothing is marked when the lines have little in common: then the
+    colour of the whole line says it better."""
+    if len(a) > _MAX_WORD_LINE or len(b) > _MAX_WORD_LINE:
+        return [], []
+    left, right = _WORD.findall(a), _WORD.findall(b)
+    matcher = SequenceMatcher(None, left, right, autojunk=False)
+    if matcher.quick_ratio() < 0.35:
+        return [], []
+    left_at, right_at = _offsets(left), _offsets(right)
+    mine: list[Span] = []
+    theirs: list[Span] = []
+    same = 0
+    for op, a0, a1, b0, b1 in matcher.get_opcodes():
+        if op == "equal":
+            same += sum(len(word) for word in left[a0:a1] if not word.isspace())
+            continue
+        if a1 > a0:
+            mine.append((left_at[a0], left_at[a1]))
+        if b1 > b0:
+            theirs.append((right_at[b0], right_at[b1]))
+    return (mine, theirs) if same >= 3 or not (mine and theirs) else ([], [])
+
+
+def _offsets(words: list[str]) -> list[int]:
+    out, at = [0], 0
+    for word in words:
+        at += len(word)
+        out.append(at)
+    return out
+
+
+_LANGUAGES = {
+    "py": "python", "pyi": "python", "js": "javascript", "mjs": "javascript", "jsx": "javascript", "ts": "typescript",
+    "tsx": "typescript", "c": "c", "h": "c", "cc": "cpp", "cpp": "cpp", "hpp": "cpp", "rs": "rust", "go": "go",
+    "java": "java", "kt": "kotlin", "rb": "ruby", "php": "php", "sh": "bash", "bash": "bash", "zsh": "bash",
+    "json": "json", "yaml": "yaml", "yml": "yaml", "toml": "toml", "ini": "ini", "cfg": "ini", "md": "markdown",
+    "html": "html", "xml": "xml", "svg": "xml", "css": "css", "scss": "css", "sql": "sql", "lua": "lua",
+    "swift": "swift", "cs": "csharp", "r": "r", "tex": "tex",
+}  # fmt: skip
+
+
+def language_of(path: str) -> str:
+    """Name of the language of a file by its name; "" when it is not known."""
+    name = PurePosixPath(path).name.lower()
+    if name in ("makefile", "dockerfile"):
+        return name
+    return _LANGUAGES.get(name.rpartition(".")[2], "")

@@ -1,0 +1,47 @@
+"""A jump plan, or a plan to bring changes home, grouped the way the dialog tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from worldline.protocol.model import JumpPlan, PlanEntry
+
+BACK = frozenset({"create", "overwrite", "delete", "chmod"})
+MINE = frozenset({"keep_mine", "conflict"})
+
+
+@dataclass(slots=True)
+class PlanGroups:
+    back: list[PlanEntry] = field(default_factory=list)
+    """Will be put back."""
+    mine: list[PlanEntry] = field(default_factory=list)
+    """The person changed them: a choice for each."""
+    foreign: list[PlanEntry] = field(default_factory=list)
+    """Stay because nobody here made them."""
+    not_captured: list[PlanEntry] = field(default_factory=list)
+
+
+def group(entries: Iterable[PlanEntry]) -> PlanGroups:
+    groups = PlanGroups()
+    for entry in entries:
+        if entry.choice or entry.action in MINE:
+            groups.mine.append(entry)
+        elif entry.action in BACK:
+            groups.back.append(entry)
+        elif entry.action == "not_captured":
+            groups.not_captured.append(entry)
+        else:
+            groups.foreign.append(entry)
+    return groups
+
+
+def choices(plan: JumpPlan, default: str) -> dict[str, str]:
+    """The choice for each file of the person's, as it stands in the plan or by default."""
+    return {entry.path: entry.choice or default for entry in group(plan.entries).mine}
+
+
+def short_paths(entries: Iterable[PlanEntry], most: int = 3) -> tuple[str, int]:
+    """The first few paths and how many more there are."""
+    paths = [entry.path for entry in entries]
+    return ", ".join(paths[:most]), max(0, len(paths) - most)
