@@ -25,7 +25,7 @@ def divider_words(row: ChatRow) -> tuple[str, str, str]:
     if kind is DividerKind.START:
         return "●", "muted", translate("Divider", "Start of the session")
     if kind is DividerKind.FORK:
-        return "⑂", "muted", translate("Divider", "{} other ways lead on from here").format(row.count) if row.count > 1 else (
+        return "⎇", "muted", translate("Divider", "{} other ways lead on from here").format(row.count) if row.count > 1 else (
             translate("Divider", "Another way leads on from here"))  # fmt: skip
     if kind is DividerKind.FALLBACK:
         asked = words.model_name(str(detail.get("asked_model") or detail.get("requested_model") or ""))
@@ -105,7 +105,7 @@ class DividerRow(RowWidget):
     def _action_words(self) -> str:
         kind = self.row.divider
         if kind in (DividerKind.COMPACTION, DividerKind.BRANCH_SUMMARY):
-            return self.tr("Hide") if self.signals.open.get(self.row.key) else self.tr("Show the summary")
+            return self.tr("Hide") if self.signals.open.get(self.row.key) else self.tr("Show")
         if kind is DividerKind.FORK:
             return self.tr("Show in the tree")
         if kind in (DividerKind.EXTERNAL_CHANGE, DividerKind.JUMP):

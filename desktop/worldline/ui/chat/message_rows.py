@@ -219,8 +219,6 @@ class EmptyChat(QWidget):
             label.setWordWrap(True)
             layout.addWidget(label)
         layout.addSpacing(8)
-        row = QHBoxLayout()
-        row.setSpacing(8)
         for text in (
             self.tr("Explain how this project is built"),
             self.tr("Find and fix a failing test"),
@@ -229,9 +227,9 @@ class EmptyChat(QWidget):
             button = QPushButton(text, self)
             button.setToolTip(self.tr("Puts these words into the message; nothing is sent yet"))
             button.clicked.connect(lambda _=False, words=text: signals.edit_prompt.emit("", words))
-            row.addWidget(button)
-        row.addStretch(1)
-        layout.addLayout(row)
+            button.setProperty("role", "link")
+            button.setIcon(icon("go", "accent"))
+            layout.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
         layout.addStretch(3)
 
 

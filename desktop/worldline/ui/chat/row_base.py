@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject, Qt, Signal
-from PySide6.QtGui import QColor, QGuiApplication, QPainter, QPaintEvent
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtGui import QColor, QEnterEvent, QGuiApplication, QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QToolButton, QWidget
 
 from worldline.ui.icons import icon
@@ -49,6 +49,16 @@ class RowWidget(QWidget):
         self.signals = signals
         self.shown_revision = -1
         self.setAttribute(Qt.WidgetAttribute.WA_NoMousePropagation, False)
+
+    def enterEvent(self, event: QEnterEvent) -> None:
+        self._wake()
+
+    def leaveEvent(self, event: QEvent) -> None:
+        self._wake()
+
+    def _wake(self) -> None:
+        for button in self.findChildren(QuietButton):
+            button.update()
 
     def show_row(self, row: ChatRow) -> None:
         raise NotImplementedError
@@ -111,14 +121,27 @@ class ColorLabel(QLabel):
         self.setPalette(palette)
 
 
-def tool_button(parent: QWidget, name: str, icon_name: str, token: str = "muted") -> QToolButton:
+class QuietButton(QToolButton):
+    """Drawn only while the pointer is over its row or it has the focus: always there for keyboard and screen reader,
+    never noise for the eye."""
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        row = self.parentWidget()
+        while row is not None and not isinstance(row, RowWidget):
+            row = row.parentWidget()
+        if row is None or row.underMouse() or self.hasFocus():
+            super().paintEvent(event)
+
+
+def tool_button(
+    parent: QWidget, name: str, icon_name: str, token: str = "muted", *, quiet: bool = False
+) -> QToolButton:
     """A small icon button that says its name on hover and to a screen reader."""
-    button = QToolButton(parent)
+    button = QuietButton(parent) if quiet else QToolButton(parent)
     button.setIcon(icon(icon_name, token))
     button.setToolTip(name)
     button.setAccessibleName(name)
     button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-    theme().changed.connect(lambda: button.setIcon(icon(icon_name, token)))
     return button
 
 
@@ -138,7 +161,7 @@ class RowHead(QWidget):
         self._layout.addStretch(1)
 
     def add(self, name: str, icon_name: str) -> QToolButton:
-        button = tool_button(self, name, icon_name)
+        button = tool_button(self, name, icon_name, quiet=True)
         self._layout.addWidget(button)
         return button
 

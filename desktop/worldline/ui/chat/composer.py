@@ -1,0 +1,292 @@
+"""Composer: the message, what goes with it, and what can be done while the agent works."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QPushButton, QToolButton, QVBoxLayout, QWidget
+
+from worldline.ui.chat import words
+from worldline.ui.chat.composer_edit import ComposerEdit
+from worldline.ui.chat.row_base import Card, ColorLabel, tool_button
+from worldline.ui.icons import icon
+from worldline.ui.theme import theme
+
+CHARS_PER_TOKEN = 3.6
+"""Rough, and only for the line below the field; the engine counts exactly."""
+
+
+class Chip(QWidget):
+    """A queued message or an attached image, with a button that takes it away."""
+
+    def __init__(self, text: str, removed_name: str, parent: QWidget) -> None:
+        super().__init__(parent)
+        label = ColorLabel(text, "text", self)
+        label.setFont(theme().font_ui(-1))
+        self.close_button = tool_button(self, removed_name, "close")
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(8, 0, 0, 0)
+        layout.setSpacing(2)
+        layout.addWidget(label)
+        layout.addWidget(self.close_button)
+        self.setAutoFillBackground(True)
+        palette = self.palette()
+        palette.setColor(self.backgroundRole(), theme().tokens.color("hover"))
+        self.setPalette(palette)
+
+
+class Composer(QWidget):
+    """Emits what the person wants; keeps text and images until the engine has taken them."""
+
+    send = Signal(dict)
+    """Params of `prompt`."""
+    stop = Signal()
+    queue_edit = Signal(int, object)
+    """Id, new text or None = take it out."""
+    complete = Signal(str)
+    mode_changed = Signal(str)
+    draft_changed = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.running = False
+        self._images: list[dict[str, str]] = []
+        self._context_tokens = 0
+        self._price: float | None = None
+        card = Card(self)
+        self._card = card
+        self._chips = QHBoxLayout()
+        self._chips.setSpacing(6)
+        self.edit = ComposerEdit(card)
+        self.edit.submitted.connect(lambda: self._send("next_step" if self.running else "now"))
+        self.edit.interrupt_wanted.connect(lambda: self._send("interrupt" if self.running else "now"))
+        self.edit.completion_wanted.connect(self.complete)
+        self.edit.image_added.connect(self.add_image)
+        self.edit.textChanged.connect(self._on_text)
+        self.mode = self._chooser(self.tr("Mode"))
+        for value, text, tip in (
+            ("plan", self.tr("plan"), self.tr("Reads only. Nothing is changed.")),
+            ("ask", self.tr("ask"), self.tr("Every command and every write is asked for.")),
+            ("work", self.tr("work"), self.tr("What the sandbox confines runs without asking; the rest is asked for.")),
+        ):
+            self.mode.addItem(text, value)
+            self.mode.setItemData(self.mode.count() - 1, tip, Qt.ItemDataRole.ToolTipRole)
+        self.mode.currentIndexChanged.connect(self._on_mode)
+        self.model = self._chooser(self.tr("Model"))
+        self.effort = self._chooser(self.tr("Effort"))
+        self.effort.hide()
+        self._attach = tool_button(card, self.tr("Name a file (@)"), "at")
+        self._attach.clicked.connect(self._at)
+        self._estimate = ColorLabel("", "muted", card)
+        self._interrupt = QPushButton(self.tr("Interrupt"), card)
+        self._interrupt.setToolTip(self.tr("Stop the running step and send this now (Ctrl+Enter)"))
+        self._interrupt.clicked.connect(lambda: self._send("interrupt"))
+        self._stop = QPushButton(self.tr("Stop"), card)
+        self._stop.setIcon(icon("stop", "text"))
+        self._stop.setToolTip(self.tr("Stop the run. Everything produced so far is kept."))
+        self._stop.clicked.connect(self.stop)
+        self._go = QPushButton(card)
+        self._go.setProperty("role", "primary")
+        self._go.clicked.connect(self.edit.submitted)
+        tools = QHBoxLayout()
+        tools.setSpacing(4)
+        for widget in (self._attach, self.mode, self.model, self.effort):
+            tools.addWidget(widget)
+        tools.addSpacing(6)
+        tools.addWidget(self._estimate, 1)
+        for button in (self._interrupt, self._stop, self._go):
+            button.setAutoDefault(False)
+            tools.addWidget(button)
+        inner = QVBoxLayout(card)
+        inner.setContentsMargins(8, 6, 8, 8)
+        inner.setSpacing(6)
+        inner.addLayout(self._chips)
+        inner.addWidget(self.edit)
+        inner.addLayout(tools)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(12, 4, 12, 12)
+        layout.addWidget(card)
+        self.model.currentIndexChanged.connect(self._on_model)
+        self._models: list[dict[str, Any]] = []
+        self._queue: list[dict[str, Any]] = []
+        self.set_running(False)
+
+    def _chooser(self, name: str) -> QComboBox:
+        box = QComboBox(self._card)
+        box.setAccessibleName(name)
+        box.setToolTip(name)
+        box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        return box
+
+    # -- what the pane tells
+
+    def set_running(self, running: bool) -> None:
+        self.running = running
+        self._go.setText(self.tr("Queue") if running else self.tr("Send"))
+        self._go.setToolTip(
+            self.tr("Sent after the step that is running (Enter)") if running else self.tr("Send (Enter)")
+        )
+        self._interrupt.setVisible(running)
+        self._stop.setVisible(running)
+        self._on_text()
+
+    def set_read_only(self, why: str) -> None:
+        self.edit.setReadOnly(bool(why))
+        self.edit.setPlaceholderText(why or self.edit.tr("Message… @ names a file"))
+        for widget in (self._go, self.mode, self.model, self.effort, self._attach):
+            widget.setEnabled(not why)
+
+    def set_models(self, models: list[dict[str, Any]], current: str) -> None:
+        self._models = models
+        self.model.blockSignals(True)
+        self.model.clear()
+        for info in models:
+            self.model.addItem(str(info.get("name") or words.model_name(str(info["id"]))), info["id"])
+            if info.get("price"):
+                self.model.setItemData(self.model.count() - 1, info["price"], Qt.ItemDataRole.ToolTipRole)
+        at = self.model.findData(current)
+        self.model.setCurrentIndex(max(0, at) if models else -1)
+        self.model.blockSignals(False)
+        self._on_model()
+
+    def set_mode(self, mode: str) -> None:
+        at = self.mode.findData(mode)
+        if at >= 0 and at != self.mode.currentIndex():
+            self.mode.blockSignals(True)
+            self.mode.setCurrentIndex(at)
+            self.mode.blockSignals(False)
+
+    def set_context(self, tokens: int) -> None:
+        self._context_tokens = tokens
+        self._on_text()
+
+    def set_queue(self, items: list[dict[str, Any]]) -> None:
+        self._queue = items
+        self._show_chips()
+
+    def offer(self, prefix: str, paths: list[str]) -> None:
+        self.edit.offer(prefix, paths)
+
+    # -- text and images
+
+    def text(self) -> str:
+        return self.edit.toPlainText()
+
+    def set_text(self, text: str) -> None:
+        """Put a text into the field; what was being written is kept and can be had again with Up."""
+        draft = self.text().strip()
+        if draft and draft != text:
+            self.edit.remember(draft)
+        self.edit.set_text(text)
+        self.edit.setFocus()
+
+    def add_image(self, media_type: str, data: str) -> None:
+        self._images.append({"media_type": media_type, "data": data})
+        self._show_chips()
+
+    def _remove_image(self, at: int) -> None:
+        del self._images[at]
+        self._show_chips()
+
+    def _show_chips(self) -> None:
+        while self._chips.count():
+            item = self._chips.takeAt(0)
+            if item is not None and (widget := item.widget()) is not None:
+                widget.hide()
+                widget.deleteLater()
+        for queued in self._queue:
+            text = str(queued.get("text", ""))
+            chip = Chip("⏳ " + (text[:40] + "…" if len(text) > 40 else text), self.tr("Take out of the queue"), self._card)
+            chip.setToolTip(text)
+            number = int(queued["id"])
+            chip.close_button.clicked.connect(lambda _=False, number=number: self.queue_edit.emit(number, None))
+            self._chips.addWidget(chip)
+        for at, image in enumerate(self._images):
+            size = words.size(len(image["data"]) * 3 // 4)
+            chip = Chip(self.tr("Image {} · {}").format(at + 1, size), self.tr("Remove the image"), self._card)
+            chip.close_button.clicked.connect(lambda _=False, at=at: self._remove_image(at))
+            self._chips.addWidget(chip)
+        if self._chips.count():
+            self._chips.addStretch(1)
+        self._on_text()
+
+    def _at(self) -> None:
+        text = self.text()
+        self.edit.insertPlainText("@" if not text or text[-1].isspace() else " @")
+        self.edit.setFocus()
+
+    def _send(self, when: str) -> None:
+        text = self.text().strip()
+        if (not text and not self._images) or self.edit.isReadOnly():
+            return
+        params: dict[str, Any] = {
+            "text": text,
+            "images": list(self._images),
+            "mode": self.mode.currentData(),
+            "model": self.model.currentData() or "",
+            "effort": self.effort.currentData() or "" if not self.effort.isHidden() else "",
+            "when": when,
+        }
+        self.send.emit(params)
+
+    def sent(self, text: str) -> None:
+        """The engine has the message: only now it leaves the field."""
+        self.edit.remember(text)
+        if self.text().strip() == text:
+            self.edit.clear()
+        self._images.clear()
+        self._show_chips()
+
+    def _on_text(self) -> None:
+        text = self.text()
+        self.draft_changed.emit(text)
+        enough = bool(text.strip() or self._images)
+        self._go.setEnabled(enough)
+        self._interrupt.setEnabled(enough)
+        if not text and not self._context_tokens:
+            self._estimate.setText("")
+            return
+        tokens = self._context_tokens + round(len(text) / CHARS_PER_TOKEN) + 1500 * len(self._images)
+        self._estimate.setText(self.tr("≈ {} tokens").format(words.count(tokens)))
+        self._estimate.setToolTip(self.tr("Estimate of what is sent: the conversation so far and this message."))
+
+    def _on_model(self) -> None:
+        info = next((one for one in self._models if one["id"] == self.model.currentData()), {})
+        efforts = info.get("efforts") or []
+        self.effort.clear()
+        for effort in efforts:
+            self.effort.addItem(effort, effort)
+        self.effort.setVisible(bool(efforts))
+        if "high" in efforts:
+            self.effort.setCurrentIndex(efforts.index("high"))
+
+    def _on_mode(self) -> None:
+        self.mode_changed.emit(str(self.mode.currentData()))
+
+
+class WaitingBar(QWidget):
+    """Above the composer: what waits for the person, and which key shows it. Never takes the focus."""
+
+    show_clicked = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._label = QLabel(self)
+        self._label.setTextFormat(Qt.TextFormat.PlainText)
+        self._button = QToolButton(self)
+        self._button.setProperty("role", "button")
+        self._button.setText(self.tr("Show (Ctrl+Shift+A)"))
+        self._button.clicked.connect(self.show_clicked)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(16, 4, 12, 0)
+        layout.addWidget(self._label, 1)
+        layout.addWidget(self._button)
+        self.hide()
+
+    def set_waiting(self, texts: list[str]) -> None:
+        self.setVisible(bool(texts))
+        if texts:
+            more = self.tr(" · and %n more", "", len(texts) - 1) if len(texts) > 1 else ""
+            self._label.setText(f"❚❚ {self.tr('Waiting for you: {}').format(texts[0])}{more}")
+            self.setAccessibleName(self._label.text())

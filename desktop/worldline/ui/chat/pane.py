@@ -1,0 +1,362 @@
+"""The chat pane: header with breadcrumb, conversation, what waits, composer; joined to the session."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+from PySide6.QtCore import QSettings, Qt, QTimer, QUrl
+from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QDesktopServices, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from worldline.core.headers import NodeHeader
+from worldline.core.kinds import NodeKind
+from worldline.protocol.events import Delta
+from worldline.protocol.model import Approval, Body, Question, RunInfo
+from worldline.ui.chat import words
+from worldline.ui.chat.composer import Composer, WaitingBar
+from worldline.ui.chat.row_base import ColorLabel, tool_button
+from worldline.ui.chat.view import ChatView
+from worldline.ui.session_state import SessionState
+from worldline.ui.theme import theme
+from worldline.viewmodel.chat import ChatModel
+from worldline.viewmodel.tree_model import NO_ROW, TreeModel
+
+BODY_BATCH = 40
+
+
+def header_at(tree: TreeModel, row: int) -> NodeHeader:
+    return tree.header(row)
+
+
+class ChatPane(QWidget):
+    """Follows the node that is looked at. Commands go through the session; nothing is decided here."""
+
+    def __init__(self, state: SessionState, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.state = state
+        self.chat = ChatModel()
+        self.view = ChatView(self.chat, self)
+        self.composer = Composer(self)
+        self.waiting = WaitingBar(self)
+        self._shown = ""
+        self._pending: list[str] = []
+        self._crumbs = QLabel(self)
+        self._crumbs.setFont(theme().font_ui(0, bold=True))
+        self._crumbs.setTextFormat(Qt.TextFormat.PlainText)
+        self._branch = ColorLabel("", "muted", self)
+        self._back_to = QPushButton(self.tr("Back to where you are"), self)
+        self._back_to.setProperty("role", "link")
+        self._back_to.clicked.connect(lambda: state.select(""))
+        self._go = QPushButton(self.tr("Go here"), self)
+        self._go.clicked.connect(lambda: state.go(state.looked_at()))
+        self._as_model = tool_button(self, self.tr("As the model sees it"), "eye")
+        self._as_model.clicked.connect(lambda: self._open_model_view(state.looked_at()))
+        head = QHBoxLayout()
+        head.setContentsMargins(16, 6, 8, 6)
+        head.setSpacing(8)
+        head.addWidget(self._crumbs)
+        head.addWidget(self._branch, 1)
+        for widget in (self._back_to, self._go, self._as_model):
+            head.addWidget(widget)
+        self._end = QPushButton(self.tr("↓ New text"), self)
+        self._end.clicked.connect(self.view.follow)
+        self._end.hide()
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addLayout(head)
+        layout.addWidget(self.view, 1)
+        layout.addWidget(self.waiting)
+        layout.addWidget(self.composer)
+        self._body_timer = QTimer(self, singleShot=True, interval=0)
+        self._body_timer.timeout.connect(self._ask_bodies)
+        self._draft_timer = QTimer(self, singleShot=True, interval=400)
+        self._draft_timer.timeout.connect(self._save_draft)
+        self._connect()
+        self.setFocusProxy(self.composer.edit)
+        self._refresh()
+        if state.info:
+            self._on_info()
+
+    def _connect(self) -> None:
+        state, view, composer = self.state, self.view, self.composer
+        state.headers_changed.connect(self._on_headers)
+        state.node_ended.connect(self._on_node_ended)
+        state.loaded.connect(self._on_loaded)
+        state.cursor_changed.connect(lambda _uid: self._refresh())
+        state.selection_changed.connect(lambda _uid: self._refresh())
+        state.delta_batch.connect(self._on_deltas)
+        state.tool_output_batch.connect(self._on_output)
+        state.reply_discarded.connect(lambda event: self.chat.reply_discarded(event["run"], event["turn"]))
+        state.run_started.connect(self._on_run_started)
+        state.run_ended.connect(self._on_run_ended)
+        state.approval_asked.connect(self._on_approval)
+        state.approval_gone.connect(self._on_approval_gone)
+        state.question_asked.connect(self._on_question)
+        state.question_gone.connect(self._on_question_gone)
+        state.queue_changed.connect(composer.set_queue)
+        state.composer_text.connect(composer.set_text)
+        state.status_changed.connect(self._on_status)
+        state.info_changed.connect(lambda _info: self._on_info())
+        state.hello.connect(lambda _hello: self._ask_models())
+        state.reveal_asked.connect(self._reveal)
+        view.bodies_needed.connect(self._need_bodies)
+        view.follow_changed.connect(lambda on: self._end.setVisible(not on and self.state.busy))
+        signals = view.signals
+        signals.go_to.connect(state.go)
+        signals.reveal.connect(state.reveal_asked)
+        signals.edit_prompt.connect(self._edit_prompt)
+        signals.offer.connect(self._on_offer)
+        signals.approve.connect(lambda answer: state.request("answer_approval", answer))
+        signals.answer.connect(lambda answer: state.request("answer_question", answer))
+        signals.show_approval.connect(lambda _id: self.waiting.show_clicked.emit())
+        signals.whole_output.connect(self._whole_output)
+        signals.model_view.connect(self._open_model_view)
+        signals.show_diff.connect(lambda uid, _path: state.select(uid))
+        signals.explain.connect(lambda _uid: self._open_diagnostics())
+        signals.link.connect(self._open_link)
+        composer.send.connect(self._send)
+        composer.stop.connect(lambda: state.request("stop"))
+        composer.complete.connect(self._complete)
+        composer.queue_edit.connect(lambda number, text: state.request("queue_edit", {"id": number, "text": text}))
+        composer.draft_changed.connect(lambda _text: self._draft_timer.start())
+        composer.edit.escaped.connect(lambda: state.select("") if state.selection else None)
+
+    # -- what is shown
+
+    def _refresh(self) -> None:
+        state = self.state
+        uid = state.looked_at()
+        row = state.tree.row(uid) if uid else NO_ROW
+        previewing = bool(state.selection)
+        self._back_to.setVisible(previewing)
+        self._go.setVisible(previewing and not state.read_only)
+        if row == NO_ROW:
+            self.chat.set_path([], live=not previewing)
+            return
+        rows = state.tree.path(row)
+        path = [header_at(state.tree, at) for at in rows]
+        forks = {}
+        for at in rows[:-1]:
+            children = state.tree.children_of(at)
+            if len(children) > 1:
+                forks[state.tree.uid(at)] = len(children) - 1
+        changed = uid != self._shown
+        self._shown = uid
+        self.chat.set_path(path, forks=forks, live=not previewing)
+        self._show_crumbs(path)
+        if changed and (previewing or not state.busy):
+            self.view.follow()
+
+    def _show_crumbs(self, path: list[NodeHeader]) -> None:
+        prompts = [header for header in path if header.kind in (NodeKind.USER, NodeKind.IMPORTED_USER)]
+        title = prompts[-1].preview if prompts else str(self.state.info.get("title") or self.tr("New session"))
+        title = title if len(title) <= 60 else title[:59] + "…"
+        self._crumbs.setText(f"{len(prompts)} {title}" if prompts else title)
+        branch = next((header.branch for header in reversed(path) if header.branch), "")
+        self._branch.setText(f"▸ {branch}" if branch else "")
+        self.setAccessibleName(self.tr("Chat: {}").format(title))
+
+    def _on_headers(self, _first: int) -> None:
+        uid = self.state.looked_at()
+        row = self.state.tree.row(uid) if uid else NO_ROW
+        if row != NO_ROW and self.chat.path and self.state.tree.uid(row) != self.chat.path[-1].uid:
+            for at in self.state.tree.path(row)[len(self.chat.path) :]:
+                self.chat.node_stored(header_at(self.state.tree, at))
+        self._refresh()
+
+    def _on_node_ended(self, seq: int) -> None:
+        self.chat.node_changed(header_at(self.state.tree, seq - 1))
+        self.view.bodies_arrived([self.state.tree.uid(seq - 1)])
+        self.view.viewport().update()
+
+    def _on_loaded(self) -> None:
+        self.state.request("runs", {}, self._take_runs)
+        self._load_history()
+        self._refresh()
+
+    def _take_runs(self, result: dict[str, Any]) -> None:
+        self.chat.set_runs(RunInfo.model_validate(one) for one in result["runs"])
+
+    def _load_history(self) -> None:
+        tree = self.state.tree
+        prompts = [tree.preview(at) for at in range(len(tree)) if self.state.is_prompt(at)]
+        self.composer.edit.history = prompts[-200:]
+        self.composer.edit.remember("")
+
+    def _need_bodies(self, uids: list[str]) -> None:
+        self._pending += uids
+        self._body_timer.start()
+
+    def _ask_bodies(self) -> None:
+        uids, self._pending = self._pending, []
+        for at in range(0, len(uids), BODY_BATCH):
+            part = uids[at : at + BODY_BATCH]
+
+            def answered(result: dict[str, Any], part: list[str] = part) -> None:
+                self.chat.set_bodies(Body.model_validate(one) for one in result["bodies"])
+                self.view.bodies_arrived(part)
+
+            self.state.request("bodies", {"nodes": part}, answered)
+
+    # -- events
+
+    def _on_deltas(self, deltas: list[dict[str, Any]]) -> None:
+        self.chat.deltas(Delta.model_construct(**one) for one in deltas)
+
+    def _on_output(self, outputs: list[dict[str, Any]]) -> None:
+        merged: dict[str, list[str]] = {}
+        for one in outputs:
+            merged.setdefault(one["node"], []).append(one["text"])
+        for uid, texts in merged.items():
+            self.chat.tool_output(uid, "".join(texts))
+
+    def _on_run_started(self, run: dict[str, Any]) -> None:
+        self.chat.run_changed(RunInfo.model_validate(run))
+        self.composer.set_running(True)
+        self.view.follow()
+
+    def _on_run_ended(self, run: dict[str, Any], offers: list[str]) -> None:
+        info = RunInfo.model_validate(run)
+        self.chat.run_changed(info, offers)
+        self.composer.set_running(False)
+        self._end.hide()
+        self._announce(words.stop_title(info.stop_reason))
+
+    def _on_approval(self, raw: dict[str, Any]) -> None:
+        approval = Approval.model_validate(raw)
+        self.chat.approval_asked(approval)
+        self._show_waiting()
+        self._announce(self.tr("Waits for your approval: {}").format(approval.command or approval.title))
+
+    def _on_approval_gone(self, approval_id: str, _why: str) -> None:
+        self.chat.approval_gone(approval_id)
+        self._show_waiting()
+
+    def _on_question(self, raw: dict[str, Any]) -> None:
+        question = Question.model_validate(raw)
+        self.chat.question_asked(question)
+        self._show_waiting()
+        self._announce(self.tr("The agent asks: {}").format(question.text))
+
+    def _on_question_gone(self, question_id: str) -> None:
+        self.chat.question_gone(question_id)
+        self._show_waiting()
+
+    def _show_waiting(self) -> None:
+        texts = [
+            self.tr("approve “{}”").format(one.get("command") or one.get("title", ""))
+            for one in self.state.approvals.values()
+        ]
+        texts += [str(one.get("text", "")) for one in self.state.questions.values()]
+        self.waiting.set_waiting([" ".join(text.split())[:80] for text in texts])
+
+    def _announce(self, text: str) -> None:
+        """Said by a screen reader; the focus stays where it is."""
+        QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, text))
+
+    def _on_status(self, status: dict[str, Any]) -> None:
+        self.composer.set_running(self.state.busy)
+        self.composer.set_mode(str(status.get("mode", "ask")))
+        self.composer.set_context(int(status.get("context_tokens") or 0))
+
+    def _on_info(self) -> None:
+        info = self.state.info
+        self.composer.set_read_only(
+            (str(info.get("read_only_why")) or self.tr("This session is open for reading only.")) if info.get("read_only") else ""
+        )
+        draft = QSettings().value(f"drafts/{self._draft_key()}", "")
+        if draft and not self.composer.text():
+            self.composer.edit.set_text(str(draft))
+
+    def _ask_models(self) -> None:
+        def answered(result: dict[str, Any]) -> None:
+            current = str(self.state.status.get("asked_model") or result.get("default") or "")
+            self.composer.set_models(result["models"], current)
+
+        self.state.request("models", {}, answered)
+
+    # -- what the person wants
+
+    def _send(self, params: dict[str, Any]) -> None:
+        if self.state.selection:
+            # What is written while looking at another node belongs to that node: go there first, then send.
+            self.state.select("")
+        self.state.request("prompt", params, lambda _result: self.composer.sent(params["text"]))
+
+    def _complete(self, prefix: str) -> None:
+        self.state.request(
+            "complete", {"prefix": prefix, "limit": 50}, lambda result: self.composer.offer(prefix, result["paths"])
+        )
+
+    def _edit_prompt(self, uid: str, text: str) -> None:
+        if uid:
+            # Going to a prompt is a fork at its parent; the engine hands its text to the composer.
+            self.state.go(uid)
+        else:
+            self.composer.set_text(text)
+
+    def _on_offer(self, _run: str, offer: str) -> None:
+        window = self.window()
+        if offer == "go_on":
+            self.state.request("go_on", {"turns": 10})
+        elif offer == "backtrack":
+            self.state.request("backtrack", {}, self._jump_answered)
+        elif offer == "retry":
+            self.state.request("go_on", {"turns": 0})
+        elif offer == "compact":
+            self.state.request("compact", {"instructions": ""})
+        else:
+            from worldline.ui.dialogs.settings import open_settings
+
+            open_settings(self.state, window, "model" if offer == "bigger_model" else "key" if offer == "login" else "")
+
+    def _jump_answered(self, answer: dict[str, Any]) -> None:
+        if answer.get("plan"):
+            self.state.plan_needed.emit(answer["plan"], {"node": answer["plan"]["node"]})
+        elif answer.get("result"):
+            self.state.jumped.emit(answer["result"])
+            if answer["result"].get("composer_text"):
+                self.composer.set_text(answer["result"]["composer_text"])
+
+    def _whole_output(self, blob: str) -> None:
+        from worldline.ui.dialogs.text_viewer import TextViewer
+
+        viewer = TextViewer(self.tr("Whole output"), self.window())
+        viewer.show()
+
+        def answered(result: dict[str, Any]) -> None:
+            viewer.append(base64.b64decode(result["data"]).decode("utf-8", "replace"), int(result["total"]))
+
+        self.state.request("blob", {"hash": blob, "offset": 0, "limit": 1_000_000}, answered)
+
+    def _open_model_view(self, uid: str) -> None:
+        from worldline.ui.dialogs.model_view import open_model_view
+
+        open_model_view(self.state, uid, self.window())
+
+    def _open_diagnostics(self) -> None:
+        from worldline.ui.dialogs.diagnostics import open_diagnostics
+
+        open_diagnostics(self.state, self.window())
+
+    def _open_link(self, link: str) -> None:
+        url = QUrl(link)
+        if url.scheme() in ("http", "https"):
+            QDesktopServices.openUrl(url)
+
+    def _reveal(self, uid: str) -> None:
+        self.view.show_key(uid)
+
+    def _draft_key(self) -> str:
+        return base64.urlsafe_b64encode(str(self.state.info.get("path", "")).encode()).decode()
+
+    def _save_draft(self) -> None:
+        if self.state.info:
+            QSettings().setValue(f"drafts/{self._draft_key()}", self.composer.text())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._end.adjustSize()
+        self._end.move((self.width() - self._end.width()) // 2, self.composer.y() - self._end.height() - 8)

@@ -1,0 +1,285 @@
+"""Realistic sample data for pictures and tests of single views: one session about a parser, and what goes wrong in it."""
+
+from __future__ import annotations
+
+from worldline.core.headers import NodeHeader
+from worldline.core.kinds import NodeFlag, NodeKind, Outcome
+from worldline.core.usage import Usage
+from worldline.protocol.commands import Attempt, Compare
+from worldline.protocol.model import (
+    Approval,
+    Body,
+    DiffRow,
+    EffectInfo,
+    FileChange,
+    FileDiff,
+    JumpPlan,
+    PlanEntry,
+    ProcessInfo,
+    Question,
+    RunInfo,
+)
+
+T0 = 1_790_000_000_000
+
+
+def header(seq: int, kind: NodeKind, preview: str, **more: object) -> NodeHeader:
+    return NodeHeader(
+        seq=seq,
+        uid=f"{seq:016x}",
+        parent=seq - 1,
+        kind=kind,
+        created=T0 + seq * 9_000,
+        preview=preview,
+        **more,  # type: ignore[arg-type]
+    )
+
+
+def reply(text: str, thinking: str = "") -> dict[str, object]:
+    content = [{"type": "thinking", "thinking": thinking}] if thinking else []
+    return {"role": "assistant", "content": [*content, {"type": "text", "text": text}]}
+
+
+def result(text: str) -> dict[str, object]:
+    return {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": text}]}
+
+
+REPLY = """The test fails because `split` knows nothing about quotes. Two ways to repair it:
+
+1. **Tokenise first**: small, and errors can say the column.
+2. Use the `csv` module: shorter, but it accepts *mixed* quoting that the format forbids.
+
+I take the first one:
+
+```python
+def split_quoted(text: str, sep: str = ",") -> list[str]:
+    \"\"\"Fields of one line; quotes protect separators.\"\"\"
+    fields, field, quoted = [], "", False
+    for char in text:
+        if char == '"':
+            quoted = not quoted
+        elif char == sep and not quoted:
+            fields.append(field)
+            field = ""
+        else:
+            field += char  # keep spaces as they are
+    return [*fields, field]
+```
+
+| input | before | after |
+|---|---|---|
+| `a,b` | 2 fields | 2 fields |
+| `"a,b",c` | 3 fields | 2 fields |
+"""
+
+DIFF_BEFORE = ["def parse(text):", '    """Fields of a line."""', '    return text.split(",")', ""]
+
+
+def parser_diff() -> FileDiff:
+    rows = [
+        DiffRow(kind="@", text="@@ -10,6 +10,9 @@ from shop.errors import ParseError"),
+        DiffRow(kind=" ", old=10, new=10, text=""),
+        DiffRow(kind=" ", old=11, new=11, text=""),
+        DiffRow(kind=" ", old=12, new=12, text="def parse(text: str) -> list[str]:"),
+        DiffRow(kind="-", old=13, text='    return text.split(",")'),
+        DiffRow(kind="+", new=13, text='    return split_quoted(text, ",")', author="0000000000000006"),
+        DiffRow(kind=" ", old=14, new=14, text=""),
+        DiffRow(kind=" ", old=15, new=15, text=""),
+        DiffRow(kind="-", old=16, text="def count(lines, strict = False):  # counts the rows"),
+        DiffRow(kind="+", new=16, text="def count(lines: list[str], strict: bool = False) -> int:"),
+        DiffRow(kind="+", new=17, text='    """Rows that can be read; raises ParseError for the first that cannot."""'),
+        DiffRow(kind=" ", old=17, new=18, text="    total = 0"),
+        DiffRow(kind=" ", old=18, new=19, text="    for number, line in enumerate(lines, start=1):"),
+        DiffRow(kind="@", text="@@ -41,5 +44,6 @@ def report(rows):"),
+        DiffRow(kind=" ", old=41, new=44, text="    for row in rows:"),
+        DiffRow(kind="-", old=42, text='        print("%s: %d" % (row.name, row.total))'),
+        DiffRow(kind="+", new=45, text='        print(f"{row.name}: {row.total:,}")', author="user"),
+        DiffRow(kind="+", new=46, text="    return len(rows)", author="user"),
+        DiffRow(kind=" ", old=43, new=47, text=""),
+    ]
+    return FileDiff(change=change("src/shop/parser.py", "M", 30, 9), rows=rows)
+
+
+def change(path: str, status: str = "M", added: int = 0, removed: int = 0, **more: object) -> FileChange:
+    return FileChange(path=path, status=status, added=added, removed=removed, **more)  # type: ignore[arg-type]
+
+
+def changes() -> list[FileChange]:
+    return [
+        change("src/shop/parser.py", "M", 30, 9, author="0000000000000006"),
+        change("src/shop/report/format.py", "M", 4, 4, author="user"),
+        change("tests/test_parser.py", "M", 10, 2, author="0000000000000008"),
+        change("tests/conftest.py", "A", 12, 0, runs_later=True, author="0000000000000008"),
+        change("docs/logo.png", "M", binary=True, old_size=12_400, new_size=15_871),
+        change("notes.md", "A", 2, 0),
+        change("src/shop/legacy.py", "D", 0, 84),
+        change("src/shop/tokens.py", "R", 1, 1, old_path="src/shop/tokenizer.py"),
+    ]
+
+
+def path() -> list[NodeHeader]:
+    run = "r1"
+    return [
+        header(1, NodeKind.ROOT, "Start"),
+        header(2, NodeKind.USER, "Fix the parser, tests must pass", run=run),
+        header(3, NodeKind.ASSISTANT, "I will look at the failing test first.", run=run, model="claude-sonnet-5-5"),
+        header(4, NodeKind.TOOL, "read src/shop/parser.py", run=run, tool="read", outcome=Outcome.OK,
+               finished=T0 + 4 * 9_000 + 104),
+        header(5, NodeKind.TOOL, "pytest -q", run=run, tool="bash", outcome=Outcome.FAILED,
+               finished=T0 + 5 * 9_000 + 4_210, flags=NodeFlag.CHECKS_FAILED),
+        header(6, NodeKind.ASSISTANT, "The test fails because", run=run, model="claude-sonnet-5-5",
+               flags=NodeFlag.FALLBACK, size=1400),
+        header(7, NodeKind.TOOL, "edit src/shop/parser.py", run=run, tool="edit", outcome=Outcome.OK, added=30, removed=9,
+               files=1, finished=T0 + 7 * 9_000 + 61, flags=NodeFlag.FILES_CHANGED),
+        header(8, NodeKind.TOOL, "pytest -q", run=run, tool="bash", outcome=Outcome.OK, finished=T0 + 8 * 9_000 + 3_920,
+               flags=NodeFlag.CHECKS_PASSED),
+        header(9, NodeKind.TOOL, "git push origin wip", run=run, tool="bash", outcome=Outcome.OK,
+               finished=T0 + 9 * 9_000 + 1_340, flags=NodeFlag.EFFECT | NodeFlag.IRREVERSIBLE),
+        header(10, NodeKind.ASSISTANT, "All 12 tests pass.", run=run, model="claude-sonnet-5-5"),
+        header(11, NodeKind.EXTERNAL_CHANGE, "2 files", files=2),
+        header(12, NodeKind.COMPACTION, "Compacted"),
+        header(13, NodeKind.USER, "Now make the error say the column", run="r2"),
+    ]  # fmt: skip
+
+
+def bodies() -> list[Body]:
+    def tool(seq: int, name: str, arguments: dict[str, object], text: str, **detail: object) -> Body:
+        call = {"id": "t", "name": name, "input": arguments, "repairs": []}
+        return Body(uid=f"{seq:016x}", kind="tool", call=call, message=result(text), detail=dict(detail))
+
+    failed = "..F.F.......F\n" + "\n".join(
+        [
+            "=================================== FAILURES ===================================",
+            "___________________________ test_quotes_protect ________________________________",
+            ">       assert parse('\"a,b\",c') == ['a,b', 'c']",
+            "E       AssertionError: assert ['\"a', 'b\"', 'c'] == ['a,b', 'c']",
+            "tests/test_parser.py:14: AssertionError",
+            "3 failed, 9 passed in 3.98s",
+        ]
+    )
+    return [
+        Body(uid=f"{2:016x}", kind="user", message={"role": "user", "content": "Fix the parser, tests must pass"}),
+        Body(uid=f"{3:016x}", kind="assistant", message=reply("I will look at the failing test first.",
+             "The person wants the tests green. Look at the test before the code.")),
+        tool(4, "read", {"path": "src/shop/parser.py"}, "\n".join(DIFF_BEFORE)),
+        tool(5, "bash", {"command": "pytest -q"}, failed, exit_code=1, output=failed),
+        Body(uid=f"{6:016x}", kind="assistant", message=reply(REPLY), detail={"asked_model": "claude-opus-5-5"}),
+        tool(7, "edit", {"path": "src/shop/parser.py"}, "ok", diff=parser_diff().model_dump()),
+        tool(8, "bash", {"command": "pytest -q"}, "............\n12 passed in 3.71s", exit_code=0,
+             output="............\n12 passed in 3.71s"),
+        tool(9, "bash", {"command": "git push origin wip"}, "", exit_code=0,
+             output="To github.com:shop/shop.git\n   1b2c3d4..9f8e7d6  wip -> wip"),
+        Body(uid=f"{10:016x}", kind="assistant", message=reply("All 12 tests pass. The branch `wip` is pushed, so CI runs.")),
+        Body(uid=f"{12:016x}", kind="compaction", detail={"messages": 212, "summary": "The parser was repaired …"}),
+        Body(uid=f"{13:016x}", kind="user", message={"role": "user", "content": "Now make the error say the column"}),
+    ]  # fmt: skip
+
+
+def run_stopped() -> RunInfo:
+    return RunInfo(
+        uid="r2",
+        prompt=f"{13:016x}",
+        started=T0 + 120_000,
+        ended=T0 + 300_000,
+        stop_reason="repeated_failures",
+        detail="The same edit failed three times. Go back and try another way?",
+    )
+
+
+def approval(number: int = 1) -> Approval:
+    return Approval(
+        id=f"a{number}",
+        digest="d" * 8,
+        node=f"{9:016x}",
+        tool="bash",
+        title="Allow this command?",
+        command="git push origin wip",
+        marks=[(0, 8, "network: sends commits to github.com:443"), (9, 15, "")],
+        why="It reaches the network.",
+        effect="Can be countered: the old position of origin/wip is noted first.",
+        copy_first="",
+        agent_says="I want to share the branch so that CI runs.",
+        scopes=["once", "branch", "session", "always"],
+        rule="Bash(git push origin wip)",
+        editable=True,
+        input={"command": "git push origin wip"},
+    )
+
+
+def approval_write() -> Approval:
+    return Approval(
+        id="a9",
+        digest="e" * 8,
+        node=f"{7:016x}",
+        tool="edit",
+        title="Allow this change?",
+        diff=parser_diff(),
+        why="In the mode “ask” every write is approved.",
+        effect="Can be undone: the file is in the state before this step.",
+        scopes=["once", "session"],
+    )
+
+
+def question() -> Question:
+    return Question(
+        id="q1",
+        node=f"{10:016x}",
+        text="Should quotes inside a quoted field be doubled, or escaped with a backslash?",
+        choices=['Doubled ("")', "Backslash", "Accept both"],
+    )
+
+
+def effects() -> list[EffectInfo]:
+    return [
+        EffectInfo(id=1, kind="git_push", reversibility="compensatable", evidence="enforced", node=f"{9:016x}", at=T0,
+                   summary="pushed origin/wip (1b2c3d4 → 9f8e7d6)", undo_label="Push the old position back"),
+        EffectInfo(id=2, kind="package", reversibility="irreversible", evidence="observed", node=f"{8:016x}", at=T0,
+                   summary="published shop-0.4.1 to the package index"),
+    ]  # fmt: skip
+
+
+def jump_plan() -> JumpPlan:
+    back = ["src/shop/parser.py", "tests/test_parser.py", "tests/conftest.py", "notes.md", "src/shop/tokens.py"]
+    entries = [PlanEntry(path=one, action="overwrite", reason="changed by the agent since") for one in back]
+    entries += [PlanEntry(path="src/shop/new.py", action="delete", reason="made by the agent since")]
+    entries += [PlanEntry(path="README.md", action="keep_mine", reason="you changed it at 10:31", choice="keep")]
+    entries += [
+        PlanEntry(path="data/big.bin", action="not_captured", reason="over 50 MB"),
+        PlanEntry(path="data/old.bin", action="not_captured", reason="over 50 MB"),
+    ]
+    return JumpPlan(
+        id="p1",
+        node=f"{2:016x}",
+        entries=entries,
+        files_back=6,
+        stays=1,
+        not_captured=2,
+        effects_left=effects()[:1],
+        processes=[ProcessInfo(id="x", pid=4711, command="npm run dev", node=f"{8:016x}", started=T0)],
+        needs_confirmation=True,
+        lossy="From here the model knows the first 212 messages only as a summary.",
+    )
+
+
+def compare() -> Compare:
+    def attempt(leaf: int, title: str, outcome: str, stop: str, passed: int, cost: float, files: int, **more: object) -> Attempt:
+        paths = changes()[:files]
+        return Attempt(
+            leaf=f"{leaf:016x}", title=title, outcome=outcome, stop_reason=stop, steps=5 + files, files=paths,
+            added=sum(one.added for one in paths), removed=sum(one.removed for one in paths),
+            checks=[{"command": "pytest -q", "exit_code": 0 if passed == 12 else 1, "passed": passed,
+                     "failed": 12 - passed, "node": ""}],
+            usage=Usage(input_tokens=41_000, output_tokens=3_100, cost=cost, answers=9), seconds=passed * 11.0,
+            path=[f"{number:016x}" for number in ((3, 4, 5, 7) if files < 3 else (3, 4, 6, 7, 8))],
+            **more,  # type: ignore[arg-type]
+        )  # fmt: skip
+
+    return Compare(
+        ancestor=f"{2:016x}",
+        goal="Fix the parser, tests must pass",
+        attempts=[
+            attempt(5, "attempt 1", "stopped", "repeated_failures", 9, 0.31, 2, retries=2),
+            attempt(10, "attempt 2", "ok", "completed", 12, 0.42, 5, effects=effects()[:1]),
+            attempt(11, "attempt 3", "stopped", "cost_limit", 11, 2.0, 4, retries=5, fallbacks=1),
+        ],
+    )
