@@ -26,7 +26,26 @@ BODY_BATCH = 40
 
 
 def header_at(tree: TreeModel, row: int) -> NodeHeader:
-    return tree.header(row)
+    """A row of the flat arrays as a header again; only made for the path that is shown."""
+    created, took = tree.created[row], tree.took[row]
+    return NodeHeader(
+        seq=row + 1,
+        uid=tree.uid(row),
+        parent=tree.parent[row] + 1,
+        kind=tree.kind_of(row),
+        created=created,
+        preview=tree.preview(row),
+        outcome=tree.outcome_of(row),
+        flags=tree.flags_of(row),
+        run=tree.run(row),
+        branch=tree.branch(row),
+        tool=tree.tool(row),
+        model=tree.model(row),
+        added=tree.added[row],
+        removed=tree.removed[row],
+        files=tree.files[row],
+        finished=created + took if took else 0,
+    )
 
 
 class ChatPane(QWidget):
@@ -110,7 +129,8 @@ class ChatPane(QWidget):
         signals.offer.connect(self._on_offer)
         signals.approve.connect(lambda answer: state.request("answer_approval", answer))
         signals.answer.connect(lambda answer: state.request("answer_question", answer))
-        signals.show_approval.connect(lambda _id: self.waiting.show_clicked.emit())
+        signals.show_approval.connect(self._open_approvals)
+        self.waiting.show_clicked.connect(self._open_approvals)
         signals.whole_output.connect(self._whole_output)
         signals.model_view.connect(self._open_model_view)
         signals.show_diff.connect(lambda uid, _path: state.select(uid))
@@ -136,12 +156,13 @@ class ChatPane(QWidget):
             self.chat.set_path([], live=not previewing)
             return
         rows = state.tree.path(row)
+        if uid == self._shown and self.chat.path and self.chat.path[-1].uid == uid and self.chat.live != previewing:
+            return
         path = [header_at(state.tree, at) for at in rows]
         forks = {}
         for at in rows[:-1]:
-            children = state.tree.children_of(at)
-            if len(children) > 1:
-                forks[state.tree.uid(at)] = len(children) - 1
+            if state.tree.children[at] > 1:
+                forks[state.tree.uid(at)] = state.tree.children[at] - 1
         changed = uid != self._shown
         self._shown = uid
         self.chat.set_path(path, forks=forks, live=not previewing)
@@ -158,13 +179,18 @@ class ChatPane(QWidget):
         self._branch.setText(f"▸ {branch}" if branch else "")
         self.setAccessibleName(self.tr("Chat: {}").format(title))
 
-    def _on_headers(self, _first: int) -> None:
-        uid = self.state.looked_at()
-        row = self.state.tree.row(uid) if uid else NO_ROW
-        if row != NO_ROW and self.chat.path and self.state.tree.uid(row) != self.chat.path[-1].uid:
-            for at in self.state.tree.path(row)[len(self.chat.path) :]:
-                self.chat.node_stored(header_at(self.state.tree, at))
-        self._refresh()
+    def _on_headers(self, first: int) -> None:
+        tree = self.state.tree
+        if first == 0 or not self.chat.path or self.state.selection:
+            self._refresh()
+            return
+        # Following a run: rows that hang on the end of what is shown are appended, nothing is built again.
+        for at in range(first, len(tree)):
+            if tree.parent[at] + 1 == self.chat.path[-1].seq:
+                self.chat.node_stored(header_at(tree, at))
+                self._shown = self.chat.path[-1].uid
+        if self.chat.path:
+            self._show_crumbs(self.chat.path)
 
     def _on_node_ended(self, seq: int) -> None:
         self.chat.node_changed(header_at(self.state.tree, seq - 1))
@@ -330,6 +356,11 @@ class ChatPane(QWidget):
             viewer.append(base64.b64decode(result["data"]).decode("utf-8", "replace"), int(result["total"]))
 
         self.state.request("blob", {"hash": blob, "offset": 0, "limit": 1_000_000}, answered)
+
+    def _open_approvals(self, approval_id: str = "") -> None:
+        from worldline.ui.dialogs.desk import desk_of
+
+        desk_of(self.state).show_waiting(approval_id)
 
     def _open_model_view(self, uid: str) -> None:
         from worldline.ui.dialogs.model_view import open_model_view

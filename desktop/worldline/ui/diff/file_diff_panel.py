@@ -1,0 +1,137 @@
+"""One file's diff with its tools: unified or side by side, whitespace, context, next and previous."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QCoreApplication, QSettings, Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QStackedWidget, QToolButton, QVBoxLayout, QWidget
+
+from worldline.protocol.model import FileChange, FileDiff
+from worldline.ui.chat import words
+from worldline.ui.chat.row_base import ColorLabel, tool_button
+from worldline.ui.diff.image_diff import ImageDiff
+from worldline.ui.diff.view import DiffView
+from worldline.ui.theme import theme
+
+translate = QCoreApplication.translate
+CONTEXTS = (3, 10, 1_000_000)
+
+
+class FileDiffPanel(QWidget):
+    """Shows what it is given; asks for another diff through `options_changed`."""
+
+    options_changed = Signal()
+    action = Signal(str)
+    """open | reveal | copy_path | take | revert, for the file shown."""
+    more_wanted = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        settings = QSettings()
+        self.context = 3
+        self.ignore_space = False
+        self._change: FileChange | None = None
+        self.view = DiffView(self)
+        self.image = ImageDiff(self)
+        self._note = ColorLabel("", "muted", self)
+        self._note.setWordWrap(True)
+        self._note.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._stack = QStackedWidget(self)
+        for widget in (self.view, self.image, self._note):
+            self._stack.addWidget(widget)
+        self._path = ColorLabel("", "text", self, bold=True)
+        self._path.setFont(theme().font_ui(0, bold=True))
+        self._path.setMinimumWidth(40)
+        self._split = tool_button(self, self.tr("Side by side"), "split")
+        self._split.setCheckable(True)
+        self._split.toggled.connect(self._on_split)
+        self._split.setChecked(bool(settings.value("diff/side_by_side", False, bool)))
+        self._space = tool_button(self, self.tr("Ignore whitespace"), "wrap")
+        self._space.setCheckable(True)
+        self._space.toggled.connect(self._on_space)
+        self._more_context = tool_button(self, self.tr("More context"), "unfold")
+        self._more_context.clicked.connect(self._on_context)
+        self._up = tool_button(self, self.tr("Previous change (P)"), "up")
+        self._up.clicked.connect(lambda: self.view.next_change(-1))
+        self._down = tool_button(self, self.tr("Next change (N)"), "down")
+        self._down.clicked.connect(lambda: self.view.next_change(1))
+        self._menu_button = tool_button(self, self.tr("More"), "more")
+        self._menu_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.menu = QMenu(self)
+        for name, text in (
+            ("open", self.tr("Open in the editor")),
+            ("reveal", self.tr("Show in the folder")),
+            ("copy_path", self.tr("Copy path")),
+            ("", ""),
+            ("take", self.tr("Take this file from here onto the disk…")),
+            ("revert", self.tr("Put the file back to how it was before…")),
+        ):
+            if not name:
+                self.menu.addSeparator()
+                continue
+            self.menu.addAction(text).triggered.connect(lambda _=False, name=name: self.action.emit(name))
+        self._menu_button.setMenu(self.menu)
+        head = QHBoxLayout()
+        head.setContentsMargins(12, 4, 8, 4)
+        head.setSpacing(2)
+        head.addWidget(self._path, 1)
+        for button in (self._up, self._down, self._more_context, self._space, self._split, self._menu_button):
+            head.addWidget(button)
+        self._rest = QPushButton(self.tr("This file is huge; only its first part is shown. Show all of it"), self)
+        self._rest.setProperty("role", "link")
+        self._rest.clicked.connect(self.more_wanted)
+        self._rest.hide()
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addLayout(head)
+        layout.addWidget(self._stack, 1)
+        layout.addWidget(self._rest)
+        self.show_note("")
+
+    def show_diff(self, diff: FileDiff) -> None:
+        self._change = diff.change
+        old = f"{diff.change.old_path} → " if diff.change.old_path else ""
+        self._path.setText(old + diff.change.path)
+        self._path.setToolTip(old + diff.change.path)
+        self._rest.setVisible(diff.truncated)
+        if diff.old_image or diff.new_image:
+            self.image.set_images(diff.old_image, diff.new_image)
+            self._stack.setCurrentWidget(self.image)
+        elif diff.rows:
+            self.view.set_diff(diff)
+            self._stack.setCurrentWidget(self.view)
+        else:
+            self.show_note(diff.note or note_words(diff.change))
+
+    def show_note(self, text: str) -> None:
+        self._note.setText(text)
+        self._stack.setCurrentWidget(self._note)
+
+    def _on_split(self, on: bool) -> None:
+        self.view.set_side_by_side(on)
+        QSettings().setValue("diff/side_by_side", on)
+
+    def _on_space(self, on: bool) -> None:
+        self.ignore_space = on
+        self.options_changed.emit()
+
+    def _on_context(self) -> None:
+        at = CONTEXTS.index(self.context) if self.context in CONTEXTS else 0
+        self.context = CONTEXTS[(at + 1) % len(CONTEXTS)]
+        self.options_changed.emit()
+
+
+def note_words(change: FileChange) -> str:
+    """Why a changed file has no lines to show."""
+    if change.status == "S":
+        return translate("FileDiffPanel", "A submodule or nested repository. Its commit changed; its files are not listed here.")
+    if change.binary:
+        sizes = [words.size(size) for size in (change.old_size, change.new_size) if size >= 0]
+        return translate("FileDiffPanel", "Binary file") + (" · " + " → ".join(sizes) if sizes else "")
+    if change.status == "T" or change.old_mode != change.new_mode:
+        return translate("FileDiffPanel", "Only the type or mode changed: {old} → {new}").format(
+            old=oct(change.old_mode)[2:], new=oct(change.new_mode)[2:]
+        )
+    if change.status == "R":
+        return translate("FileDiffPanel", "Renamed without other changes.")
+    return translate("FileDiffPanel", "No changed lines (whitespace only, or an empty file).")

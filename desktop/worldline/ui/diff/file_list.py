@@ -1,0 +1,179 @@
+"""The list of changed files: rows with status, counts and badges, as a list or as a tree."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QCoreApplication, QModelIndex, QPersistentModelIndex, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QPainter
+from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QTreeWidget, QTreeWidgetItem, QWidget
+
+from worldline.protocol.model import FileChange
+from worldline.ui.theme import theme
+from worldline.viewmodel.diff_files import FileNode, file_list, file_tree
+
+translate = QCoreApplication.translate
+ROLE = Qt.ItemDataRole.UserRole
+STATUS_TOKENS = {"A": "ok", "M": "warn", "D": "bad", "R": "info", "T": "info", "S": "info"}
+
+
+class FileDelegate(QStyledItemDelegate):
+    """`M parser.py  src/shop    +30 −9  ●run`."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.flat = True
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
+        return QSize(200, 26)
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> None:
+        tokens = theme().tokens
+        area = option.rect  # type: ignore[attr-defined]
+        state = option.state  # type: ignore[attr-defined]
+        painter.save()
+        if state & QStyle.StateFlag.State_Selected:
+            painter.fillRect(area, QColor(tokens.selected))
+        elif state & QStyle.StateFlag.State_MouseOver:
+            painter.fillRect(area, QColor(tokens.hover))
+        change = index.data(ROLE)
+        centre = Qt.AlignmentFlag.AlignVCenter
+        x = area.left() + 6
+        if not isinstance(change, FileChange):
+            painter.setPen(QColor(tokens.muted))
+            painter.setFont(theme().font_ui())
+            painter.drawText(area.adjusted(6, 0, 0, 0), centre, str(index.data()))
+            painter.restore()
+            return
+        painter.setFont(theme().font_code())
+        painter.setPen(tokens.color(STATUS_TOKENS.get(change.status, "muted")))
+        painter.drawText(area.adjusted(6, 0, 0, 0), centre, change.status)
+        x += 18
+        right = area.right() - 8
+        painter.setFont(theme().font_ui(-1))
+        for text, token in reversed(_facts(change)):
+            width = painter.fontMetrics().horizontalAdvance(text)
+            painter.setPen(tokens.color(token))
+            painter.drawText(right - width, area.top(), width + 2, area.height(), centre, text)
+            right -= width + 7
+        painter.setFont(theme().font_ui())
+        folder, _, name = change.path.rpartition("/")
+        metrics = painter.fontMetrics()
+        room = max(20, right - x - 4)
+        shown = metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, room)
+        painter.setPen(QColor(tokens.muted if change.status == "D" else tokens.text))
+        painter.drawText(x, area.top(), room, area.height(), centre, shown)
+        left = room - metrics.horizontalAdvance(shown) - 8
+        if self.flat and folder and left > 40:
+            painter.setPen(QColor(tokens.muted))
+            painter.setFont(theme().font_ui(-1))
+            text = painter.fontMetrics().elidedText(folder, Qt.TextElideMode.ElideLeft, left)
+            painter.drawText(x + room - left, area.top(), left, area.height(), centre, text)
+        painter.restore()
+
+
+def _facts(change: FileChange) -> list[tuple[str, str]]:
+    facts: list[tuple[str, str]] = []
+    if change.author == "user":
+        facts.append((translate("FileList", "yours"), "warn"))
+    if change.binary:
+        facts.append((translate("FileList", "binary"), "muted"))
+    if change.added:
+        facts.append((f"+{change.added}", "ok"))
+    if change.removed:
+        facts.append((f"−{change.removed}", "bad"))
+    if change.runs_later:
+        facts.append((translate("FileList", "● runs later"), "warn"))
+    return facts
+
+
+class FileList(QTreeWidget):
+    """Emits the path that is chosen; keeps the choice when the list is set again."""
+
+    chosen = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setHeaderHidden(True)
+        self.setRootIsDecorated(False)
+        self.setIndentation(14)
+        self.setUniformRowHeights(True)
+        self.setMouseTracking(True)
+        self.setAccessibleName(self.tr("Changed files"))
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._delegate = FileDelegate(self)
+        self.setItemDelegate(self._delegate)
+        self._changes: list[FileChange] = []
+        self._as_tree = False
+        self._items: dict[str, QTreeWidgetItem] = {}
+        self.currentItemChanged.connect(self._on_current)
+
+    @property
+    def path(self) -> str:
+        item = self.currentItem()
+        change = item.data(0, ROLE) if item is not None else None
+        return change.path if isinstance(change, FileChange) else ""
+
+    def change(self) -> FileChange | None:
+        return next((one for one in self._changes if one.path == self.path), None)
+
+    def set_as_tree(self, on: bool) -> None:
+        self._as_tree = on
+        self.set_changes(self._changes)
+
+    def set_changes(self, changes: list[FileChange]) -> None:
+        wanted = self.path
+        self._changes = changes
+        self.blockSignals(True)
+        self.clear()
+        self._items = {}
+        self._delegate.flat = not self._as_tree
+        self.setRootIsDecorated(self._as_tree)
+        nodes = file_tree(changes) if self._as_tree else file_list(changes)
+        for node in nodes:
+            self._add(node, None)
+        self.expandAll()
+        item = self._items.get(wanted) or self._first()
+        if item is not None:
+            self.setCurrentItem(item)
+        self.blockSignals(False)
+        self.chosen.emit(self.path)
+
+    def _first(self) -> QTreeWidgetItem | None:
+        return next(iter(self._items.values()), None)
+
+    def _add(self, node: FileNode, parent: QTreeWidgetItem | None) -> None:
+        item = QTreeWidgetItem([node.name])
+        if parent is None:
+            self.addTopLevelItem(item)
+        else:
+            parent.addChild(item)
+        if node.change is not None:
+            item.setData(0, ROLE, node.change)
+            item.setToolTip(0, self._tip(node.change))
+            item.setData(0, Qt.ItemDataRole.AccessibleTextRole, self._tip(node.change).replace("\n", ", "))
+            self._items[node.change.path] = item
+        for child in node.children:
+            self._add(child, item)
+
+    def _tip(self, change: FileChange) -> str:
+        words = {
+            "A": self.tr("added"),
+            "M": self.tr("modified"),
+            "D": self.tr("deleted"),
+            "R": self.tr("renamed from {}").format(change.old_path),
+            "T": self.tr("type or mode changed"),
+            "S": self.tr("submodule or nested repository"),
+        }
+        lines = [change.path, f"{words[change.status]} +{change.added} −{change.removed}"]
+        if change.runs_later:
+            lines.append(self.tr("Runs later, when you do something: a hook, a script, a test configuration."))
+        if change.author == "user":
+            lines.append(self.tr("Changed by you"))
+        return "\n".join(lines)
+
+    def select_path(self, path: str) -> None:
+        item = self._items.get(path)
+        if item is not None:
+            self.setCurrentItem(item)
+
+    def _on_current(self) -> None:
+        self.chosen.emit(self.path)

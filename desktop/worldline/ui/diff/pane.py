@@ -1,0 +1,299 @@
+"""The changes pane: which files differ between two places of the session, and how."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QSettings, Qt, QTimer, QUrl
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QMessageBox, QSplitter, QVBoxLayout, QWidget
+
+from worldline.protocol.commands import Changes
+from worldline.protocol.model import FileDiff
+from worldline.ui.chat.row_base import ColorLabel, copy_text, tool_button
+from worldline.ui.diff.file_diff_panel import FileDiffPanel
+from worldline.ui.diff.file_list import FileList
+from worldline.ui.session_state import SessionState
+from worldline.ui.theme import caption, theme
+
+FIRST_ROWS = 20_000
+CACHED = 64
+
+
+class ChangesPane(QWidget):
+    """Follows the node that is looked at. Answers are kept by (a, b, path); an answer that comes too late for what
+    is shown by then is kept, but not shown."""
+
+    def __init__(self, state: SessionState, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.state = state
+        self._changes: OrderedDict[tuple[str, str], Changes] = OrderedDict()
+        self._diffs: OrderedDict[tuple[Any, ...], FileDiff] = OrderedDict()
+        self._asked: set[tuple[Any, ...]] = set()
+        self._node = ""
+        self._want_path = ""
+        self._limit = FIRST_ROWS
+        title = ColorLabel(self.tr("CHANGES"), "muted", self)
+        caption(title)
+        self.against = QComboBox(self)
+        self.against.setAccessibleName(self.tr("Compared with"))
+        for value, text in (
+            ("parent", self.tr("vs the step before")),
+            ("base", self.tr("vs the start of the session")),
+            ("disk", self.tr("vs the files on disk")),
+        ):
+            self.against.addItem(text, value)
+        self.against.currentIndexChanged.connect(self._refresh)
+        self._totals = ColorLabel("", "muted", self)
+        self._tree = tool_button(self, self.tr("Show as a tree"), "tree")
+        self._tree.setCheckable(True)
+        self.files = FileList(self)
+        self._tree.toggled.connect(self._on_tree)
+        self.files.chosen.connect(self._show_file)
+        self.panel = FileDiffPanel(self)
+        self.panel.options_changed.connect(self._ask_diff)
+        self.panel.more_wanted.connect(self._show_all)
+        self.panel.action.connect(self._on_action)
+        self.panel.view.hunk_action.connect(self._on_hunk)
+        self.panel.view.author_clicked.connect(state.select)
+        self._note = ColorLabel("", "muted", self)
+        self._note.setFont(theme().font_ui())
+        self._note.setWordWrap(True)
+        self._note.setContentsMargins(16, 12, 16, 12)
+        head = QHBoxLayout()
+        head.setContentsMargins(12, 6, 8, 6)
+        head.setSpacing(8)
+        head.addWidget(title)
+        head.addWidget(self.against)
+        head.addStretch(1)
+        head.addWidget(self._totals)
+        head.addWidget(self._tree)
+        self._split = QSplitter(Qt.Orientation.Vertical, self)
+        self._split.addWidget(self.files)
+        self._split.addWidget(self.panel)
+        self._split.setStretchFactor(0, 1)
+        self._split.setStretchFactor(1, 3)
+        self._split.setSizes([170, 400])
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addLayout(head)
+        layout.addWidget(self._note)
+        layout.addWidget(self._split, 1)
+        self._timer = QTimer(self, singleShot=True, interval=30)
+        self._timer.timeout.connect(self._ask)
+        state.selection_changed.connect(lambda _uid: self._refresh())
+        state.cursor_changed.connect(lambda _uid: self._refresh())
+        state.node_ended.connect(lambda _seq: self._refresh(stale=True))
+        state.files_changed.connect(lambda _node: self._refresh(stale=True))
+        state.loaded.connect(self._refresh)
+        self._tree.setChecked(bool(QSettings().value("diff/as_tree", False, bool)))
+        self._refresh()
+
+    # -- which
+
+    def _pair(self) -> tuple[str, str]:
+        """(a, b) of the question: from a to b."""
+        against = str(self.against.currentData())
+        return (self._node, "disk") if against == "disk" else (against, self._node)
+
+    def compare_with(self, uid: str, title: str) -> None:
+        """Compare with any node; it joins the choices."""
+        at = self.against.findData(uid)
+        if at < 0:
+            self.against.addItem(self.tr("vs {}").format(title[:40]), uid)
+            at = self.against.count() - 1
+        self.against.setCurrentIndex(at)
+
+    def _refresh(self, *_: object, stale: bool = False) -> None:
+        node = self.state.looked_at()
+        if stale:
+            self._forget(node)
+        self._node = node
+        self._limit = FIRST_ROWS
+        if not node:
+            self._show_changes(None)
+            return
+        known = self._changes.get(self._pair())
+        if known is not None:
+            self._show_changes(known)
+        else:
+            # Walking along the tree with the arrow keys asks for what it stops at, not for every node on the way.
+            self._timer.start()
+
+    def _forget(self, node: str) -> None:
+        for pair in [pair for pair in self._changes if node in pair or "disk" in pair]:
+            del self._changes[pair]
+        for key in [key for key in self._diffs if node in key[:2] or "disk" in key[:2]]:
+            del self._diffs[key]
+
+    def _ask(self) -> None:
+        pair = self._pair()
+        if not pair[0] or not pair[1] or pair in self._asked:
+            return
+        self._asked.add(pair)
+
+        def answered(result: dict[str, Any]) -> None:
+            self._asked.discard(pair)
+            changes = Changes.model_validate(result)
+            _keep(self._changes, pair, changes)
+            if pair == self._pair():
+                self._show_changes(changes)
+
+        def refused(error: dict[str, Any]) -> None:
+            self._asked.discard(pair)
+            if pair == self._pair():
+                self._show_changes(None, f"{error.get('message', '')} {error.get('hint', '')}".strip())
+
+        self.state.request("changes", {"a": pair[0], "b": pair[1]}, answered, refused)
+
+    def _show_changes(self, changes: Changes | None, note: str = "") -> None:
+        files = changes.files if changes is not None else []
+        text = note or (changes.note if changes is not None else "")
+        if not files and not text:
+            text = self.tr("No files changed in this step. Choose a step with +n −m in the tree, or compare with the start.")
+        self._note.setText(text)
+        self._note.setVisible(not files or bool(text))
+        self._split.setVisible(bool(files))
+        if changes is None or not files:
+            self._totals.setText("")
+            self.files.set_changes([])
+            return
+        self._totals.setText(
+            self.tr("%n file(s)", "", len(files)) + f"  +{changes.added} −{changes.removed}"
+        )
+        if self._want_path:
+            self.files.set_changes(files)
+            self.files.select_path(self._want_path)
+            self._want_path = ""
+        else:
+            self.files.set_changes(files)
+
+    def show_path(self, path: str) -> None:
+        """Choose this file as soon as it is there."""
+        self._want_path = path
+        self.files.select_path(path)
+
+    # -- the file
+
+    def _key(self, path: str) -> tuple[Any, ...]:
+        return (*self._pair(), path, self.panel.context, self.panel.ignore_space, self._limit)
+
+    def _show_file(self, path: str) -> None:
+        self._limit = FIRST_ROWS
+        if not path:
+            self.panel.show_note("")
+            return
+        known = self._diffs.get(self._key(path))
+        if known is not None:
+            self.panel.show_diff(known)
+        else:
+            self._ask_diff()
+
+    def _ask_diff(self) -> None:
+        path = self.files.path
+        if not path:
+            return
+        key = self._key(path)
+        known = self._diffs.get(key)
+        if known is not None:
+            self.panel.show_diff(known)
+            return
+        if key in self._asked:
+            return
+        self._asked.add(key)
+
+        def answered(result: dict[str, Any]) -> None:
+            self._asked.discard(key)
+            diff = FileDiff.model_validate(result)
+            _keep(self._diffs, key, diff)
+            if self.files.path and key == self._key(self.files.path):
+                self.panel.show_diff(diff)
+
+        def refused(error: dict[str, Any]) -> None:
+            self._asked.discard(key)
+            if self.files.path and key == self._key(self.files.path):
+                self.panel.show_note(f"{error.get('message', '')} {error.get('hint', '')}".strip())
+
+        a, b = self._pair()
+        params = {
+            "a": a, "b": b, "path": path, "context": self.panel.context, "ignore_space": self.panel.ignore_space,
+            "max_rows": self._limit,
+        }  # fmt: skip
+        self.state.request("file_diff", params, answered, refused)
+
+    def _show_all(self) -> None:
+        self._limit = 2_000_000
+        self._ask_diff()
+
+    def _on_tree(self, on: bool) -> None:
+        self.files.set_as_tree(on)
+        QSettings().setValue("diff/as_tree", on)
+
+    # -- actions
+
+    def _on_action(self, name: str) -> None:
+        path = self.files.path
+        full = Path(str(self.state.info.get("work_path", ""))) / path
+        if name == "open":
+            QDesktopServices.openUrl(QUrl.fromLocalFile(str(full)))
+        elif name == "reveal":
+            QDesktopServices.openUrl(QUrl.fromLocalFile(str(full.parent)))
+        elif name == "copy_path":
+            copy_text(str(full))
+        elif name == "take":
+            self._confirm(
+                self.tr("Take {} as it is here?").format(path),
+                {"node": self._node, "path": path, "hunks": None, "against": ""},
+            )
+        elif name == "revert":
+            self._confirm(
+                self.tr("Put {} back to how it was before?").format(path),
+                {"node": self._before(), "path": path, "hunks": None, "against": ""},
+            )
+
+    def _before(self) -> str:
+        a, _ = self._pair()
+        if a not in ("parent", "base"):
+            return a
+        tree = self.state.tree
+        row = tree.row(self._node)
+        if a == "base":
+            return tree.uid(tree.path(row)[0])
+        return tree.uid(tree.parent[row]) if tree.parent[row] >= 0 else self._node
+
+    def _on_hunk(self, action: str, hunk: int) -> None:
+        path = self.files.path
+        node, against = (self._node, self._before()) if action == "take" else (self._before(), self._node)
+        text = self.tr("Take this part of {}?") if action == "take" else self.tr("Revert this part of {}?")
+        self._confirm(text.format(path), {"node": node, "path": path, "hunks": [hunk], "against": against})
+
+    def _confirm(self, question: str, params: dict[str, Any]) -> None:
+        box = QMessageBox(self.window())
+        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        box.setWindowTitle(self.tr("Take a file"))
+        box.setText(question)
+        box.setInformativeText(self.tr("What is on disk now is saved as a node first, so this can be undone by going back."))
+        do = box.addButton(self.tr("Do it"), QMessageBox.ButtonRole.AcceptRole)
+        cancel = box.addButton(QMessageBox.StandardButton.Cancel)
+        box.setDefaultButton(cancel)
+        box.setEscapeButton(cancel)
+        box.finished.connect(lambda _code: self._take(params) if box.clickedButton() is do else None)
+        box.open()
+
+    def _take(self, params: dict[str, Any]) -> None:
+        def answered(answer: dict[str, Any]) -> None:
+            if answer.get("plan"):
+                self.state.plan_needed.emit(answer["plan"], {"node": params["node"]})
+            self._refresh(stale=True)
+
+        self.state.request("take_file", params, answered)
+
+
+def _keep(cache: OrderedDict[Any, Any], key: Any, value: Any) -> None:
+    cache[key] = value
+    cache.move_to_end(key)
+    while len(cache) > CACHED:
+        cache.popitem(last=False)

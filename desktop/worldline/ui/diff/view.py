@@ -1,0 +1,334 @@
+"""A diff, painted: unified or side by side. Opening 100,000 lines costs what opening one screen costs."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPoint, QRect, Qt, QTimer, Signal
+from PySide6.QtGui import (
+    QColor,
+    QContextMenuEvent,
+    QGuiApplication,
+    QKeyEvent,
+    QKeySequence,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+)
+from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QMenu, QWidget
+
+from worldline.protocol.model import DiffRow, FileChange, FileDiff
+from worldline.ui.syntax.lines import Mark, line_painter
+from worldline.ui.theme import theme
+from worldline.viewmodel.diff import DiffModel, language_of
+
+PAD = 8
+BAR = 4
+"""Width of the stripe that says whose change it is."""
+
+
+class DiffView(QAbstractScrollArea):
+    """Scrolls by moving pixels and painting only the strip that came into sight. While it scrolls fast, lines are
+    plain; colours and word marks come as soon as it rests."""
+
+    hunk_action = Signal(str, int)
+    """take | revert, hunk."""
+    more_wanted = Signal()
+    author_clicked = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.model = DiffModel(FileDiff(change=FileChange(path="", status="M")))
+        self.side_by_side = False
+        self.can_revert = True
+        self._language = ""
+        self._offset = 0
+        self._anchor: tuple[int, int, int] | None = None
+        self._head: tuple[int, int, int] | None = None
+        self._plain = False
+        self._widest = 0.0
+        self.painted_rows = 0
+        """Rows painted since the last reset; tests look at it."""
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.viewport().setCursor(Qt.CursorShape.IBeamCursor)
+        self.viewport().setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
+        self._rest = QTimer(self, singleShot=True, interval=60)
+        self._rest.timeout.connect(self._colour)
+        self.setAccessibleName(self.tr("Diff"))
+        theme().changed.connect(self.viewport().update)
+
+    # -- what is shown
+
+    def set_diff(self, diff: FileDiff) -> None:
+        self.model = DiffModel(diff)
+        self._language = language_of(diff.change.path)
+        self._anchor = self._head = None
+        rows = diff.rows
+        longest = sorted(rows[:5000], key=lambda row: len(row.text), reverse=True)[:3]
+        self._widest = max((line_painter().width(row.text) for row in longest), default=0.0)
+        self._bars()
+        self.verticalScrollBar().setValue(0)
+        self.horizontalScrollBar().setValue(0)
+        self._offset = 0
+        self.setAccessibleDescription(
+            self.tr("{path}: {added} lines added, {removed} removed").format(
+                path=diff.change.path, added=diff.change.added, removed=diff.change.removed
+            )
+        )
+        self.viewport().update()
+
+    def set_side_by_side(self, on: bool) -> None:
+        if on != self.side_by_side:
+            top = self.verticalScrollBar().value() // max(1, line_painter().height)
+            row = self._line_at(top)
+            self.side_by_side = on
+            self._bars()
+            self.verticalScrollBar().setValue(self.model.screen_row(row, on) * line_painter().height if row > 0 else 0)
+            self.viewport().update()
+
+    def _line_at(self, screen: int) -> int:
+        """Line of the diff that a row on screen shows."""
+        if not self.side_by_side:
+            return screen
+        left, right = self.model.pairs()
+        if screen >= len(left):
+            return 0
+        return left[screen] if left[screen] >= 0 else right[screen]
+
+    def _bars(self) -> None:
+        height = line_painter().height
+        total = self.model.count(self.side_by_side) * height + 2 * PAD
+        bar = self.verticalScrollBar()
+        bar.setRange(0, max(0, total - self.viewport().height()))
+        bar.setPageStep(self.viewport().height())
+        bar.setSingleStep(height)
+        room = self._text_width()
+        across = self.horizontalScrollBar()
+        across.setRange(0, max(0, round(self._widest + PAD - room)))
+        across.setPageStep(max(1, room))
+
+    def _gutter(self) -> int:
+        digits = len(str(self.model.widest_number))
+        numbers = 1 if self.side_by_side else 2
+        return BAR + round((digits * numbers + 1 + numbers) * line_painter().char) + 6
+
+    def _text_width(self) -> int:
+        width = self.viewport().width() // 2 if self.side_by_side else self.viewport().width()
+        return width - self._gutter()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._bars()
+
+    def scrollContentsBy(self, dx: int, dy: int) -> None:
+        offset = self.verticalScrollBar().value()
+        moved = self._offset - offset
+        self._offset = offset
+        if dx or abs(moved) >= self.viewport().height():
+            # A jump shows plain lines at once; colour follows when it rests.
+            self._plain = abs(moved) >= self.viewport().height()
+            if self._plain:
+                self._rest.start()
+            self.viewport().update()
+            return
+        if moved:
+            self.viewport().scroll(0, moved)
+
+    def _colour(self) -> None:
+        self._plain = False
+        self.viewport().update()
+
+    # -- painting
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        tokens = theme().tokens
+        lines = line_painter()
+        painter = QPainter(self.viewport())
+        area = event.rect()
+        painter.fillRect(area, QColor(tokens.panel))
+        painter.setFont(lines.font)
+        first = max(0, (area.top() + self._offset - PAD) // lines.height)
+        last = min(self.model.count(self.side_by_side), (area.bottom() + self._offset - PAD) // lines.height + 1)
+        half = self.viewport().width() // 2
+        for screen in range(first, last):
+            y = screen * lines.height + PAD - self._offset
+            self.painted_rows += 1
+            if not self.side_by_side:
+                self._paint_line(painter, screen, QRect(0, y, self.viewport().width(), lines.height), 0)
+                continue
+            left, right = self.model.pairs()
+            if left[screen] == right[screen] and self.model.rows[left[screen]].kind == "@":
+                self._paint_line(painter, left[screen], QRect(0, y, self.viewport().width(), lines.height), 1)
+                continue
+            self._paint_line(painter, left[screen], QRect(0, y, half, lines.height), 1)
+            self._paint_line(painter, right[screen], QRect(half, y, half + 1, lines.height), 2)
+        if self.side_by_side:
+            painter.setPen(QColor(tokens.line))
+            painter.drawLine(half, area.top(), half, area.bottom())
+
+    def _paint_line(self, painter: QPainter, at: int, area: QRect, side: int) -> None:
+        tokens = theme().tokens
+        if at < 0:
+            painter.fillRect(area, QColor(tokens.bg))
+            return
+        row = self.model.rows[at]
+        lines = line_painter()
+        if row.kind == "@":
+            painter.fillRect(area, QColor(tokens.hover))
+            painter.setPen(QColor(tokens.muted))
+            painter.drawText(area.adjusted(PAD, 0, -PAD, 0), Qt.AlignmentFlag.AlignVCenter, _hunk_words(row.text))
+            return
+        grounds = {"+": tokens.add, "-": tokens.remove}
+        ground = grounds.get(row.kind)
+        if ground:
+            painter.fillRect(area, QColor(ground))
+        if row.author and ground:
+            stripe = tokens.warn if row.author == "user" else tokens.accent
+            painter.fillRect(QRect(area.left(), area.top(), BAR - 1, area.height()), QColor(stripe))
+        gutter = self._gutter()
+        painter.setPen(QColor(tokens.muted))
+        painter.drawText(
+            QRect(area.left() + BAR, area.top(), gutter - BAR, area.height()),
+            Qt.AlignmentFlag.AlignVCenter,
+            self._numbers(row, side),
+        )
+        text_area = QRect(area.left() + gutter, area.top(), area.width() - gutter, area.height())
+        painter.setClipRect(text_area)
+        painter.setPen(QColor(tokens.muted if row.kind == "\\" else tokens.text))
+        marks: tuple[Mark, ...] = ()
+        if ground and not self._plain:
+            word = tokens.add_word if row.kind == "+" else tokens.remove_word
+            marks = tuple((start, end, word) for start, end in self.model.words(at))
+        lines.draw(
+            painter,
+            text_area.left() - self.horizontalScrollBar().value(),
+            text_area.top(),
+            row.text,
+            "" if self._plain else self._language,
+            marks,
+            self._selected(at, side, len(row.text)),
+        )
+        painter.setClipping(False)
+
+    def _numbers(self, row: DiffRow, side: int) -> str:
+        digits = len(str(self.model.widest_number))
+        old = str(row.old) if row.old else ""
+        new = str(row.new) if row.new else ""
+        sign = row.kind if row.kind in "+-" else " "
+        if side == 1:
+            return f"{old:>{digits}} {sign}"
+        if side == 2:
+            return f"{new:>{digits}} {sign}"
+        return f"{old:>{digits}} {new:>{digits}} {sign}"
+
+    # -- selection and keys
+
+    def _place(self, pos: QPoint) -> tuple[int, int, int]:
+        """Row on screen, column, side under a point."""
+        lines = line_painter()
+        count = self.model.count(self.side_by_side)
+        screen = max(0, min(count - 1, (pos.y() + self._offset - PAD) // lines.height))
+        half = self.viewport().width() // 2
+        side = 0 if not self.side_by_side else 2 if pos.x() >= half else 1
+        at = self._line(screen, side)
+        if at < 0:
+            return (screen, 0, side)
+        left = self._gutter() + (half if side == 2 else 0) - self.horizontalScrollBar().value()
+        return (screen, lines.column(self.model.rows[at].text, pos.x() - left, self._language), side)
+
+    def _line(self, screen: int, side: int) -> int:
+        if not 0 <= screen < self.model.count(self.side_by_side):
+            return -1
+        if side == 0:
+            return screen
+        return self.model.pairs()[side - 1][screen]
+
+    def _selected(self, at: int, side: int, length: int) -> tuple[int, int] | None:
+        if self._anchor is None or self._head is None or self._anchor[2] != side:
+            return None
+        (a, a_col, _), (b, b_col, _) = sorted((self._anchor, self._head))
+        first, last = self._line(a, side), self._line(b, side)
+        if first < 0 or last < 0 or not first <= at <= last:
+            return None
+        start, end = (a_col if at == first else 0), (b_col if at == last else length)
+        return (start, end) if end > start else None
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if event.button() == Qt.MouseButton.LeftButton and self.model.rows:
+            self._anchor = self._head = self._place(event.position().toPoint())
+            self.viewport().update()
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        if event.buttons() & Qt.MouseButton.LeftButton and self._anchor is not None:
+            screen, column, _ = self._place(event.position().toPoint())
+            self._head = (screen, column, self._anchor[2])
+            self.viewport().update()
+
+    def selected_text(self) -> str:
+        if self._anchor is None or self._head is None:
+            return ""
+        side = self._anchor[2]
+        (a, a_col, _), (b, b_col, _) = sorted((self._anchor, self._head))
+        out = []
+        for screen in range(a, b + 1):
+            at = self._line(screen, side)
+            if at >= 0 and self.model.rows[at].kind not in "@\\":
+                text = self.model.rows[at].text
+                out.append(text[a_col if screen == a else 0 : b_col if screen == b else len(text)])
+        return "\n".join(out)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        key = event.key()
+        if event.matches(QKeySequence.StandardKey.Copy):
+            QGuiApplication.clipboard().setText(self.selected_text())
+        elif key in (Qt.Key.Key_N, Qt.Key.Key_F7):
+            self.next_change(1)
+        elif key in (Qt.Key.Key_P,):
+            self.next_change(-1)
+        elif key == Qt.Key.Key_Home:
+            self.verticalScrollBar().setValue(0)
+        elif key == Qt.Key.Key_End:
+            self.verticalScrollBar().setValue(self.verticalScrollBar().maximum())
+        else:
+            super().keyPressEvent(event)
+
+    def next_change(self, by: int) -> None:
+        """Scroll to the next (1) or previous (-1) run of changed lines."""
+        height = line_painter().height
+        top = (self.verticalScrollBar().value() + 3 * height) // height
+        places = [self.model.screen_row(at, self.side_by_side) for at in self.model.changes()]
+        later = [place for place in places if place > top] if by > 0 else [place for place in places if place < top]
+        if later:
+            self.verticalScrollBar().setValue((later[0] if by > 0 else later[-1]) * height - 3 * height + PAD)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        screen, _, side = self._place(event.pos())
+        at = self._line(screen, side)
+        if at < 0 or not self.model.rows:
+            return
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        copy = menu.addAction(self.tr("Copy"))
+        copy.triggered.connect(lambda: QGuiApplication.clipboard().setText(self.selected_text()))
+        copy.setEnabled(bool(self.selected_text()))
+        hunk = self.model.hunk_of(at)
+        menu.addSeparator()
+        take = menu.addAction(self.tr("Take this hunk"))
+        take.triggered.connect(lambda: self.hunk_action.emit("take", hunk))
+        revert = menu.addAction(self.tr("Revert this hunk (what is there is saved first)"))
+        revert.triggered.connect(lambda: self.hunk_action.emit("revert", hunk))
+        revert.setEnabled(self.can_revert)
+        author = self.model.rows[at].author
+        if author and author != "user":
+            menu.addSeparator()
+            menu.addAction(self.tr("Go to the step that wrote this")).triggered.connect(
+                lambda: self.author_clicked.emit(author)
+            )
+        menu.popup(event.globalPos())
+
+
+def _hunk_words(text: str) -> str:
+    """`@@ -1,2 +1,3 @@ def parse` → the place in the code, which is what people look for."""
+    where = text.rpartition("@@")[2].strip()
+    numbers = text.split("+", 1)[-1].split(" ", 1)[0].split(",")[0] if "+" in text else ""
+    return f"⋯  {where}" if where else f"⋯  {numbers}"
