@@ -42,7 +42,9 @@ def composer() -> QWidget:
     from worldline.ui.chat.composer import Composer
 
     widget = Composer()
-    widget.set_models([{"id": "claude-sonnet-5-5", "name": "Sonnet 5.5", "efforts": ["low", "medium", "high"]}], "")
+    widget.set_models(
+        [{"id": "claude-sonnet-5-5", "name": "Sonnet 5.5", "efforts": ["low", "medium", "high"]}], ""
+    )
     widget.set_context(41_000)
     widget.set_running(True)
     widget.set_queue([{"id": 1, "text": "and update the notes", "when": "next_step"}])
@@ -80,6 +82,219 @@ def files() -> QWidget:
     return view
 
 
+def approval() -> QWidget:
+    from worldline.ui.dialogs.approval import ApprovalDialog
+
+    return ApprovalDialog(sample.approval(), 2)
+
+
+def approval_write() -> QWidget:
+    from worldline.ui.dialogs.approval import ApprovalDialog
+
+    return ApprovalDialog(sample.approval_write())
+
+
+def jump_plan() -> QWidget:
+    from worldline.ui.dialogs.jump_plan import JumpPlanDialog
+
+    return JumpPlanDialog(sample.jump_plan(), "Fix the parser")
+
+
+def question() -> QWidget:
+    from worldline.ui.dialogs.small import QuestionDialog
+
+    return QuestionDialog(sample.question())
+
+
+def branch_summary() -> QWidget:
+    from worldline.ui.dialogs.small import BranchSummaryDialog
+
+    return BranchSummaryDialog(14)
+
+
+def recovery() -> QWidget:
+    from worldline.ui.dialogs.small import RecoveryDialog
+
+    return RecoveryDialog(
+        "A jump was half done; it was undone, and all files are as before it.", ["bash npm run build"]
+    )
+
+
+def lossy() -> QWidget:
+    from worldline.ui.dialogs.small import LossyDialog
+
+    return LossyDialog("From here the model knows the first 212 messages only as a summary.")
+
+
+def about() -> QWidget:
+    from worldline.ui.dialogs.small import AboutDialog
+
+    return AboutDialog()
+
+
+def shortcuts() -> QWidget:
+    from PySide6.QtGui import QAction
+
+    from worldline.ui.dialogs.small import ShortcutsDialog
+
+    actions = []
+    for group, text, keys in (
+        ("Tree", "Go here", "Return"),
+        ("Tree", "Search", "Ctrl+F"),
+        ("Run", "Stop", "Ctrl+."),
+    ):
+        action = QAction(text)
+        action.setShortcut(keys)
+        action.setProperty("group", group)
+        actions.append(action)
+    return ShortcutsDialog(actions)
+
+
+def bring_home() -> QWidget:
+    from worldline.protocol.commands import BringHomeResult
+    from worldline.ui.dialogs.bring_home import BringHomeDialog
+
+    dialog = BringHomeDialog("n", "main", "Fix the parser, tests must pass")
+    entries = [{"path": change.path, "action": "overwrite"} for change in sample.changes()[:5]]
+    dialog.show_preview(
+        BringHomeResult.model_validate({"entries": entries, "conflicts": ["src/shop/parser.py"]})
+    )
+    return dialog
+
+
+def first_start() -> QWidget:
+    from worldline.ui.dialogs.first_start import FirstStartDialog
+
+    return FirstStartDialog()
+
+
+def new_session() -> QWidget:
+    from pathlib import Path
+
+    from worldline.ui.dialogs.new_session import NewSessionDialog
+
+    return NewSessionDialog(str(Path(__file__).parent))
+
+
+def settings() -> QWidget:
+    from worldline.ui.dialogs.settings import SettingsDialog
+
+    dialog = SettingsDialog()
+    dialog.model_page.set_models(
+        [
+            {"id": "claude-sonnet-5-5", "name": "Sonnet 5.5", "price": "$3 / $15"},
+            {"id": "claude-opus-5-5", "name": "Opus 5.5"},
+        ],
+        ["claude-sonnet-5-5", "claude-haiku-5"],
+    )
+    dialog.load(
+        {
+            "mode": "ask",
+            "permissions": {"deny": ["Bash(npm publish:*)"], "ask": ["Bash(git push:*)"], "allow": []},
+        }
+    )
+    return dialog
+
+
+def settings_rules() -> QWidget:
+    dialog = settings()
+    dialog.show_page("rules")
+    dialog.rules_page.show_verdict(
+        {
+            "decision": "ask",
+            "parts": [
+                {"part": "git add .", "decision": "allow", "rule": "", "why": "stays in the sandbox"},
+                {"part": "git push origin main", "decision": "ask", "rule": "Bash(git push:*)", "why": ""},
+            ],
+        }
+    )
+    return dialog
+
+
+def sessions() -> QWidget:
+    from pathlib import Path
+
+    from worldline.ui.dialogs.sessions import SessionFile, SessionsDialog
+
+    dialog = SessionsDialog(folder=Path("/nowhere"))
+    for at, title in enumerate(("Fix the parser", "Rewrite the report in SQL", "Why is CI slow?")):
+        dialog.add(
+            SessionFile(
+                Path(f"/data/{at}.worldline"), title, sample.T0 / 1000 - at * 90_000, 240_000 * (at + 1)
+            )
+        )
+    dialog.set_note("")
+    return dialog
+
+
+def diagnostics() -> QWidget:
+    from worldline.protocol.model import Diagnostic
+    from worldline.ui.dialogs.diagnostics import DiagnosticsDialog
+
+    dialog = DiagnosticsDialog()
+    rows = (
+        ("retry", "Overloaded. Trying again in 8 s (2 of 5)."),
+        ("fallback", "Opus 5.5 is overloaded; Sonnet 5.5 answers for now."),
+        ("repair", "A tool call without a result was given one that says it was interrupted."),
+        ("cache_miss", "The prompt cache was missed: the system prompt changed."),
+    )
+    dialog.pane.set_items([
+        Diagnostic(id=at, kind=kind, at=sample.T0 + at * 9000, detail=detail) for at, (kind, detail) in enumerate(rows)
+    ])  # fmt: skip
+    return dialog
+
+
+def model_view() -> QWidget:
+    from worldline.protocol.commands import View
+    from worldline.protocol.model import Diagnostic
+    from worldline.ui.dialogs.model_view import ModelViewDialog
+
+    request = {
+        "model": "claude-sonnet-5-5",
+        "max_tokens": 32000,
+        "system": "You are a coding agent …",
+        "tools": [{"name": "bash"}, {"name": "edit"}],
+        "messages": [
+            {"role": "user", "content": "Summary of the first 212 messages: the parser was repaired …"},
+            {
+                "role": "assistant",
+                "content": [{"type": "tool_use", "id": "t1", "name": "bash", "input": {"command": "pytest"}}],
+            },
+            {
+                "role": "user",
+                "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "interrupted"}],
+            },
+            {"role": "user", "content": "Now make the error say the column"},
+        ],
+    }
+    view = View(
+        request=request,
+        origin=["", "n2", "n3", "n4"],
+        diagnostics=[
+            Diagnostic(
+                id=1,
+                kind="repair",
+                node="n3",
+                at=0,
+                detail="A tool call had no result; one was made that says so.",
+            )
+        ],
+        tokens=41_000,
+        bytes=310_000,
+    )
+    return ModelViewDialog(
+        view, {"n2": "bash pytest -q", "n3": "result of pytest -q", "n4": "Now make the error say the column"}
+    )
+
+
+def compare() -> QWidget:
+    from worldline.ui.compare.view import CompareDialog
+
+    dialog = CompareDialog(sample.compare(), {header.uid: header for header in sample.path()})
+    dialog.view.show_diff(sample.parser_diff())
+    return dialog
+
+
 GALLERY: dict[str, Factory] = {
     "chat": chat,
     "empty-chat": empty_chat,
@@ -87,4 +302,23 @@ GALLERY: dict[str, Factory] = {
     "diff": diff,
     "diff-side-by-side": diff_side_by_side,
     "files": files,
+    "approval": approval,
+    "approval-write": approval_write,
+    "jump-plan": jump_plan,
+    "question": question,
+    "branch-summary": branch_summary,
+    "recovery": recovery,
+    "lossy": lossy,
+    "about": about,
+    "shortcuts": shortcuts,
+    "bring-home": bring_home,
+    "first-start": first_start,
+    "new-session": new_session,
+    "settings": settings,
+    "settings-rules": settings_rules,
+    "sessions": sessions,
+    "diagnostics": diagnostics,
+    "as-model-sees": model_view,
+    "compare": compare,
 }
+"""name → factory. Names that `worldline demo --screenshot --view` knows are the same here."""

@@ -87,7 +87,11 @@ def parser_diff() -> FileDiff:
         DiffRow(kind=" ", old=15, new=15, text=""),
         DiffRow(kind="-", old=16, text="def count(lines, strict = False):  # counts the rows"),
         DiffRow(kind="+", new=16, text="def count(lines: list[str], strict: bool = False) -> int:"),
-        DiffRow(kind="+", new=17, text='    """Rows that can be read; raises ParseError for the first that cannot."""'),
+        DiffRow(
+            kind="+",
+            new=17,
+            text='    """Rows that can be read; raises ParseError for the first that cannot."""',
+        ),
         DiffRow(kind=" ", old=17, new=18, text="    total = 0"),
         DiffRow(kind=" ", old=18, new=19, text="    for number, line in enumerate(lines, start=1):"),
         DiffRow(kind="@", text="@@ -41,5 +44,6 @@ def report(rows):"),
@@ -239,10 +243,18 @@ def effects() -> list[EffectInfo]:
 
 
 def jump_plan() -> JumpPlan:
-    back = ["src/shop/parser.py", "tests/test_parser.py", "tests/conftest.py", "notes.md", "src/shop/tokens.py"]
+    back = [
+        "src/shop/parser.py",
+        "tests/test_parser.py",
+        "tests/conftest.py",
+        "notes.md",
+        "src/shop/tokens.py",
+    ]
     entries = [PlanEntry(path=one, action="overwrite", reason="changed by the agent since") for one in back]
     entries += [PlanEntry(path="src/shop/new.py", action="delete", reason="made by the agent since")]
-    entries += [PlanEntry(path="README.md", action="keep_mine", reason="you changed it at 10:31", choice="keep")]
+    entries += [
+        PlanEntry(path="README.md", action="keep_mine", reason="you changed it at 10:31", choice="keep")
+    ]
     entries += [
         PlanEntry(path="data/big.bin", action="not_captured", reason="over 50 MB"),
         PlanEntry(path="data/old.bin", action="not_captured", reason="over 50 MB"),
@@ -262,7 +274,9 @@ def jump_plan() -> JumpPlan:
 
 
 def compare() -> Compare:
-    def attempt(leaf: int, title: str, outcome: str, stop: str, passed: int, cost: float, files: int, **more: object) -> Attempt:
+    def attempt(
+        leaf: int, title: str, outcome: str, stop: str, passed: int, cost: float, files: int, **more: object
+    ) -> Attempt:
         paths = changes()[:files]
         return Attempt(
             leaf=f"{leaf:016x}", title=title, outcome=outcome, stop_reason=stop, steps=5 + files, files=paths,

@@ -80,7 +80,9 @@ class ChatModel:
             if header.flags & NodeFlag.FALLBACK and header.kind is NodeKind.ASSISTANT:
                 yield self._row(f"fallback:{header.uid}", RowKind.DIVIDER, header, DividerKind.FALLBACK)
             kind = row_kind(header.kind)
-            yield self._row(header.uid, kind, header, divider_kind(header.kind) if kind is RowKind.DIVIDER else None)
+            yield self._row(
+                header.uid, kind, header, divider_kind(header.kind) if kind is RowKind.DIVIDER else None
+            )
             others = self._forks.get(header.uid, 0)
             if others and at + 1 < len(self.path):
                 row = self._row(f"fork:{header.uid}", RowKind.DIVIDER, header, DividerKind.FORK)
@@ -110,12 +112,18 @@ class ChatModel:
         row.offers = self._offers.get(uid, [])
         yield row
 
-    def _row(self, key: str, kind: RowKind, header: NodeHeader | None, divider: DividerKind | None) -> ChatRow:
+    def _row(
+        self, key: str, kind: RowKind, header: NodeHeader | None, divider: DividerKind | None
+    ) -> ChatRow:
         row = self._by_key.get(key)
         if row is None:
             row = ChatRow(key, kind, header, divider=divider)
         if header is not None and row.header is not header:
-            changed = row.header is None or row.header.outcome != header.outcome or row.header.finished != header.finished
+            changed = (
+                row.header is None
+                or row.header.outcome != header.outcome
+                or row.header.finished != header.finished
+            )
             row.header = header
             if changed:
                 row.revision += 1

@@ -189,7 +189,19 @@ def images_of(body: Body | None) -> list[str]:
     return found
 
 
-_SUBJECTS = ("command", "path", "file_path", "pattern", "query", "url", "host", "question", "task", "prompt", "name")
+_SUBJECTS = (
+    "command",
+    "path",
+    "file_path",
+    "pattern",
+    "query",
+    "url",
+    "host",
+    "question",
+    "task",
+    "prompt",
+    "name",
+)
 _VERBS = {
     "bash": "run", "run": "run", "run_command": "run", "shell": "run", "exec": "run",
     "read": "read", "read_file": "read", "view": "read", "write": "write", "write_file": "write",

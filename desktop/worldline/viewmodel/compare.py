@@ -33,7 +33,8 @@ class StepRow:
     def same(self) -> bool:
         first = self.steps[0]
         return first is not None and all(
-            step is not None and step.text == first.text and step.outcome == first.outcome for step in self.steps
+            step is not None and step.text == first.text and step.outcome == first.outcome
+            for step in self.steps
         )
 
 
@@ -89,7 +90,9 @@ def align(columns: Sequence[Sequence[Step]]) -> list[StepRow]:
         return []
     rows: list[list[Step | None]] = [[step] for step in columns[0]]
     for width, column in enumerate(columns[1:], start=1):
-        matcher = SequenceMatcher(None, [_key(row) for row in rows], [step.text for step in column], autojunk=False)
+        matcher = SequenceMatcher(
+            None, [_key(row) for row in rows], [step.text for step in column], autojunk=False
+        )
         merged: list[list[Step | None]] = []
         for op, a0, a1, b0, b1 in matcher.get_opcodes():
             if op == "equal":

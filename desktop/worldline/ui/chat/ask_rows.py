@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QButtonGroup, QCheckBox, QHBoxLayout, QLineEdit, QPushButton, QRadioButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QCheckBox,
+    QHBoxLayout,
+    QLineEdit,
+    QPushButton,
+    QRadioButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from worldline.protocol.model import Question
 from worldline.ui.chat.row_base import Card, ColorLabel, RowSignals, RowWidget
@@ -58,7 +67,9 @@ class ApprovalRow(RowWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 8, 0, 8)
         layout.addWidget(card)
-        self.setAccessibleName(self.tr("Waits for your approval: {}").format(approval.command or approval.title))
+        self.setAccessibleName(
+            self.tr("Waits for your approval: {}").format(approval.command or approval.title)
+        )
 
     def show_row(self, row: ChatRow) -> None:
         # An approval is bound to what was shown when it was asked; it never changes, it goes.
@@ -68,7 +79,13 @@ class ApprovalRow(RowWidget):
         approval = self.row.approval
         assert approval is not None
         self.signals.approve.emit(
-            {"id": approval.id, "digest": approval.digest, "decision": decision, "scope": "once", "reason": ""}
+            {
+                "id": approval.id,
+                "digest": approval.digest,
+                "decision": decision,
+                "scope": "once",
+                "reason": "",
+            }
         )
 
 

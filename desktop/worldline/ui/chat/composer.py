@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QPushButton, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QToolButton, QVBoxLayout, QWidget
 
 from worldline.ui.chat import words
+from worldline.ui.chat.chooser import Chooser
 from worldline.ui.chat.composer_edit import ComposerEdit
 from worldline.ui.chat.row_base import Card, ColorLabel, tool_button
 from worldline.ui.icons import icon
@@ -68,11 +69,14 @@ class Composer(QWidget):
         for value, text, tip in (
             ("plan", self.tr("plan"), self.tr("Reads only. Nothing is changed.")),
             ("ask", self.tr("ask"), self.tr("Every command and every write is asked for.")),
-            ("work", self.tr("work"), self.tr("What the sandbox confines runs without asking; the rest is asked for.")),
+            (
+                "work",
+                self.tr("work"),
+                self.tr("What the sandbox confines runs without asking; the rest is asked for."),
+            ),
         ):
-            self.mode.addItem(text, value)
-            self.mode.setItemData(self.mode.count() - 1, tip, Qt.ItemDataRole.ToolTipRole)
-        self.mode.currentIndexChanged.connect(self._on_mode)
+            self.mode.add(text, value, tip)
+        self.mode.chosen.connect(self.mode_changed)
         self.model = self._chooser(self.tr("Model"))
         self.effort = self._chooser(self.tr("Effort"))
         self.effort.hide()
@@ -107,17 +111,13 @@ class Composer(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(12, 4, 12, 12)
         layout.addWidget(card)
-        self.model.currentIndexChanged.connect(self._on_model)
+        self.model.chosen.connect(lambda _id: self._on_model())
         self._models: list[dict[str, Any]] = []
         self._queue: list[dict[str, Any]] = []
         self.set_running(False)
 
-    def _chooser(self, name: str) -> QComboBox:
-        box = QComboBox(self._card)
-        box.setAccessibleName(name)
-        box.setToolTip(name)
-        box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
-        return box
+    def _chooser(self, name: str) -> Chooser:
+        return Chooser(name, self._card)
 
     # -- what the pane tells
 
@@ -139,23 +139,15 @@ class Composer(QWidget):
 
     def set_models(self, models: list[dict[str, Any]], current: str) -> None:
         self._models = models
-        self.model.blockSignals(True)
         self.model.clear()
         for info in models:
-            self.model.addItem(str(info.get("name") or words.model_name(str(info["id"]))), info["id"])
-            if info.get("price"):
-                self.model.setItemData(self.model.count() - 1, info["price"], Qt.ItemDataRole.ToolTipRole)
-        at = self.model.findData(current)
-        self.model.setCurrentIndex(max(0, at) if models else -1)
-        self.model.blockSignals(False)
+            name = str(info.get("name") or words.model_name(str(info["id"])))
+            self.model.add(name, str(info["id"]), str(info.get("price") or ""))
+        self.model.set_value(current)
         self._on_model()
 
     def set_mode(self, mode: str) -> None:
-        at = self.mode.findData(mode)
-        if at >= 0 and at != self.mode.currentIndex():
-            self.mode.blockSignals(True)
-            self.mode.setCurrentIndex(at)
-            self.mode.blockSignals(False)
+        self.mode.set_value(mode)
 
     def set_context(self, tokens: int) -> None:
         self._context_tokens = tokens
@@ -197,14 +189,22 @@ class Composer(QWidget):
                 widget.deleteLater()
         for queued in self._queue:
             text = str(queued.get("text", ""))
-            chip = Chip("⏳ " + (text[:40] + "…" if len(text) > 40 else text), self.tr("Take out of the queue"), self._card)
+            chip = Chip(
+                "↳ " + (text[:40] + "…" if len(text) > 40 else text),
+                self.tr("Take out of the queue"),
+                self._card,
+            )
             chip.setToolTip(text)
             number = int(queued["id"])
-            chip.close_button.clicked.connect(lambda _=False, number=number: self.queue_edit.emit(number, None))
+            chip.close_button.clicked.connect(
+                lambda _=False, number=number: self.queue_edit.emit(number, None)
+            )
             self._chips.addWidget(chip)
         for at, image in enumerate(self._images):
             size = words.size(len(image["data"]) * 3 // 4)
-            chip = Chip(self.tr("Image {} · {}").format(at + 1, size), self.tr("Remove the image"), self._card)
+            chip = Chip(
+                self.tr("Image {} · {}").format(at + 1, size), self.tr("Remove the image"), self._card
+            )
             chip.close_button.clicked.connect(lambda _=False, at=at: self._remove_image(at))
             self._chips.addWidget(chip)
         if self._chips.count():
@@ -223,9 +223,9 @@ class Composer(QWidget):
         params: dict[str, Any] = {
             "text": text,
             "images": list(self._images),
-            "mode": self.mode.currentData(),
-            "model": self.model.currentData() or "",
-            "effort": self.effort.currentData() or "" if not self.effort.isHidden() else "",
+            "mode": self.mode.value,
+            "model": self.model.value,
+            "effort": self.effort.value if not self.effort.isHidden() else "",
             "when": when,
         }
         self.send.emit(params)
@@ -249,20 +249,19 @@ class Composer(QWidget):
             return
         tokens = self._context_tokens + round(len(text) / CHARS_PER_TOKEN) + 1500 * len(self._images)
         self._estimate.setText(self.tr("≈ {} tokens").format(words.count(tokens)))
-        self._estimate.setToolTip(self.tr("Estimate of what is sent: the conversation so far and this message."))
+        self._estimate.setToolTip(
+            self.tr("Estimate of what is sent: the conversation so far and this message.")
+        )
 
     def _on_model(self) -> None:
-        info = next((one for one in self._models if one["id"] == self.model.currentData()), {})
+        info = next((one for one in self._models if one["id"] == self.model.value), {})
         efforts = info.get("efforts") or []
         self.effort.clear()
         for effort in efforts:
-            self.effort.addItem(effort, effort)
+            self.effort.add(str(effort), str(effort))
         self.effort.setVisible(bool(efforts))
         if "high" in efforts:
-            self.effort.setCurrentIndex(efforts.index("high"))
-
-    def _on_mode(self) -> None:
-        self.mode_changed.emit(str(self.mode.currentData()))
+            self.effort.set_value("high")
 
 
 class WaitingBar(QWidget):

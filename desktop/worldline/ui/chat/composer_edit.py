@@ -9,7 +9,6 @@ from PySide6.QtCore import QBuffer, QIODevice, QMimeData, QPoint, QSize, QString
 from PySide6.QtGui import QDropEvent, QFocusEvent, QImage, QKeyEvent, QTextCursor
 from PySide6.QtWidgets import QAbstractItemView, QListView, QPlainTextEdit, QWidget
 
-
 MAX_LINES = 12
 MAX_IMAGE = 1568
 """Longest side of an image that is sent: larger ones are scaled down by the service anyway."""
@@ -22,7 +21,7 @@ class CompletionList(QListView):
     chosen = Signal(str)
 
     def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent, objectName="completions")
+        super().__init__(parent)
         self.setWindowFlags(Qt.WindowType.ToolTip)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
@@ -78,19 +77,21 @@ class ComposerEdit(QPlainTextEdit):
         self._list.chosen.connect(self._complete)
         self.textChanged.connect(self._on_text)
         self.setAcceptDrops(True)
+        self.setFixedHeight(self.sizeHint().height())
 
     # -- size
 
     def sizeHint(self) -> QSize:
         line = self.fontMetrics().lineSpacing()
-        lines = max(1, min(MAX_LINES, round(self.document().size().height())))
-        return QSize(300, lines * line + 14)
+        lines = max(2, min(MAX_LINES, round(self.document().size().height())))
+        return QSize(300, lines * line + 16)
 
     def minimumSizeHint(self) -> QSize:
         return QSize(120, self.sizeHint().height())
 
     def _on_text(self) -> None:
-        self.updateGeometry()
+        # A text field asks its layout for room only when it is told to.
+        self.setFixedHeight(self.sizeHint().height())
         self.height_changed.emit()
         word = self._word()
         if word is None:
@@ -145,7 +146,12 @@ class ComposerEdit(QPlainTextEdit):
         cursor = self.textCursor()
         if key == Qt.Key.Key_Up and cursor.blockNumber() == 0 and not mods and self._walk(-1):
             return
-        if key == Qt.Key.Key_Down and cursor.blockNumber() == self.blockCount() - 1 and not mods and self._walk(1):
+        if (
+            key == Qt.Key.Key_Down
+            and cursor.blockNumber() == self.blockCount() - 1
+            and not mods
+            and self._walk(1)
+        ):
             return
         super().keyPressEvent(event)
 
@@ -217,7 +223,10 @@ class ComposerEdit(QPlainTextEdit):
     def add_image(self, image: QImage) -> None:
         if max(image.width(), image.height()) > MAX_IMAGE:
             image = image.scaled(
-                MAX_IMAGE, MAX_IMAGE, Qt.AspectRatioMode.KeepAspectRatio, Qt.TransformationMode.SmoothTransformation
+                MAX_IMAGE,
+                MAX_IMAGE,
+                Qt.AspectRatioMode.KeepAspectRatio,
+                Qt.TransformationMode.SmoothTransformation,
             )
         buffer = QBuffer()
         buffer.open(QIODevice.OpenModeFlag.WriteOnly)
@@ -227,4 +236,3 @@ class ComposerEdit(QPlainTextEdit):
     def focusOutEvent(self, event: QFocusEvent) -> None:
         self._list.hide()
         super().focusOutEvent(event)
-

@@ -39,7 +39,11 @@ def divider_words(row: ChatRow) -> tuple[str, str, str]:
         if isinstance(known, int):
             return "⇲", "muted", translate(
                 "Divider", "From here the model knows the first {} messages only as a summary.").format(known)  # fmt: skip
-        return "⇲", "muted", translate("Divider", "From here the model knows what is above only as a summary.")
+        return (
+            "⇲",
+            "muted",
+            translate("Divider", "From here the model knows what is above only as a summary."),
+        )
     if kind is DividerKind.BRANCH_SUMMARY:
         return "⇲", "muted", translate("Divider", "Summary of the branch that was left")
     if kind is DividerKind.EXTERNAL_CHANGE:
@@ -49,7 +53,11 @@ def divider_words(row: ChatRow) -> tuple[str, str, str]:
     if kind is DividerKind.JUMP:
         return "⤴", "muted", translate("Divider", "Saved before a jump: your edits are kept here")
     if kind is DividerKind.CONTEXT_EDIT:
-        return "✂", "info", translate("Divider", "On this branch the model does not see a part of the history")
+        return (
+            "✂",
+            "info",
+            translate("Divider", "On this branch the model does not see a part of the history"),
+        )
     return "·", "muted", preview or translate("Divider", "Event of the imported session")
 
 
@@ -135,7 +143,10 @@ class DividerRow(RowWidget):
         painter = QPainter(self)
         painter.setPen(QColor(theme().tokens.line))
         middle = 8 + self._label.sizeHint().height() // 2 + 2
-        left, right = self._glyph.x() - 10, (self._button if self._button.isVisible() else self._label).geometry().right() + 10
+        left, right = (
+            self._glyph.x() - 10,
+            (self._button if self._button.isVisible() else self._label).geometry().right() + 10,
+        )
         if left > 0:
             painter.drawLine(0, middle, left, middle)
         if right < self.width():

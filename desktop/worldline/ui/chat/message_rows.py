@@ -26,6 +26,7 @@ class UserRow(RowWidget):
 
     def __init__(self, row: ChatRow, signals: RowSignals, parent: QWidget | None = None) -> None:
         super().__init__(row, signals, parent)
+        self._text: str = ""
         card = Card(self, ground="hover", edge="")
         self._head = RowHead(self.tr("You"), card)
         edit = self._head.add(self.tr("Edit and send again (makes a fork)"), "edit")
@@ -38,7 +39,6 @@ class UserRow(RowWidget):
         self._images = QHBoxLayout()
         self._images.setSpacing(8)
         self._shown_images: list[str] = []
-        self._text = ""
         inner = QVBoxLayout(card)
         inner.setContentsMargins(12, 6, 8, 10)
         inner.setSpacing(2)
@@ -186,7 +186,9 @@ class ReplyRow(RowWidget):
         self._calls.setVisible(bool(calls))
         if calls:
             last = calls[-1]
-            self._calls.setText(self.tr("◔ writes a call of {} · {} characters").format(last.tool or "…", len(last.text)))
+            self._calls.setText(
+                self.tr("◔ writes a call of {} · {} characters").format(last.tool or "…", len(last.text))
+            )
 
     def _text(self) -> str:
         row = self.row
@@ -210,8 +212,12 @@ class EmptyChat(QWidget):
         title.setFont(theme().font_ui(7, bold=True))
         layout.addWidget(title)
         for text in (
-            self.tr("Write it below. Every step becomes a node of the tree on the left, with the files as they were."),
-            self.tr("Click any node to go back there: files and conversation go back together, and nothing is lost."),
+            self.tr(
+                "Write it below. Every step becomes a node of the tree on the left, with the files as they were."
+            ),
+            self.tr(
+                "Click any node to go back there: files and conversation go back together, and nothing is lost."
+            ),
             self.tr("@ names a file · paste or drop images and files · Shift+Enter starts a new line"),
         ):
             label = ColorLabel(text, "muted", self)
@@ -231,5 +237,3 @@ class EmptyChat(QWidget):
             button.setIcon(icon("go", "accent"))
             layout.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
         layout.addStretch(3)
-
-

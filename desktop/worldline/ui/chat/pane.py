@@ -139,7 +139,9 @@ class ChatPane(QWidget):
         composer.send.connect(self._send)
         composer.stop.connect(lambda: state.request("stop"))
         composer.complete.connect(self._complete)
-        composer.queue_edit.connect(lambda number, text: state.request("queue_edit", {"id": number, "text": text}))
+        composer.queue_edit.connect(
+            lambda number, text: state.request("queue_edit", {"id": number, "text": text})
+        )
         composer.draft_changed.connect(lambda _text: self._draft_timer.start())
         composer.edit.escaped.connect(lambda: state.select("") if state.selection else None)
 
@@ -156,7 +158,12 @@ class ChatPane(QWidget):
             self.chat.set_path([], live=not previewing)
             return
         rows = state.tree.path(row)
-        if uid == self._shown and self.chat.path and self.chat.path[-1].uid == uid and self.chat.live != previewing:
+        if (
+            uid == self._shown
+            and self.chat.path
+            and self.chat.path[-1].uid == uid
+            and self.chat.live != previewing
+        ):
             return
         path = [header_at(state.tree, at) for at in rows]
         forks = {}
@@ -172,7 +179,9 @@ class ChatPane(QWidget):
 
     def _show_crumbs(self, path: list[NodeHeader]) -> None:
         prompts = [header for header in path if header.kind in (NodeKind.USER, NodeKind.IMPORTED_USER)]
-        title = prompts[-1].preview if prompts else str(self.state.info.get("title") or self.tr("New session"))
+        title = (
+            prompts[-1].preview if prompts else str(self.state.info.get("title") or self.tr("New session"))
+        )
         title = title if len(title) <= 60 else title[:59] + "…"
         self._crumbs.setText(f"{len(prompts)} {title}" if prompts else title)
         branch = next((header.branch for header in reversed(path) if header.branch), "")
@@ -290,7 +299,9 @@ class ChatPane(QWidget):
     def _on_info(self) -> None:
         info = self.state.info
         self.composer.set_read_only(
-            (str(info.get("read_only_why")) or self.tr("This session is open for reading only.")) if info.get("read_only") else ""
+            (str(info.get("read_only_why")) or self.tr("This session is open for reading only."))
+            if info.get("read_only")
+            else ""
         )
         draft = QSettings().value(f"drafts/{self._draft_key()}", "")
         if draft and not self.composer.text():
@@ -313,7 +324,9 @@ class ChatPane(QWidget):
 
     def _complete(self, prefix: str) -> None:
         self.state.request(
-            "complete", {"prefix": prefix, "limit": 50}, lambda result: self.composer.offer(prefix, result["paths"])
+            "complete",
+            {"prefix": prefix, "limit": 50},
+            lambda result: self.composer.offer(prefix, result["paths"]),
         )
 
     def _edit_prompt(self, uid: str, text: str) -> None:
@@ -336,7 +349,9 @@ class ChatPane(QWidget):
         else:
             from worldline.ui.dialogs.settings import open_settings
 
-            open_settings(self.state, window, "model" if offer == "bigger_model" else "key" if offer == "login" else "")
+            open_settings(
+                self.state, window, "model" if offer == "bigger_model" else "key" if offer == "login" else ""
+            )
 
     def _jump_answered(self, answer: dict[str, Any]) -> None:
         if answer.get("plan"):

@@ -101,7 +101,9 @@ class Card(QFrame):
 class ColorLabel(QLabel):
     """A label in the colour of a token; follows the theme."""
 
-    def __init__(self, text: str = "", token: str = "muted", parent: QWidget | None = None, *, bold: bool = False) -> None:
+    def __init__(
+        self, text: str = "", token: str = "muted", parent: QWidget | None = None, *, bold: bool = False
+    ) -> None:
         super().__init__(text, parent)
         self._token = token
         self.setFont(theme().font_ui(-1 if token == "muted" else 0, bold=bold))

@@ -26,6 +26,8 @@ class ToolCard(RowWidget):
 
     def __init__(self, row: ChatRow, signals: RowSignals, parent: QWidget | None = None) -> None:
         super().__init__(row, signals, parent)
+        self._call: ToolCall = ToolCall("", "", "", {}, [])
+        self._result: ToolResult = ToolResult("", 0, "", None, None)
         self._card = Card(self)
         self._toggle = tool_button(self._card, self.tr("Unfold"), "chevron-right")
         self._toggle.clicked.connect(self._flip)
@@ -63,8 +65,6 @@ class ToolCard(RowWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 2, 0, 2)
         layout.addWidget(self._card)
-        self._call = ToolCall("", "", "", {}, [])
-        self._result = ToolResult("", 0, "", None, None)
         self.show_row(row)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
@@ -141,7 +141,9 @@ class ToolCard(RowWidget):
             notes.append("✚ " + self.tr("Arguments repaired: {}").format(repair))
         header = self.row.header
         if header is not None and header.outcome is Outcome.INTERRUPTED:
-            notes.append(self.tr("Interrupted: it was started and not finished. What it did by then is not known."))
+            notes.append(
+                self.tr("Interrupted: it was started and not finished. What it did by then is not known.")
+            )
         if header is not None and header.flags & NodeFlag.NOT_CAPTURED:
             notes.append(self.tr("This step's files could not be captured."))
         return notes
@@ -163,7 +165,11 @@ class ToolCard(RowWidget):
 
     def _language(self) -> str:
         path = self._call.arguments.get("path") or self._call.arguments.get("file_path")
-        return language_of(path) if isinstance(path, str) and self._call.verb in ("edit", "write", "read") else ""
+        return (
+            language_of(path)
+            if isinstance(path, str) and self._call.verb in ("edit", "write", "read")
+            else ""
+        )
 
     def _body_lines(self, opened: bool) -> tuple[list[CodeLine], str]:
         diff = self._diff()
@@ -178,9 +184,13 @@ class ToolCard(RowWidget):
             return lines, self.tr("Show all {} lines in Changes").format(len(diff.rows)) if hidden > 0 else ""
         running = header.outcome in (Outcome.RUNNING, Outcome.WAITING)
         if self.row.output is not None and (running or not self._result.text):
-            tail = self.row.output.lines(OPEN_LINES if self.signals.open.get(self.row.key) else CLOSED_LINES * 2)
+            tail = self.row.output.lines(
+                OPEN_LINES if self.signals.open.get(self.row.key) else CLOSED_LINES * 2
+            )
             hidden = self.row.output.total - len(tail)
-            return [CodeLine(line) for line in tail], self.tr("{} lines before").format(hidden) if hidden else ""
+            return [CodeLine(line) for line in tail], self.tr("{} lines before").format(
+                hidden
+            ) if hidden else ""
         if not opened:
             return [], ""
         text = self._result.text.rstrip("\n")
@@ -267,8 +277,12 @@ def diff_lines(diff: FileDiff, limit: int) -> list[CodeLine]:
         marks = tuple((start, end, word) for start, end in model.words(at)) if ground else ()
         number = row.new or row.old
         lines.append(
-            CodeLine(row.text, ground, str(number) if number else "", row.kind if row.kind in "+-" else "", marks)
+            CodeLine(
+                row.text, ground, str(number) if number else "", row.kind if row.kind in "+-" else "", marks
+            )
         )
     width = max((len(line.gutter) for line in lines), default=0)
-    return [CodeLine(line.text, line.ground, line.gutter.rjust(width), line.sign or " ", line.marks) for line in lines]
-
+    return [
+        CodeLine(line.text, line.ground, line.gutter.rjust(width), line.sign or " ", line.marks)
+        for line in lines
+    ]

@@ -35,7 +35,13 @@ _WIDGETS: dict[RowKind, type[RowWidget]] = {
     RowKind.APPROVAL: ApprovalRow,
     RowKind.QUESTION: QuestionRow,
 }
-_FIXED = {RowKind.TOOL: 40, RowKind.DIVIDER: 36, RowKind.STOP: 96, RowKind.APPROVAL: 200, RowKind.QUESTION: 160}
+_FIXED = {
+    RowKind.TOOL: 40,
+    RowKind.DIVIDER: 36,
+    RowKind.STOP: 96,
+    RowKind.APPROVAL: 200,
+    RowKind.QUESTION: 160,
+}
 
 
 class ChatView(QAbstractScrollArea):

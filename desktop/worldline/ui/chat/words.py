@@ -90,7 +90,11 @@ def offer(name: str) -> str:
 
 def duration(ms: int) -> str:
     if ms < 1000:
-        return translate("Words", "{} ms").format(ms) if ms < 100 else translate("Words", "{} s").format(f"{ms / 1000:.1f}")
+        return (
+            translate("Words", "{} ms").format(ms)
+            if ms < 100
+            else translate("Words", "{} s").format(f"{ms / 1000:.1f}")
+        )
     if ms < 60_000:
         return translate("Words", "{} s").format(f"{ms / 1000:.1f}")
     minutes, seconds = divmod(round(ms / 1000), 60)
@@ -124,7 +128,9 @@ def changed(added: int, removed: int) -> str:
 
 def model_name(model: str) -> str:
     """A model id as people say it: `claude-sonnet-5-5-20260101` → `sonnet 5.5`."""
-    parts = [part for part in model.removeprefix("claude-").split("-") if not (part.isdigit() and len(part) >= 6)]
+    parts = [
+        part for part in model.removeprefix("claude-").split("-") if not (part.isdigit() and len(part) >= 6)
+    ]
     numbers = [part for part in parts if part.replace(".", "").isdigit()]
     names = [part for part in parts if part not in numbers]
     return f"{'-'.join(names)} {'.'.join(numbers)}".strip() if names and numbers else model

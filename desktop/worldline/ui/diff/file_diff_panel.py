@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QCoreApplication, QSettings, Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QStackedWidget, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QMenu,
+    QPushButton,
+    QStackedWidget,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from worldline.protocol.model import FileChange, FileDiff
 from worldline.ui.chat import words
@@ -76,7 +84,9 @@ class FileDiffPanel(QWidget):
         head.addWidget(self._path, 1)
         for button in (self._up, self._down, self._more_context, self._space, self._split, self._menu_button):
             head.addWidget(button)
-        self._rest = QPushButton(self.tr("This file is huge; only its first part is shown. Show all of it"), self)
+        self._rest = QPushButton(
+            self.tr("This file is huge; only its first part is shown. Show all of it"), self
+        )
         self._rest.setProperty("role", "link")
         self._rest.clicked.connect(self.more_wanted)
         self._rest.hide()
@@ -124,7 +134,10 @@ class FileDiffPanel(QWidget):
 def note_words(change: FileChange) -> str:
     """Why a changed file has no lines to show."""
     if change.status == "S":
-        return translate("FileDiffPanel", "A submodule or nested repository. Its commit changed; its files are not listed here.")
+        return translate(
+            "FileDiffPanel",
+            "A submodule or nested repository. Its commit changed; its files are not listed here.",
+        )
     if change.binary:
         sizes = [words.size(size) for size in (change.old_size, change.new_size) if size >= 0]
         return translate("FileDiffPanel", "Binary file") + (" · " + " → ".join(sizes) if sizes else "")

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from PySide6.QtCore import QCoreApplication, QModelIndex, QPersistentModelIndex, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QPainter
-from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QTreeWidget, QTreeWidgetItem, QWidget
+from PySide6.QtWidgets import (
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QWidget,
+)
 
 from worldline.protocol.model import FileChange
 from worldline.ui.theme import theme
@@ -25,10 +32,12 @@ class FileDelegate(QStyledItemDelegate):
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
         return QSize(200, 26)
 
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> None:
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
         tokens = theme().tokens
-        area = option.rect  # type: ignore[attr-defined]
-        state = option.state  # type: ignore[attr-defined]
+        area = option.rect
+        state = option.state
         painter.save()
         if state & QStyle.StateFlag.State_Selected:
             painter.fillRect(area, QColor(tokens.selected))
@@ -165,7 +174,9 @@ class FileList(QTreeWidget):
         }
         lines = [change.path, f"{words[change.status]} +{change.added} −{change.removed}"]
         if change.runs_later:
-            lines.append(self.tr("Runs later, when you do something: a hook, a script, a test configuration."))
+            lines.append(
+                self.tr("Runs later, when you do something: a hook, a script, a test configuration.")
+            )
         if change.author == "user":
             lines.append(self.tr("Changed by you"))
         return "\n".join(lines)

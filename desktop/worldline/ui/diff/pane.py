@@ -8,10 +8,11 @@ from typing import Any
 
 from PySide6.QtCore import QSettings, Qt, QTimer, QUrl
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QMessageBox, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QMessageBox, QSplitter, QVBoxLayout, QWidget
 
 from worldline.protocol.commands import Changes
 from worldline.protocol.model import FileDiff
+from worldline.ui.chat.chooser import ComboBox
 from worldline.ui.chat.row_base import ColorLabel, copy_text, tool_button
 from worldline.ui.diff.file_diff_panel import FileDiffPanel
 from worldline.ui.diff.file_list import FileList
@@ -37,7 +38,7 @@ class ChangesPane(QWidget):
         self._limit = FIRST_ROWS
         title = ColorLabel(self.tr("CHANGES"), "muted", self)
         caption(title)
-        self.against = QComboBox(self)
+        self.against = ComboBox(self)
         self.against.setAccessibleName(self.tr("Compared with"))
         for value, text in (
             ("parent", self.tr("vs the step before")),
@@ -153,7 +154,9 @@ class ChangesPane(QWidget):
         files = changes.files if changes is not None else []
         text = note or (changes.note if changes is not None else "")
         if not files and not text:
-            text = self.tr("No files changed in this step. Choose a step with +n −m in the tree, or compare with the start.")
+            text = self.tr(
+                "No files changed in this step. Choose a step with +n −m in the tree, or compare with the start."
+            )
         self._note.setText(text)
         self._note.setVisible(not files or bool(text))
         self._split.setVisible(bool(files))
@@ -161,9 +164,7 @@ class ChangesPane(QWidget):
             self._totals.setText("")
             self.files.set_changes([])
             return
-        self._totals.setText(
-            self.tr("%n file(s)", "", len(files)) + f"  +{changes.added} −{changes.removed}"
-        )
+        self._totals.setText(self.tr("%n file(s)", "", len(files)) + f"  +{changes.added} −{changes.removed}")
         if self._want_path:
             self.files.set_changes(files)
             self.files.select_path(self._want_path)
@@ -275,7 +276,9 @@ class ChangesPane(QWidget):
         box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         box.setWindowTitle(self.tr("Take a file"))
         box.setText(question)
-        box.setInformativeText(self.tr("What is on disk now is saved as a node first, so this can be undone by going back."))
+        box.setInformativeText(
+            self.tr("What is on disk now is saved as a node first, so this can be undone by going back.")
+        )
         do = box.addButton(self.tr("Do it"), QMessageBox.ButtonRole.AcceptRole)
         cancel = box.addButton(QMessageBox.StandardButton.Cancel)
         box.setDefaultButton(cancel)

@@ -83,7 +83,9 @@ class DiffView(QAbstractScrollArea):
             row = self._line_at(top)
             self.side_by_side = on
             self._bars()
-            self.verticalScrollBar().setValue(self.model.screen_row(row, on) * line_painter().height if row > 0 else 0)
+            self.verticalScrollBar().setValue(
+                self.model.screen_row(row, on) * line_painter().height if row > 0 else 0
+            )
             self.viewport().update()
 
     def _line_at(self, screen: int) -> int:
@@ -148,7 +150,9 @@ class DiffView(QAbstractScrollArea):
         painter.fillRect(area, QColor(tokens.panel))
         painter.setFont(lines.font)
         first = max(0, (area.top() + self._offset - PAD) // lines.height)
-        last = min(self.model.count(self.side_by_side), (area.bottom() + self._offset - PAD) // lines.height + 1)
+        last = min(
+            self.model.count(self.side_by_side), (area.bottom() + self._offset - PAD) // lines.height + 1
+        )
         half = self.viewport().width() // 2
         for screen in range(first, last):
             y = screen * lines.height + PAD - self._offset
@@ -176,7 +180,9 @@ class DiffView(QAbstractScrollArea):
         if row.kind == "@":
             painter.fillRect(area, QColor(tokens.hover))
             painter.setPen(QColor(tokens.muted))
-            painter.drawText(area.adjusted(PAD, 0, -PAD, 0), Qt.AlignmentFlag.AlignVCenter, _hunk_words(row.text))
+            painter.drawText(
+                area.adjusted(PAD, 0, -PAD, 0), Qt.AlignmentFlag.AlignVCenter, _hunk_words(row.text)
+            )
             return
         grounds = {"+": tokens.add, "-": tokens.remove}
         ground = grounds.get(row.kind)
@@ -297,7 +303,11 @@ class DiffView(QAbstractScrollArea):
         height = line_painter().height
         top = (self.verticalScrollBar().value() + 3 * height) // height
         places = [self.model.screen_row(at, self.side_by_side) for at in self.model.changes()]
-        later = [place for place in places if place > top] if by > 0 else [place for place in places if place < top]
+        later = (
+            [place for place in places if place > top]
+            if by > 0
+            else [place for place in places if place < top]
+        )
         if later:
             self.verticalScrollBar().setValue((later[0] if by > 0 else later[-1]) * height - 3 * height + PAD)
 

@@ -55,7 +55,9 @@ class Prose(QWidget):
         self._document.setDocumentMargin(0)
         self._document.setUndoRedoEnabled(False)
         option = QTextOption()
-        option.setWrapMode(QTextOption.WrapMode.NoWrap if wide else QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        option.setWrapMode(
+            QTextOption.WrapMode.NoWrap if wide else QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere
+        )
         self._document.setDefaultTextOption(option)
         self._cursor = QTextCursor(self._document)
         self._bar = QScrollBar(Qt.Orientation.Horizontal, self)
@@ -127,7 +129,9 @@ class Prose(QWidget):
         context = QAbstractTextDocumentLayout.PaintContext()
         tokens = theme().tokens
         context.palette = QPalette(self.palette())
-        context.palette.setColor(QPalette.ColorRole.Text, QColor(tokens.muted if self._muted else tokens.text))
+        context.palette.setColor(
+            QPalette.ColorRole.Text, QColor(tokens.muted if self._muted else tokens.text)
+        )
         context.clip = QRectF(event.rect()).translated(self._bar.value(), 0)
         if self._cursor.hasSelection():
             selection = QAbstractTextDocumentLayout.Selection()

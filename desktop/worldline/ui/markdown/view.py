@@ -54,7 +54,9 @@ class CodeBlock(QWidget):
     def _show(self) -> None:
         lines = self._text.count("\n") + 1
         folded = lines > SHOWN_LINES and not self._all
-        self.code.set_text("\n".join(self._text.split("\n", SHOWN_LINES)[:SHOWN_LINES]) if folded else self._text)
+        self.code.set_text(
+            "\n".join(self._text.split("\n", SHOWN_LINES)[:SHOWN_LINES]) if folded else self._text
+        )
         self._more.setVisible(folded)
         if folded:
             self._more.setText(self.tr("Show all {} lines").format(lines))

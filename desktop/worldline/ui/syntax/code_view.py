@@ -128,7 +128,9 @@ class CodeView(QWidget):
                 painter.fillRect(QRect(0, y, self.width(), lines.height), tokens.color(line.ground))
             painter.setPen(QColor(tokens.text))
             painter.save()
-            painter.setClipRect(QRect(PAD + self._gutter - 2, y, self.width() - self._gutter - PAD, lines.height))
+            painter.setClipRect(
+                QRect(PAD + self._gutter - 2, y, self.width() - self._gutter - PAD, lines.height)
+            )
             lines.draw(painter, x, y, line.text, self.language, line.marks, self._selected(at))
             painter.restore()
             if self._gutter:

@@ -1,0 +1,329 @@
+"""Compare: two to four attempts in columns, their steps, files and diffs, and what to do with the better one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import (
+    QGridLayout,
+    QHBoxLayout,
+    QHeaderView,
+    QLineEdit,
+    QPushButton,
+    QSplitter,
+    QTableWidget,
+    QTableWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from worldline.core.headers import NodeHeader
+from worldline.core.stop import StopReason
+from worldline.protocol.commands import Attempt, Compare
+from worldline.protocol.model import FileDiff
+from worldline.ui.chat import words
+from worldline.ui.chat.chooser import ComboBox
+from worldline.ui.chat.pane import header_at
+from worldline.ui.chat.row_base import ColorLabel
+from worldline.ui.dialogs.base import Dialog
+from worldline.ui.diff.file_diff_panel import FileDiffPanel
+from worldline.ui.session_state import SessionState
+from worldline.ui.theme import theme
+from worldline.viewmodel.compare import LETTERS, align, checks_words, file_rows, parting, steps_of
+
+ROLE = Qt.ItemDataRole.UserRole
+
+
+class CompareView(QWidget):
+    """Emits what the person wants to do with an attempt; asks for diffs with `diff_wanted(a, b, path)`."""
+
+    continue_wanted = Signal(str)
+    take_wanted = Signal(str, str)
+    home_wanted = Signal(str)
+    failed_wanted = Signal(str, str)
+    """Leaf, note."""
+    diff_wanted = Signal(str, str, str)
+    step_wanted = Signal(str)
+
+    def __init__(
+        self, compare: Compare, headers: dict[str, NodeHeader], parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.compare = compare
+        self._chosen = self._best()
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(12)
+        layout.addLayout(self._facts())
+        split = QSplitter(Qt.Orientation.Horizontal, self)
+        split.setHandleWidth(9)
+        self.steps = self._steps_table(headers)
+        self.files = self._files_table()
+        self.panel = FileDiffPanel(self)
+        right = QWidget(self)
+        column = QVBoxLayout(right)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        pair = QHBoxLayout()
+        self._a, self._b = ComboBox(right), ComboBox(right)
+        for at, box in enumerate((self._a, self._b)):
+            for number, _ in enumerate(compare.attempts):
+                box.addItem(LETTERS[number], number)
+            box.setCurrentIndex(at)
+            box.setAccessibleName(self.tr("Left side") if at == 0 else self.tr("Right side"))
+            box.currentIndexChanged.connect(self.ask_diff)
+            pair.addWidget(box)
+            if at == 0:
+                pair.addWidget(ColorLabel("↔", "muted", right))
+        pair.addStretch(1)
+        column.addLayout(pair)
+        column.addWidget(self.panel, 1)
+        for widget in (self.steps, self.files, right):
+            split.addWidget(widget)
+        split.setSizes([380, 260, 480])
+        layout.addWidget(split, 1)
+        layout.addLayout(self._actions())
+        self.files.currentCellChanged.connect(lambda *_: self.ask_diff())
+        if self.files.rowCount():
+            self.files.setCurrentCell(0, 0)
+        self._choose(self._chosen)
+
+    def _best(self) -> int:
+        """The attempt the buttons speak of first: the one that completed, with the most checks passed."""
+
+        def rank(attempt: Attempt) -> tuple[bool, int]:
+            passed = sum(count or 0 for _, _, count, _ in checks_words(attempt))
+            return (attempt.outcome == "ok", passed)
+
+        attempts = self.compare.attempts
+        return max(range(len(attempts)), key=lambda at: rank(attempts[at]))
+
+    # -- facts
+
+    def _facts(self) -> QGridLayout:
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(20)
+        grid.setVerticalSpacing(5)
+        names = [
+            "", self.tr("ended"), self.tr("checks"), self.tr("changed"), self.tr("cost · time · steps"),
+            self.tr("cannot be undone"), self.tr("retries · fallbacks"), self.tr("note"),
+        ]  # fmt: skip
+        for row, name in enumerate(names):
+            label = ColorLabel(name, "muted", self)
+            label.setFont(theme().font_ui())
+            grid.addWidget(label, row, 0)
+        for column, attempt in enumerate(self.compare.attempts):
+            for row, (text, token) in enumerate(self._column(column, attempt)):
+                label = ColorLabel(text, token, self, bold=row == 0)
+                label.setFont(theme().font_ui(1 if row == 0 else 0, bold=row == 0))
+                label.setWordWrap(True)
+                label.setAccessibleName(f"{LETTERS[column]}, {names[row]}: {text}" if names[row] else text)
+                grid.addWidget(label, row, column + 1, Qt.AlignmentFlag.AlignTop)
+            grid.setColumnStretch(column + 1, 1)
+        return grid
+
+    def _column(self, column: int, attempt: Attempt) -> list[tuple[str, str]]:
+        glyph, token, _ = words.outcome(attempt.outcome)
+        outcome = StopReason.of(attempt.stop_reason).outcome.value
+        checks, checks_token = [], "muted"
+        for command, ok, passed, failed in checks_words(attempt):
+            name = command.split()[0] if command else ""
+            numbers = f" {passed}/{passed + (failed or 0)}" if passed is not None else ""
+            sign = "" if ok is None else " ✓" if ok else " ✗"
+            checks.append(f"{name}{numbers}{sign}")
+            checks_token = "bad" if ok is False else "ok" if ok and checks_token != "bad" else checks_token
+        seconds = round(attempt.seconds)
+        effects = [f"⚠ {effect.summary}" for effect in attempt.effects if effect.reversibility != "undoable"]
+        return [
+            (f"{LETTERS[column]}  {attempt.title} {glyph}", token if token in ("bad", "warn") else "text"),
+            (words.stop_title(attempt.stop_reason), words.outcome(outcome)[1]),
+            (", ".join(checks) or "—", checks_token),
+            (
+                self.tr("%n file(s)", "", len(attempt.files)) + f"  +{attempt.added} −{attempt.removed}",
+                "text",
+            ),
+            (
+                f"{words.cost(attempt.usage.cost)} · {seconds // 60}:{seconds % 60:02d} · {attempt.steps}",
+                "text",
+            ),
+            ("\n".join(effects) or "—", "warn" if effects else "muted"),
+            (
+                f"{attempt.retries} · {attempt.fallbacks}",
+                "text" if attempt.retries or attempt.fallbacks else "muted",
+            ),
+            (attempt.note or "—", "text" if attempt.note else "muted"),
+        ]
+
+    # -- tables
+
+    def _table(self, columns: list[str], name: str) -> QTableWidget:
+        table = QTableWidget(0, len(columns), self)
+        table.setHorizontalHeaderLabels(columns)
+        table.verticalHeader().hide()
+        table.verticalHeader().setDefaultSectionSize(26)
+        table.setShowGrid(False)
+        table.setWordWrap(False)
+        table.setEditTriggers(QTableWidget.EditTrigger.NoEditTriggers)
+        table.setAccessibleName(name)
+        return table
+
+    def _steps_table(self, headers: dict[str, NodeHeader]) -> QTableWidget:
+        count = len(self.compare.attempts)
+        table = self._table(list(LETTERS[:count]), self.tr("Steps, aligned until they part"))
+        table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
+        rows = align([steps_of(attempt, headers) for attempt in self.compare.attempts])
+        part = parting(rows)
+        for at, row in enumerate(rows):
+            table.insertRow(at)
+            for column, step in enumerate(row.steps):
+                if step is None:
+                    continue
+                glyph, token, word = words.outcome(step.outcome)
+                item = QTableWidgetItem(f"{glyph} {step.text}".strip())
+                item.setData(ROLE, step.uid)
+                item.setToolTip(f"{step.text}\n{word}".strip())
+                item.setForeground(
+                    theme().tokens.color(
+                        "muted" if at < part else token if token in ("bad", "warn") else "text"
+                    )
+                )
+                table.setItem(at, column, item)
+        table.itemActivated.connect(lambda item: self.step_wanted.emit(str(item.data(ROLE))))
+        return table
+
+    def _files_table(self) -> QTableWidget:
+        count = len(self.compare.attempts)
+        table = self._table([self.tr("File"), *LETTERS[:count]], self.tr("Files of each attempt"))
+        table.setSelectionBehavior(QTableWidget.SelectionBehavior.SelectRows)
+        table.horizontalHeader().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        for at, row in enumerate(file_rows(self.compare)):
+            table.insertRow(at)
+            name = QTableWidgetItem(row.path.rpartition("/")[2])
+            name.setData(ROLE, row.path)
+            name.setToolTip(row.path)
+            table.setItem(at, 0, name)
+            for column, change in enumerate(row.changes):
+                text = f"{change.status} +{change.added} −{change.removed}" if change is not None else "·"
+                cell = QTableWidgetItem(text)
+                cell.setTextAlignment(Qt.AlignmentFlag.AlignCenter)
+                cell.setForeground(theme().tokens.color("text" if change is not None else "muted"))
+                table.setItem(at, column + 1, cell)
+        for column in range(1, count + 1):
+            table.resizeColumnToContents(column)
+        return table
+
+    def path(self) -> str:
+        item = self.files.item(self.files.currentRow(), 0)
+        return str(item.data(ROLE)) if item is not None else ""
+
+    def ask_diff(self) -> None:
+        a, b = self.compare.attempts[self._a.currentIndex()], self.compare.attempts[self._b.currentIndex()]
+        if self.path() and a.leaf != b.leaf:
+            self.diff_wanted.emit(a.leaf, b.leaf, self.path())
+
+    def show_diff(self, diff: FileDiff) -> None:
+        self.panel.show_diff(diff)
+
+    # -- actions
+
+    def _actions(self) -> QHBoxLayout:
+        line = QHBoxLayout()
+        line.setSpacing(8)
+        self._which = ComboBox(self)
+        self._which.setAccessibleName(self.tr("Attempt"))
+        for number, attempt in enumerate(self.compare.attempts):
+            self._which.addItem(f"{LETTERS[number]}  {attempt.title}", number)
+        self._which.currentIndexChanged.connect(self._choose)
+        line.addWidget(self._which)
+        self.note = QLineEdit(self)
+        self.note.setPlaceholderText(self.tr("Note: why did it fail?"))
+        self.note.setAccessibleName(self.tr("Note"))
+        self._buttons: list[tuple[QPushButton, str]] = []
+        for text, call in (
+            (self.tr("Continue {}"), lambda: self.continue_wanted.emit(self.leaf())),
+            (self.tr("Take file from {}…"), lambda: self.take_wanted.emit(self.leaf(), self.path())),
+            (self.tr("Bring {} to my branch…"), lambda: self.home_wanted.emit(self.leaf())),
+            (
+                self.tr("Mark {} as failed"),
+                lambda: self.failed_wanted.emit(self.leaf(), self.note.text().strip()),
+            ),
+        ):
+            button = QPushButton(self)
+            button.setAutoDefault(False)
+            button.clicked.connect(lambda _=False, call=call: call())
+            self._buttons.append((button, text))
+            line.addWidget(button)
+        line.addWidget(self.note, 1)
+        return line
+
+    def leaf(self) -> str:
+        return self.compare.attempts[self._chosen].leaf
+
+    def _choose(self, at: int) -> None:
+        self._chosen = at
+        self._which.setCurrentIndex(at)
+        for button, text in self._buttons:
+            button.setText(text.format(LETTERS[at]))
+
+
+class CompareDialog(Dialog):
+    def __init__(
+        self, compare: Compare, headers: dict[str, NodeHeader], parent: QWidget | None = None
+    ) -> None:
+        super().__init__(self.tr("Compare from “{}”").format(compare.goal[:70]), parent, width=1180)
+        self.resize(1180, 760)
+        self.setWindowModality(Qt.WindowModality.NonModal)
+        self.view = CompareView(compare, headers, self)
+        self.body.addWidget(self.view, 1)
+        self.add_button(self.tr("Close"), self.reject)
+
+
+def open_compare(state: SessionState, nodes: list[str], parent: QWidget) -> None:
+    """Ask for the comparison of up to four nodes and show it."""
+
+    def answered(result: dict[str, Any]) -> None:
+        compare = Compare.model_validate(result)
+        headers = {}
+        for attempt in compare.attempts:
+            for uid in attempt.path:
+                row = state.tree.row(uid)
+                if row >= 0:
+                    headers[uid] = header_at(state.tree, row)
+        dialog = CompareDialog(compare, headers, parent)
+        _connect(state, dialog)
+        dialog.show()
+
+    state.request("compare", {"nodes": nodes[: len(LETTERS)]}, answered)
+
+
+def _connect(state: SessionState, dialog: CompareDialog) -> None:
+    view = dialog.view
+
+    def diff(a: str, b: str, path: str) -> None:
+        params = {"a": a, "b": b, "path": path, "context": 3}
+        state.request("file_diff", params, lambda result: view.show_diff(FileDiff.model_validate(result)))
+
+    def go_on(leaf: str) -> None:
+        state.go(leaf)
+        dialog.accept()
+
+    def home(leaf: str) -> None:
+        from worldline.ui.dialogs.bring_home import open_bring_home
+
+        open_bring_home(state, leaf, dialog)
+
+    def failed(leaf: str, note: str) -> None:
+        state.set_label(leaf, "label", dialog.tr("failed"), "#C0362C")
+        if note:
+            state.set_label(leaf, "note", note)
+
+    view.diff_wanted.connect(diff)
+    view.continue_wanted.connect(go_on)
+    view.take_wanted.connect(
+        lambda leaf, path: state.request("take_file", {"node": leaf, "path": path}) if path else None
+    )
+    view.home_wanted.connect(home)
+    view.failed_wanted.connect(failed)
+    view.step_wanted.connect(state.select)
+    view.ask_diff()

@@ -1,0 +1,215 @@
+"""The approval dialog: exactly what would happen, why it is asked, whether it can be undone, and for how long it holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLineEdit, QPlainTextEdit, QRadioButton, QWidget
+
+from worldline.protocol.model import Approval
+from worldline.ui.chat.row_base import ColorLabel
+from worldline.ui.chat.tool_card import diff_lines
+from worldline.ui.dialogs.base import Dialog
+from worldline.ui.syntax.code_view import CodeView
+from worldline.ui.syntax.lines import line_painter
+from worldline.ui.theme import theme
+from worldline.viewmodel.diff import language_of
+
+
+class MarkedCommand(CodeView):
+    """A command with its risky parts underlined."""
+
+    def __init__(self, approval: Approval, parent: QWidget) -> None:
+        super().__init__(parent, language="bash")
+        self._marks = approval.marks
+        self._command = approval.command
+        self.set_text(approval.command)
+        self.setAccessibleName(self.tr("Command: {}").format(approval.command))
+        self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        lines = line_painter()
+        painter = QPainter(self)
+        painter.setPen(QPen(QColor(theme().tokens.warn), 2))
+        start = 0
+        for at, text in enumerate(self._command.split("\n")):
+            for first, last, what in self._marks:
+                a, b = max(first - start, 0), min(last - start, len(text))
+                if a < b and what:
+                    layout = lines.layout(text, self.language).lineAt(0)
+                    y = 8 + (at + 1) * lines.height - 3
+                    left, right = _x(layout.cursorToX(a)), _x(layout.cursorToX(b))
+                    painter.drawLine(round(8 + left), y, round(8 + right), y)
+            start += len(text) + 1
+
+
+def _x(value: Any) -> float:
+    """PySide returns the position alone or with the cursor, by version."""
+    return float(value[0]) if isinstance(value, tuple) else float(value)
+
+
+class ApprovalDialog(Dialog):
+    """Focus is on Deny; Enter never allows; Ctrl+Enter allows; Escape denies. Closing the window
+    leaves the call waiting. `answered` carries the params of `answer_approval`."""
+
+    answered = Signal(dict)
+
+    def __init__(self, approval: Approval, waiting: int = 1, parent: QWidget | None = None) -> None:
+        super().__init__(approval.title, parent, width=640)
+        self.approval = approval
+        self._edited: QPlainTextEdit | None = None
+        self._marked: CodeView | None = None
+        self._reason = QLineEdit(self)
+        self._reason.setPlaceholderText(self.tr("Why not, and what instead? This goes to the agent."))
+        self._reason.setAccessibleName(self.tr("Reason for denying"))
+        self._reason.returnPressed.connect(self._deny)
+        self._reason.hide()
+        self._show_what()
+        self._show_why()
+        self._scopes = QButtonGroup(self)
+        self._show_scopes()
+        self.body.addWidget(self._reason)
+        if approval.editable:
+            self._edit = self.add_button(self.tr("Edit command"), self._start_edit, left=True)
+        self._counter = ColorLabel("", "muted", self)
+        self.left_buttons.addWidget(self._counter)
+        self.set_waiting(waiting)
+        self._with_reason = self.add_button(self.tr("Deny with a reason…"), self._ask_reason)
+        self.deny_button = self.add_button(self.tr("Deny"), self._deny)
+        self.deny_button.setToolTip(self.tr("The agent is told that you said no, and looks for another way."))
+        self.allow_button = self.add_button(
+            self.tr("Allow  Ctrl+⏎"), self._allow, role="danger" if approval.destructive else "primary"
+        )
+        self.deny_button.setFocus()
+
+    def _show_what(self) -> None:
+        approval = self.approval
+        if approval.command:
+            self._marked = MarkedCommand(approval, self)
+            self.body.addWidget(self._marked)
+            for first, last, what in approval.marks:
+                if what:
+                    self.add_text(f"{approval.command[first:last].strip()} — {what}", "warn")
+        elif approval.diff is not None:
+            self._marked = CodeView(self, language=language_of(approval.diff.change.path))
+            self._marked.set_lines(diff_lines(approval.diff, 24))
+            self.add_text(approval.diff.change.path)
+            self.body.addWidget(self._marked)
+        else:
+            for name, value in list(approval.input.items())[:8]:
+                self.add_fact(name, str(value)[:600])
+
+    def _show_why(self) -> None:
+        approval = self.approval
+        self.add_fact(self.tr("Why asked"), approval.why)
+        if approval.effect:
+            self.add_fact(self.tr("Undo"), approval.effect)
+        if approval.copy_first:
+            self.add_fact(self.tr("Copy first"), approval.copy_first)
+        if approval.agent_says:
+            self.add_fact(self.tr("The agent says"), f"“{approval.agent_says}”")
+
+    def _show_scopes(self) -> None:
+        words = {
+            "once": self.tr("once"),
+            "branch": self.tr("this branch"),
+            "session": self.tr("this session"),
+            "always": self.tr("always here: {}").format(self.approval.rule),
+        }
+        if len(self.approval.scopes) < 2:
+            return
+        line = QHBoxLayout()
+        line.setSpacing(14)
+        for at, scope in enumerate(self.approval.scopes):
+            button = QRadioButton(words[scope], self)
+            button.setProperty("scope", scope)
+            button.setChecked(at == 0)
+            self._scopes.addButton(button)
+            line.addWidget(button)
+        line.addStretch(1)
+        self.body.addLayout(line)
+
+    def set_waiting(self, count: int) -> None:
+        self._counter.setText(self.tr("1 of {} waiting").format(count) if count > 1 else "")
+
+    def scope(self) -> str:
+        button = self._scopes.checkedButton()
+        return str(button.property("scope")) if button is not None else "once"
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+        if enter and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+            self._allow()
+        elif enter:
+            # Enter alone presses only a button that has the focus, and never the one that allows.
+            if self.deny_button.hasFocus():
+                self._deny()
+            elif self._with_reason.hasFocus():
+                self._ask_reason()
+        elif event.key() == Qt.Key.Key_Escape and self._edited is not None:
+            self._stop_edit()
+        elif event.key() == Qt.Key.Key_Escape:
+            self._deny()
+        else:
+            super().keyPressEvent(event)
+
+    def _start_edit(self) -> None:
+        if self._edited is not None:
+            self._stop_edit()
+            return
+        self._edited = QPlainTextEdit(self.approval.command, self)
+        self._edited.setAccessibleName(self.tr("Command, edited"))
+        self._edited.setFont(theme().font_code())
+        self._edited.setFixedHeight(96)
+        self._edited.setTabChangesFocus(True)
+        if self._marked is not None:
+            self.body.insertWidget(self.body.indexOf(self._marked), self._edited)
+            self._marked.hide()
+        self._edit.setText(self.tr("Keep as it was"))
+        self._edited.setFocus()
+
+    def _stop_edit(self) -> None:
+        assert self._edited is not None
+        self._edited.hide()
+        self._edited.deleteLater()
+        self._edited = None
+        if self._marked is not None:
+            self._marked.show()
+        self._edit.setText(self.tr("Edit command"))
+        self.deny_button.setFocus()
+
+    def _ask_reason(self) -> None:
+        if self._reason.isVisible() and self._reason.text().strip():
+            self._deny()
+            return
+        self._reason.show()
+        self._reason.setFocus()
+
+    def _deny(self) -> None:
+        self._answer("deny")
+
+    def _allow(self) -> None:
+        self._answer("allow")
+
+    def _answer(self, decision: str) -> None:
+        edited: dict[str, Any] | None = None
+        if (
+            decision == "allow"
+            and self._edited is not None
+            and self._edited.toPlainText() != self.approval.command
+        ):
+            edited = {**self.approval.input, "command": self._edited.toPlainText()}
+        self.answered.emit(
+            {
+                "id": self.approval.id,
+                "digest": self.approval.digest,
+                "decision": decision,
+                "scope": self.scope() if decision == "allow" else "once",
+                "reason": self._reason.text().strip() if decision == "deny" else "",
+                "edited_input": edited,
+            }
+        )
+        self.accept() if decision == "allow" else self.reject()

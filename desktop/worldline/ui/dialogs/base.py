@@ -1,0 +1,145 @@
+"""What all dialogs share: a title, a body, buttons; Escape leaves without harm; nothing dangerous is the default."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QDialog,
+    QHBoxLayout,
+    QLabel,
+    QLayout,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from worldline.ui.chat.row_base import ColorLabel
+from worldline.ui.theme import theme
+
+Role = Literal["", "primary", "danger", "link"]
+
+
+class Dialog(QDialog):
+    """Shown with `open()`; what follows hangs on `finished`. It deletes itself when closed."""
+
+    def __init__(self, title: str, parent: QWidget | None = None, *, width: int = 560) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(title)
+        self.setAccessibleName(title)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setMinimumWidth(min(width, 420))
+        self.resize(width, 10)
+        self._outer = QVBoxLayout(self)
+        self._outer.setContentsMargins(20, 16, 20, 16)
+        self._outer.setSpacing(12)
+        self.heading = QLabel(title, self)
+        self.heading.setFont(theme().font_ui(3, bold=True))
+        self.heading.setTextFormat(Qt.TextFormat.PlainText)
+        self.heading.setWordWrap(True)
+        self._outer.addWidget(self.heading)
+        self.body = QVBoxLayout()
+        self.body.setSpacing(8)
+        self._outer.addLayout(self.body, 1)
+        self.left_buttons = QHBoxLayout()
+        self.right_buttons = QHBoxLayout()
+        for side in (self.left_buttons, self.right_buttons):
+            side.setSpacing(8)
+        line = QHBoxLayout()
+        line.addLayout(self.left_buttons)
+        line.addStretch(1)
+        line.addLayout(self.right_buttons)
+        self._outer.addLayout(line)
+
+    def fit(self) -> None:
+        """As high as the wrapped texts need: a layout alone takes the height they would have unwrapped."""
+        layout = self.layout()
+        if layout is None:
+            return
+        needed = layout.totalHeightForWidth(self.width())
+        if needed > self.height():
+            self.resize(self.width(), needed)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        self.fit()
+        super().showEvent(event)
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.LayoutRequest and self.isVisible():
+            self.fit()
+        return super().event(event)
+
+    def add_text(self, text: str, token: str = "text", layout: QVBoxLayout | None = None) -> ColorLabel:
+        """A paragraph."""
+        label = ColorLabel(text, token, self)
+        label.setFont(theme().font_ui())
+        label.setWordWrap(True)
+        label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        (layout or self.body).addWidget(label)
+        return label
+
+    def add_fact(self, name: str, text: str, token: str = "text") -> ColorLabel:
+        """`Why asked   it reaches the network`."""
+        line = QHBoxLayout()
+        line.setSpacing(12)
+        key = ColorLabel(name, "muted", self)
+        key.setFont(theme().font_ui())
+        key.setFixedWidth(124)
+        key.setAlignment(Qt.AlignmentFlag.AlignTop)
+        key.setWordWrap(True)
+        value = ColorLabel(text, token, self)
+        value.setFont(theme().font_ui())
+        value.setWordWrap(True)
+        value.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        value.setAccessibleName(f"{name}: {text}")
+        line.addWidget(key)
+        line.addWidget(value, 1)
+        self.body.addLayout(line)
+        return value
+
+    def add_button(
+        self,
+        text: str,
+        call: Callable[[], object],
+        *,
+        role: Role = "",
+        left: bool = False,
+        default: bool = False,
+    ) -> QPushButton:
+        button = QPushButton(text, self)
+        button.setAutoDefault(default)
+        button.setDefault(default)
+        if role:
+            button.setProperty("role", role)
+        button.clicked.connect(lambda _=False: call())
+        (self.left_buttons if left else self.right_buttons).addWidget(button)
+        return button
+
+    def add_cancel(self, text: str = "") -> QPushButton:
+        """The harmless way out, and the default: Enter alone does nothing that matters."""
+        button = self.add_button(text or self.tr("Cancel"), self.reject, default=True)
+        button.setFocus()
+        return button
+
+
+def checked_value(group: QButtonGroup) -> str:
+    """The property `value` of the button that is checked in a group that always has one."""
+    button = group.checkedButton()
+    return str(button.property("value")) if button is not None else ""
+
+
+def clear_layout(layout: QLayout) -> None:
+    """Take everything out of a layout and delete it."""
+    while layout.count():
+        item = layout.takeAt(0)
+        if item is None:
+            continue
+        if (widget := item.widget()) is not None:
+            widget.hide()
+            widget.deleteLater()
+        elif (inner := item.layout()) is not None:
+            clear_layout(inner)

@@ -1,0 +1,146 @@
+"""Bring to my branch: the work of a node into the person's own branch, with a preview of what would happen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QHBoxLayout,
+    QLineEdit,
+    QListWidget,
+    QRadioButton,
+    QWidget,
+)
+
+from worldline.protocol.commands import BringHomeResult
+from worldline.ui.chat.chooser import ComboBox
+from worldline.ui.dialogs.base import Dialog, checked_value, clear_layout
+from worldline.ui.session_state import SessionState
+
+
+class BringHomeDialog(Dialog):
+    """`preview_wanted` and `confirmed` carry the params of `bring_home`, with `dry_run` set accordingly."""
+
+    preview_wanted = Signal(dict)
+    confirmed = Signal(dict)
+
+    def __init__(self, node: str, branch: str, message: str, parent: QWidget | None = None) -> None:
+        super().__init__(self.tr("Bring to my branch"), parent, width=620)
+        self._node = node
+        self._choices: dict[str, ComboBox] = {}
+        self.add_text(
+            self.tr(
+                "Your branch {} gets the work of this node. Until you press the button, nothing changes."
+            ).format(branch)
+            if branch
+            else self.tr(
+                "Your folder gets the work of this node. Until you press the button, nothing changes."
+            )
+        )
+        self._how = QButtonGroup(self)
+        for at, (value, text) in enumerate(
+            (
+                ("changes", self.tr("as uncommitted changes in my folder")),
+                ("commit", self.tr("as one commit on my branch")),
+                ("branch", self.tr("as a branch that I merge myself")),
+            )
+        ):
+            button = QRadioButton(text, self)
+            button.setProperty("value", value)
+            button.setChecked(at == 0)
+            button.toggled.connect(lambda on: self._changed() if on else None)
+            self._how.addButton(button)
+            self.body.addWidget(button)
+        self._message = QLineEdit(message, self)
+        self._message.setAccessibleName(self.tr("Commit message"))
+        self._message.setPlaceholderText(self.tr("Commit message"))
+        self._branch = QLineEdit(self)
+        self._branch.setAccessibleName(self.tr("Name of the branch"))
+        self._branch.setPlaceholderText(self.tr("Name of the branch"))
+        self.body.addWidget(self._message)
+        self.body.addWidget(self._branch)
+        self._note = self.add_text("", "muted")
+        self._conflicts = QHBoxLayout()
+        self.body.addLayout(self._conflicts)
+        self.list = QListWidget(self)
+        self.list.setAccessibleName(self.tr("What would happen"))
+        self.list.setMinimumHeight(140)
+        self.body.addWidget(self.list, 1)
+        self.add_cancel()
+        self.go_button = self.add_button(
+            self.tr("Bring it"), lambda: self.confirmed.emit(self.params(dry_run=False)), role="primary"
+        )
+        self.go_button.setEnabled(False)
+        self._changed()
+
+    def how(self) -> str:
+        return checked_value(self._how)
+
+    def params(self, *, dry_run: bool) -> dict[str, Any]:
+        return {
+            "node": self._node,
+            "how": self.how(),
+            "message": self._message.text().strip(),
+            "branch": self._branch.text().strip(),
+            "dry_run": dry_run,
+            "choices": {path: box.currentData() for path, box in self._choices.items()},
+        }
+
+    def ask_preview(self) -> None:
+        self.preview_wanted.emit(self.params(dry_run=True))
+
+    def _changed(self) -> None:
+        self._message.setVisible(self.how() == "commit")
+        self._branch.setVisible(self.how() == "branch")
+        self.ask_preview()
+
+    def show_preview(self, result: BringHomeResult) -> None:
+        signs = {"create": "+", "overwrite": "~", "delete": "−", "conflict": "✗"}
+        self.list.clear()
+        for entry in result.entries:
+            reason = f"   {entry.reason}" if entry.reason else ""
+            self.list.addItem(f"{signs.get(entry.action, '=')} {entry.path}{reason}")
+        clear_layout(self._conflicts)
+        self._choices.clear()
+        for path in result.conflicts[:4]:
+            box = ComboBox(self)
+            box.addItem(self.tr("{}: keep mine").format(path), "ours")
+            box.addItem(self.tr("{}: take this one").format(path), "theirs")
+            box.setAccessibleName(self.tr("Conflict in {}").format(path))
+            self._choices[path] = box
+            self._conflicts.addWidget(box)
+        count = self.tr("%n file(s) would change.", "", len(result.entries))
+        self._note.set(result.note or count, "warn" if result.conflicts else "muted")
+        self.go_button.setEnabled(bool(result.entries))
+
+    def show_problem(self, text: str) -> None:
+        self._note.set(text, "bad")
+        self.go_button.setEnabled(False)
+
+
+def open_bring_home(state: SessionState, node: str, parent: QWidget) -> BringHomeDialog:
+    row = state.tree.row(node)
+    message = state.tree.preview(row) if row >= 0 else ""
+    dialog = BringHomeDialog(node, str(state.info.get("base_branch", "")), message[:72], parent)
+
+    def problem(error: dict[str, Any]) -> None:
+        dialog.show_problem(f"{error.get('message', '')} {error.get('hint', '')}".strip())
+
+    def preview(params: dict[str, Any]) -> None:
+        state.request(
+            "bring_home", params, lambda r: dialog.show_preview(BringHomeResult.model_validate(r)), problem
+        )
+
+    def done(result: dict[str, Any]) -> None:
+        if result.get("done"):
+            dialog.accept()
+        else:
+            dialog.show_preview(BringHomeResult.model_validate(result))
+
+    dialog.preview_wanted.connect(preview)
+    dialog.confirmed.connect(lambda params: state.request("bring_home", params, done, problem))
+    dialog.ask_preview()
+    dialog.open()
+    return dialog

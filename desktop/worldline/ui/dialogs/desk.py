@@ -1,0 +1,127 @@
+"""Where what waits for the person is kept: approvals and questions in a queue, plans, notices after a crash."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QObject, Qt
+from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit, QTextEdit, QWidget
+
+from worldline.core.kinds import Outcome
+from worldline.protocol.model import Approval, JumpPlan, Question
+from worldline.ui.dialogs.approval import ApprovalDialog
+from worldline.ui.dialogs.jump_plan import JumpPlanDialog
+from worldline.ui.dialogs.small import QuestionDialog, RecoveryDialog
+from worldline.ui.session_state import SessionState
+
+if TYPE_CHECKING:
+    from worldline.ui.main_window import MainWindow
+
+
+class Desk(QObject):
+    """One for each session, a child of its state. A new request never takes the focus from somebody who types."""
+
+    def __init__(self, state: SessionState, window: QWidget) -> None:
+        super().__init__(state)
+        self.setObjectName("desk")
+        self.state = state
+        self.window = window
+        self.dialog: ApprovalDialog | QuestionDialog | None = None
+        self.plan_dialog: JumpPlanDialog | None = None
+        state.approval_asked.connect(lambda _raw: self._arrived())
+        state.approval_gone.connect(lambda approval_id, _why: self._gone(approval_id))
+        state.question_asked.connect(lambda _raw: self._arrived())
+        state.question_gone.connect(self._gone)
+        state.plan_needed.connect(self._show_plan)
+        state.recovered.connect(self._show_recovery)
+        if state.approvals or state.questions:
+            self._arrived()
+
+    def _arrived(self) -> None:
+        if isinstance(self.dialog, ApprovalDialog):
+            self.dialog.set_waiting(len(self.state.approvals))
+            return
+        typing = isinstance(QApplication.focusWidget(), QLineEdit | QPlainTextEdit | QTextEdit)
+        if self.dialog is None and not typing and self.window.isActiveWindow():
+            self.show_waiting()
+
+    def _gone(self, key: str) -> None:
+        dialog = self.dialog
+        if isinstance(dialog, ApprovalDialog):
+            if dialog.approval.id == key:
+                dialog.done(0)
+            else:
+                dialog.set_waiting(len(self.state.approvals))
+        elif isinstance(dialog, QuestionDialog) and not self.state.questions:
+            dialog.done(0)
+
+    def show_waiting(self, key: str = "") -> None:
+        """Show what waits: the one asked for, else the oldest."""
+        if self.dialog is not None:
+            self.dialog.raise_()
+            self.dialog.activateWindow()
+            return
+        approvals = self.state.approvals
+        raw = approvals.get(key) or next(iter(approvals.values()), None)
+        if raw is not None:
+            self._open(ApprovalDialog(Approval.model_validate(raw), len(approvals), self.window))
+        elif self.state.questions:
+            question = Question.model_validate(next(iter(self.state.questions.values())))
+            self._open(QuestionDialog(question, self.window))
+
+    def _open(self, dialog: ApprovalDialog | QuestionDialog) -> None:
+        self.dialog = dialog
+        command = "answer_approval" if isinstance(dialog, ApprovalDialog) else "answer_question"
+        dialog.answered.connect(lambda answer: self._answer(command, answer))
+        dialog.finished.connect(lambda _code: self._closed(dialog))
+        # Not modal: looking at the tree and the diff is what one needs to decide.
+        dialog.setWindowModality(Qt.WindowModality.NonModal)
+        dialog.show()
+
+    def _answer(self, command: str, answer: dict[str, Any]) -> None:
+        if command == "answer_approval":
+            # Taken off here at once, so that the next in the queue is shown and not this one again.
+            self.state.approvals.pop(str(answer["id"]), None)
+        self.state.request(command, answer)
+
+    def _closed(self, dialog: QWidget) -> None:
+        answered = isinstance(dialog, ApprovalDialog) and dialog.approval.id not in self.state.approvals
+        self.dialog = None
+        if answered and self.state.approvals:
+            self.show_waiting()
+
+    def _show_plan(self, raw: dict[str, Any], params: dict[str, Any]) -> None:
+        plan = JumpPlan.model_validate(raw)
+        row = self.state.tree.row(plan.node)
+        title = self.state.tree.preview(row) if row >= 0 else plan.node[:8]
+        self.plan_dialog = JumpPlanDialog(plan, title[:60], self.window)
+        self.plan_dialog.confirmed.connect(lambda chosen: self.state.go(plan.node, {**params, **chosen}))
+        self.plan_dialog.open()
+
+    def _show_recovery(self, what: str) -> None:
+        tree = self.state.tree
+        rows = [row for row in range(len(tree)) if tree.outcome_of(row) is Outcome.INTERRUPTED]
+        titles = [f"{tree.tool(row)} {tree.preview(row)}".strip() for row in rows[-5:]]
+        dialog = RecoveryDialog(what, titles, self.window)
+        dialog.show_diagnostics.connect(self._diagnostics)
+        dialog.open()
+
+    def _diagnostics(self) -> None:
+        from worldline.ui.dialogs.diagnostics import open_diagnostics
+
+        open_diagnostics(self.state, self.window)
+
+
+def desk_of(state: SessionState) -> Desk:
+    """The desk of a session that has a window."""
+    desk = state.findChild(Desk)
+    assert desk is not None
+    return desk
+
+
+def attach(window: MainWindow, state: SessionState) -> None:
+    """Give a window its desk, its dialogs and the actions that open them."""
+    from worldline.ui.dialogs.opening import add_actions
+
+    desk = Desk(state, window)
+    add_actions(window, state, desk)

@@ -1,0 +1,119 @@
+"""Diagnostics: retries, repairs, fallbacks, cache misses, hooks, timings. Everything can be copied."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QHeaderView, QTableWidget, QTableWidgetItem, QVBoxLayout, QWidget
+
+from worldline.protocol.model import Diagnostic
+from worldline.ui.chat import words
+from worldline.ui.chat.chooser import ComboBox
+from worldline.ui.chat.row_base import ColorLabel, copy_text
+from worldline.ui.dialogs.base import Dialog
+from worldline.ui.session_state import SessionState
+from worldline.ui.theme import theme
+
+KEPT = 5000
+
+
+class DiagnosticsPane(QWidget):
+    """A table of what happened under the hood; new rows come at the end."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._items: list[Diagnostic] = []
+        self._kind = ComboBox(self)
+        self._kind.setAccessibleName(self.tr("Kind"))
+        self._kind.addItem(self.tr("all kinds"), "")
+        self._kind.currentIndexChanged.connect(self._show)
+        self.table = QTableWidget(0, 3, self)
+        self.table.setHorizontalHeaderLabels([self.tr("Time"), self.tr("Kind"), self.tr("What happened")])
+        self.table.horizontalHeader().setSectionResizeMode(2, QHeaderView.ResizeMode.Stretch)
+        self.table.verticalHeader().hide()
+        self.table.setShowGrid(False)
+        self.table.setWordWrap(False)
+        self.table.setEditTriggers(QTableWidget.EditTrigger.NoEditTriggers)
+        self.table.setSelectionBehavior(QTableWidget.SelectionBehavior.SelectRows)
+        self.table.setAccessibleName(self.tr("Diagnostics"))
+        self._empty = ColorLabel(
+            self.tr("Nothing to report. Retries, repairs, fallbacks and cache misses would be listed here."),
+            "muted",
+            self,
+        )
+        self._empty.setWordWrap(True)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self._kind)
+        layout.addWidget(self._empty)
+        layout.addWidget(self.table, 1)
+        self._show()
+
+    def set_items(self, items: list[Diagnostic]) -> None:
+        self._items = items[-KEPT:]
+        for kind in sorted({item.kind for item in items}):
+            if self._kind.findData(kind) < 0:
+                self._kind.addItem(kind, kind)
+        self._show()
+
+    def add(self, item: Diagnostic) -> None:
+        self._items.append(item)
+        if self._kind.findData(item.kind) < 0:
+            self._kind.addItem(item.kind, item.kind)
+        if self._kind.currentData() in ("", item.kind):
+            self._add_row(item)
+            self.table.scrollToBottom()
+        self._empty.hide()
+
+    def _show(self) -> None:
+        wanted = self._kind.currentData()
+        self.table.setRowCount(0)
+        for item in self._items:
+            if wanted in ("", item.kind):
+                self._add_row(item)
+        self._empty.setVisible(not self._items)
+        self.table.setVisible(bool(self._items))
+        self.table.resizeColumnToContents(0)
+        self.table.resizeColumnToContents(1)
+
+    def _add_row(self, item: Diagnostic) -> None:
+        row = self.table.rowCount()
+        self.table.insertRow(row)
+        for column, text in enumerate((words.clock(item.at), item.kind, item.detail)):
+            cell = QTableWidgetItem(text)
+            cell.setToolTip(text)
+            if column < 2:
+                cell.setForeground(theme().tokens.color("muted"))
+            self.table.setItem(row, column, cell)
+
+    def as_text(self) -> str:
+        """All rows as tab-separated text."""
+        lines = [
+            f"{item.at}\t{item.kind}\t{item.node}\t{item.detail}\t{item.data or ''}" for item in self._items
+        ]
+        return "\n".join(["at\tkind\tnode\tdetail\tdata", *lines])
+
+
+class DiagnosticsDialog(Dialog):
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(self.tr("Diagnostics"), parent, width=820)
+        self.resize(820, 520)
+        self.setWindowModality(Qt.WindowModality.NonModal)
+        self.pane = DiagnosticsPane(self)
+        self.body.addWidget(self.pane, 1)
+        self.add_button(self.tr("Copy all"), lambda: copy_text(self.pane.as_text()), left=True)
+        self.add_button(self.tr("Close"), self.reject)
+
+
+def open_diagnostics(state: SessionState, parent: QWidget) -> DiagnosticsDialog:
+    dialog = DiagnosticsDialog(parent)
+
+    def answered(result: dict[str, Any]) -> None:
+        dialog.pane.set_items([Diagnostic.model_validate(one) for one in result["items"]])
+
+    connection = state.diagnosed.connect(lambda raw: dialog.pane.add(Diagnostic.model_validate(raw)))
+    dialog.destroyed.connect(lambda: state.diagnosed.disconnect(connection))
+    state.request("diagnostics", {"since": 0}, answered)
+    dialog.show()
+    return dialog

@@ -1,0 +1,138 @@
+"""First start: a key, a local server, or the demo; the connection is tested before anything depends on it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSettings, Signal
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QHBoxLayout,
+    QLineEdit,
+    QPushButton,
+    QRadioButton,
+    QWidget,
+)
+
+from worldline.ui.chat.chooser import ComboBox
+from worldline.ui.chat.row_base import ColorLabel
+from worldline.ui.dialogs.base import Dialog, checked_value
+from worldline.ui.i18n import LANGUAGES, choose
+from worldline.ui.theme import theme
+
+
+class FirstStartDialog(Dialog):
+    """`chosen` carries {"way": "key" | "local" | "demo", "secret", "base_url"}; `test_wanted` the same before that."""
+
+    chosen = Signal(dict)
+    test_wanted = Signal(dict)
+    language_changed = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(self.tr("Welcome to Worldline"), parent, width=600)
+        self.add_text(
+            self.tr("You work with a coding agent and see the session as a tree. Click any step to go back there, with your "
+                    "files as they were. How should the agent think?"))  # fmt: skip
+        self._ways = QButtonGroup(self)
+        self.secret = QLineEdit(self)
+        self.secret.setEchoMode(QLineEdit.EchoMode.Password)
+        self.secret.setPlaceholderText("sk-ant-…")
+        self.secret.setAccessibleName(self.tr("Key"))
+        self.base_url = QLineEdit(self)
+        self.base_url.setPlaceholderText("http://127.0.0.1:8080")
+        self.base_url.setAccessibleName(self.tr("Address of the local server"))
+        fields: dict[str, QLineEdit | None] = {"demo": None, "key": self.secret, "local": self.base_url}
+        for value, text, note in (
+            (
+                "demo",
+                self.tr("Try the demo first"),
+                self.tr(
+                    "A scripted model and a small project. No key, no network, nothing of yours is touched."
+                ),
+            ),
+            (
+                "key",
+                self.tr("With a key of Anthropic"),
+                self.tr("Kept in the keyring of your system. It is read by the engine alone."),
+            ),
+            ("local", self.tr("With a local server"), self.tr("Any server that speaks the Messages API.")),
+        ):
+            button = QRadioButton(text, self)
+            button.setFont(theme().font_ui(0, bold=True))
+            button.setProperty("value", value)
+            button.setChecked(value == "demo")
+            button.toggled.connect(self._changed)
+            self._ways.addButton(button)
+            self.body.addWidget(button)
+            label = ColorLabel(note, "muted", self)
+            label.setWordWrap(True)
+            label.setContentsMargins(24, 0, 0, 0)
+            self.body.addWidget(label)
+            field = fields[value]
+            if field is not None:
+                self.body.addWidget(field)
+        self._test = QPushButton(self.tr("Test the connection"), self)
+        self._test.setAutoDefault(False)
+        self._test.clicked.connect(lambda: self.test_wanted.emit(self.values()))
+        self._result = ColorLabel("", "muted", self)
+        self._result.setFont(theme().font_ui())
+        self._result.setWordWrap(True)
+        line = QHBoxLayout()
+        line.addWidget(self._test)
+        line.addWidget(self._result, 1)
+        self.body.addLayout(line)
+        looks = QHBoxLayout()
+        looks.setSpacing(8)
+        self.language = ComboBox(self)
+        self.language.setAccessibleName(self.tr("Language"))
+        for code, name in LANGUAGES.items():
+            self.language.addItem(name, code)
+        self.language.setCurrentIndex(
+            max(0, self.language.findData(choose(str(QSettings().value("language", "")))))
+        )
+        self.language.activated.connect(self._on_language)
+        self.theme_box = ComboBox(self)
+        self.theme_box.setAccessibleName(self.tr("Theme"))
+        for value, text in (("system", self.tr("Theme: as the system")), ("light", self.tr("light")), ("dark", self.tr("dark")),
+                            ("contrast", self.tr("high contrast"))):  # fmt: skip
+            self.theme_box.addItem(text, value)
+        self.theme_box.setCurrentIndex(max(0, self.theme_box.findData(theme().name)))
+        self.theme_box.activated.connect(self._on_theme)
+        looks.addWidget(self.language)
+        looks.addWidget(self.theme_box)
+        looks.addStretch(1)
+        self.body.addLayout(looks)
+        self.add_button(self.tr("Later"), self.reject)
+        self._go = self.add_button(self.tr("Start"), self._start, role="primary")
+        self._changed()
+
+    def values(self) -> dict[str, str]:
+        return {
+            "way": checked_value(self._ways),
+            "secret": self.secret.text().strip(),
+            "base_url": self.base_url.text().strip(),
+        }
+
+    def show_result(self, ok: bool, sentence: str) -> None:
+        self._result.set(("✓ " if ok else "✗ ") + sentence, "ok" if ok else "bad")
+
+    def _changed(self) -> None:
+        way = self.values()["way"]
+        self.secret.setVisible(way == "key")
+        self.base_url.setVisible(way == "local")
+        self._test.setVisible(way != "demo")
+        self._result.set("", "muted")
+
+    def _on_language(self) -> None:
+        QSettings().setValue("language", self.language.currentData())
+        self.language_changed.emit(self.language.currentData())
+
+    def _on_theme(self) -> None:
+        theme().set_name(self.theme_box.currentData())
+        QSettings().setValue("theme", self.theme_box.currentData())
+
+    def _start(self) -> None:
+        values = self.values()
+        if values["way"] == "key" and not values["secret"]:
+            self.show_result(False, self.tr("Enter a key, or choose the demo."))
+            return
+        self.chosen.emit(values)
+        self.accept()

@@ -1,0 +1,115 @@
+"""New session: which folder, in a worktree of its own or in place, and what is carried along."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QFileDialog,
+    QHBoxLayout,
+    QLineEdit,
+    QPushButton,
+    QRadioButton,
+    QWidget,
+)
+
+from worldline.ui.chat.row_base import ColorLabel
+from worldline.ui.dialogs.base import Dialog
+from worldline.ui.theme import theme
+
+
+class NewSessionDialog(Dialog):
+    """`chosen` carries {"folder", "mode": "isolated" | "in_place", "title"}. A folder may be dropped on it."""
+
+    chosen = Signal(dict)
+
+    def __init__(self, folder: str = "", parent: QWidget | None = None) -> None:
+        super().__init__(self.tr("New session"), parent, width=600)
+        self.setAcceptDrops(True)
+        self.folder = QLineEdit(folder, self)
+        self.folder.setPlaceholderText(self.tr("Folder or repository (or drop one here)"))
+        self.folder.setAccessibleName(self.tr("Folder"))
+        self.folder.textChanged.connect(self._changed)
+        choose = QPushButton(self.tr("Choose…"), self)
+        choose.setAutoDefault(False)
+        choose.clicked.connect(self._choose)
+        line = QHBoxLayout()
+        line.addWidget(self.folder, 1)
+        line.addWidget(choose)
+        self.body.addLayout(line)
+        self.title = QLineEdit(self)
+        self.title.setPlaceholderText(self.tr("Title (the first prompt, if empty)"))
+        self.title.setAccessibleName(self.tr("Title"))
+        self.body.addWidget(self.title)
+        self._says = ColorLabel("", "muted", self)
+        self._says.setFont(theme().font_ui())
+        self._says.setWordWrap(True)
+        self._go = self.add_button(self.tr("Start"), self._start, role="primary")
+        self._modes = QButtonGroup(self)
+        self.isolated = QRadioButton(self.tr("In a worktree of its own (recommended)"), self)
+        self.in_place = QRadioButton(self.tr("In my folder"), self)
+        notes = (
+            self.tr("Your checkout is not touched while you explore the tree. Your uncommitted work is carried over. What is "
+                    "good you bring to your branch by a named action."),
+            self.tr("The agent works where you work. Going to a node puts files back in this folder; what you changed "
+                    "yourself stays."),
+        )  # fmt: skip
+        for button, note in zip((self.isolated, self.in_place), notes, strict=True):
+            self._modes.addButton(button)
+            button.toggled.connect(self._changed)
+            self.body.addWidget(button)
+            label = ColorLabel(note, "muted", self)
+            label.setWordWrap(True)
+            label.setContentsMargins(24, 0, 0, 0)
+            self.body.addWidget(label)
+        self.isolated.setChecked(True)
+        self.body.addWidget(self._says)
+        self.right_buttons.insertWidget(0, self.add_button(self.tr("Cancel"), self.reject))
+        self._changed()
+
+    def values(self) -> dict[str, str]:
+        mode = "isolated" if self.isolated.isChecked() and self.isolated.isEnabled() else "in_place"
+        return {"folder": self.folder.text().strip(), "mode": mode, "title": self.title.text().strip()}
+
+    def _changed(self) -> None:
+        path = Path(self.folder.text().strip() or "/nowhere-yet").expanduser()
+        exists = path.is_dir()
+        is_git = exists and any((one / ".git").exists() for one in (path, *path.parents))
+        self.isolated.setEnabled(is_git or not exists)
+        if exists and not is_git:
+            self.in_place.setChecked(True)
+            self._says.set(self.tr("This folder is not in a git repository: the agent works in place. Every step is saved all "
+                                   "the same."), "muted")  # fmt: skip
+        elif path == Path.home():
+            self._says.set(self.tr("This is your home folder. Choose a project in it."), "bad")
+        elif not exists and self.folder.text().strip():
+            self._says.set(self.tr("There is no such folder."), "bad")
+        elif exists and self.isolated.isChecked():
+            self._says.set(self.tr("Carried over: uncommitted and untracked files, the index, submodules. Left: ignored files "
+                                   "(.env files are carried)."), "muted")  # fmt: skip
+        else:
+            self._says.set("", "muted")
+        self._go.setEnabled(exists and path != Path.home())
+
+    def _choose(self) -> None:
+        dialog = QFileDialog(self, self.tr("Folder"), self.folder.text())
+        dialog.setFileMode(QFileDialog.FileMode.Directory)
+        dialog.fileSelected.connect(self.folder.setText)
+        dialog.open()
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if event.mimeData().hasUrls():
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        for url in event.mimeData().urls():
+            path = Path(url.toLocalFile())
+            self.folder.setText(str(path if path.is_dir() else path.parent))
+            break
+
+    def _start(self) -> None:
+        self.chosen.emit(self.values())
+        self.accept()

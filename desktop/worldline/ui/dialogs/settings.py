@@ -1,0 +1,153 @@
+"""Settings with search. What is changed is saved at once by the engine; the window keeps only its looks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLineEdit,
+    QListWidget,
+    QListWidgetItem,
+    QScrollArea,
+    QStackedWidget,
+    QWidget,
+)
+
+from worldline.ui.chat.row_base import ColorLabel
+from worldline.ui.dialogs.base import Dialog
+from worldline.ui.dialogs.settings_pages import (
+    AppearancePage,
+    KeyPage,
+    LimitsPage,
+    ModelPage,
+    Page,
+    RulesPage,
+)
+from worldline.ui.session_state import SessionState
+
+
+class SettingsDialog(Dialog):
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(self.tr("Settings"), parent, width=820)
+        self.resize(820, 600)
+        self.model_page = ModelPage(self)
+        self.key_page = KeyPage(self)
+        self.limits_page = LimitsPage(self)
+        self.rules_page = RulesPage(self)
+        self.appearance_page = AppearancePage(self)
+        self.pages: dict[str, Page] = {
+            "model": self.model_page,
+            "key": self.key_page,
+            "limits": self.limits_page,
+            "rules": self.rules_page,
+            "appearance": self.appearance_page,
+        }
+        self.search = QLineEdit(self)
+        self.search.setPlaceholderText(self.tr("Search the settings"))
+        self.search.setAccessibleName(self.tr("Search the settings"))
+        self.search.setClearButtonEnabled(True)
+        self.search.textChanged.connect(self._filter)
+        self.body.addWidget(self.search)
+        self.list = QListWidget(self)
+        self.list.setFixedWidth(150)
+        self.list.setAccessibleName(self.tr("Parts of the settings"))
+        self._stack = QStackedWidget(self)
+        for name, page in self.pages.items():
+            item = QListWidgetItem(page.title)
+            item.setData(Qt.ItemDataRole.UserRole, name)
+            self.list.addItem(item)
+            area = QScrollArea(self)
+            area.setWidget(page)
+            area.setWidgetResizable(True)
+            area.setFrameShape(QScrollArea.Shape.NoFrame)
+            self._stack.addWidget(area)
+        self.list.currentRowChanged.connect(self._stack.setCurrentIndex)
+        line = QHBoxLayout()
+        line.setSpacing(16)
+        line.addWidget(self.list)
+        line.addWidget(self._stack, 1)
+        self.body.addLayout(line, 1)
+        self.problem = ColorLabel("", "bad", self)
+        self.problem.setWordWrap(True)
+        self.problem.hide()
+        self.body.addWidget(self.problem)
+        self.add_button(self.tr("Close"), self.accept, default=True)
+        self.list.setCurrentRow(0)
+
+    def show_page(self, name: str) -> None:
+        if name in self.pages:
+            self.list.setCurrentRow(list(self.pages).index(name))
+
+    def load(self, values: dict[str, Any]) -> None:
+        self.problem.hide()
+        for page in self.pages.values():
+            page.load(values)
+
+    def show_problem(self, error: dict[str, Any]) -> None:
+        self.problem.setText(f"{error.get('message', '')} {error.get('hint', '')}".strip())
+        self.problem.show()
+
+    def _filter(self, text: str) -> None:
+        wanted = text.strip().lower()
+        first = -1
+        for at, page in enumerate(self.pages.values()):
+            found = wanted in page.words
+            self.list.item(at).setHidden(not found)
+            if found and first < 0:
+                first = at
+        if first >= 0 and self.list.item(self.list.currentRow()).isHidden():
+            self.list.setCurrentRow(first)
+
+
+def open_settings(state: SessionState, parent: QWidget, page: str = "") -> SettingsDialog:
+    """Open the settings of a session's engine; every change is sent as it is made."""
+    dialog = SettingsDialog(parent)
+
+    def save(values: dict[str, Any]) -> None:
+        state.request(
+            "set_settings",
+            {"values": values},
+            lambda result: dialog.load(result["values"]),
+            dialog.show_problem,
+        )
+
+    def test() -> None:
+        params = {"base_url": dialog.model_page.base_url.text().strip(), "model": "", "secret": ""}
+        dialog.key_page.result.set(dialog.tr("Testing…"), "muted")
+        state.request(
+            "test_connection",
+            params,
+            lambda result: dialog.key_page.show_result(result["ok"], result["sentence"]),
+            dialog.show_problem,
+        )
+
+    def try_rule(command: str, rules: dict[str, list[str]]) -> None:
+        state.request(
+            "test_rule",
+            {"command": command, "rules": rules},
+            dialog.rules_page.show_verdict,
+            lambda error: dialog.rules_page.show_problem(str(error.get("message", ""))),
+        )
+
+    for one in dialog.pages.values():
+        one.changed.connect(save)
+    dialog.key_page.credential_wanted.connect(
+        lambda secret: state.request(
+            "set_credential", {"secret": secret}, dialog.key_page.show_credential, dialog.show_problem
+        )
+    )
+    dialog.key_page.test_wanted.connect(test)
+    dialog.rules_page.test_wanted.connect(try_rule)
+    state.request("settings", {}, lambda result: dialog.load(result["values"]), dialog.show_problem)
+    state.request("credential", {}, dialog.key_page.show_credential, dialog.show_problem)
+    state.request(
+        "models",
+        {},
+        lambda result: dialog.model_page.set_models(result["models"], result.get("chain", [])),
+        dialog.show_problem,
+    )
+    dialog.show_page(page)
+    dialog.open()
+    return dialog

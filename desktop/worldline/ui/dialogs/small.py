@@ -1,0 +1,218 @@
+"""Short dialogs: a question, a branch summary, what a crash left, what the model will not know, about, shortcuts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QHeaderView,
+    QLineEdit,
+    QPlainTextEdit,
+    QRadioButton,
+    QTableWidget,
+    QTableWidgetItem,
+    QWidget,
+)
+
+from worldline import __version__
+from worldline.protocol.model import Question
+from worldline.ui.chat.ask_rows import QuestionForm
+from worldline.ui.dialogs.base import Dialog, checked_value
+from worldline.ui.icons import pixmap
+
+
+class QuestionDialog(Dialog):
+    answered = Signal(dict)
+
+    def __init__(self, question: Question, parent: QWidget | None = None) -> None:
+        super().__init__(self.tr("The agent asks"), parent, width=560)
+        self._form = QuestionForm(question, self)
+        self.body.addWidget(self._form)
+        self._form.own.returnPressed.connect(self._send)
+        self.add_text(
+            self.tr("The run waits for your answer. Close this to answer later, in the chat."), "muted"
+        )
+        self.add_button(self.tr("Later"), self.reject)
+        self.add_button(self.tr("Answer"), self._send, role="primary")
+
+    def _send(self) -> None:
+        answer = self._form.answer()
+        if answer is not None:
+            self.answered.emit(answer)
+            self.accept()
+
+
+class BranchSummaryDialog(Dialog):
+    """What the branch that is left behind passes on. `chosen` carries the `summary` of `jump`."""
+
+    chosen = Signal(str)
+
+    def __init__(self, steps: int, parent: QWidget | None = None) -> None:
+        super().__init__(self.tr("Leave this branch"), parent, width=540)
+        self.add_text(
+            self.tr(
+                "The branch you leave has %n step(s) that the model of the new one does not know.", "", steps
+            )
+        )
+        self._group = QButtonGroup(self)
+        for at, (value, text) in enumerate(
+            (
+                ("none", self.tr("Start clean: the new branch knows nothing of it")),
+                ("auto", self.tr("Pass on a summary: what was tried and how it ended")),
+                ("own", self.tr("Pass on a summary about:")),
+            )
+        ):
+            button = QRadioButton(text, self)
+            button.setProperty("value", value)
+            button.setChecked(at == 0)
+            self._group.addButton(button)
+            self.body.addWidget(button)
+        self._own = QLineEdit(self)
+        self._own.setPlaceholderText(self.tr("for example: why the tokenizer failed"))
+        self._own.setAccessibleName(self.tr("What the summary should be about"))
+        self._own.textEdited.connect(lambda: self._group.buttons()[2].setChecked(True))
+        self.body.addWidget(self._own)
+        self.add_text(
+            self.tr("A summary is one request to the model and becomes a node of its own."), "muted"
+        )
+        self.add_cancel()
+        self.add_button(self.tr("Go"), self._go, role="primary")
+
+    def _go(self) -> None:
+        value = checked_value(self._group)
+        text = self._own.text().strip()
+        self.chosen.emit(text if value == "own" and text else "auto" if value == "own" else value)
+        self.accept()
+
+
+class RecoveryDialog(Dialog):
+    """What was found after a crash. Everything is already safe; this only tells."""
+
+    show_diagnostics = Signal()
+
+    def __init__(self, what: str, interrupted: Iterable[str] = (), parent: QWidget | None = None) -> None:
+        super().__init__(self.tr("The last run was interrupted"), parent, width=560)
+        self.add_text(
+            self.tr("The engine stopped in the middle of its work. Nothing that was saved is lost.")
+        )
+        self.add_text(what)
+        for title in list(interrupted)[:5]:
+            self.add_fact("⌁ " + self.tr("Interrupted"), title, "warn")
+        self.add_text(
+            self.tr("It is safe to go on: the model is told that these steps were started and may have done a part of "
+                    "their work. Look at Changes before you do."), "muted")  # fmt: skip
+        self.add_button(self.tr("Show diagnostics"), self._diagnostics, left=True)
+        self.add_button(self.tr("Go on"), self.accept, role="primary", default=True)
+
+    def _diagnostics(self) -> None:
+        self.show_diagnostics.emit()
+        self.accept()
+
+
+class LossyDialog(Dialog):
+    """Before going where the model knows part of the history only as a summary."""
+
+    confirmed = Signal()
+
+    def __init__(self, sentence: str, parent: QWidget | None = None) -> None:
+        super().__init__(self.tr("The model will know less here"), parent, width=520)
+        self.add_text(sentence)
+        self.add_text(self.tr("The messages themselves stay in the session. Fork before the compaction to give the model "
+                              "the whole history again."), "muted")  # fmt: skip
+        self.add_cancel()
+        self.add_button(self.tr("Go on with the summary"), self._go)
+
+    def _go(self) -> None:
+        self.confirmed.emit()
+        self.accept()
+
+
+class NoteDialog(Dialog):
+    """One text of several lines: a note on a node, a reason."""
+
+    entered = Signal(str)
+
+    def __init__(self, title: str, text: str = "", hint: str = "", parent: QWidget | None = None) -> None:
+        super().__init__(title, parent, width=480)
+        self._edit = QPlainTextEdit(text, self)
+        self._edit.setPlaceholderText(hint)
+        self._edit.setAccessibleName(title)
+        self._edit.setFixedHeight(110)
+        self._edit.setTabChangesFocus(True)
+        self.body.addWidget(self._edit)
+        self.add_button(self.tr("Cancel"), self.reject)
+        self.add_button(self.tr("Save"), self._save, role="primary")
+        self._edit.setFocus()
+
+    def _save(self) -> None:
+        self.entered.emit(self._edit.toPlainText().strip())
+        self.accept()
+
+
+class AboutDialog(Dialog):
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__("Worldline", parent, width=460)
+        from worldline.ui.chat.row_base import ColorLabel
+
+        sign = ColorLabel("", "text", self)
+        sign.setPixmap(pixmap("worldline", "accent", 56, self.devicePixelRatioF()))
+        sign.setAccessibleName("Worldline")
+        self.body.addWidget(sign)
+        self.add_text(self.tr("Version {}").format(__version__))
+        self.add_text(self.tr("Work with a coding agent and see the whole session as a tree. Every step knows what the agent "
+                              "was told, what the files looked like, and what no click can take back."))  # fmt: skip
+        self.add_text(
+            self.tr("MIT licence. Made with Qt for Python (LGPL), libgit2, SQLite and others."), "muted"
+        )
+        self.add_button(self.tr("Close"), self.reject, default=True)
+
+
+class ShortcutsDialog(Dialog):
+    """All actions that have a key, by group; typing filters."""
+
+    def __init__(self, actions: Iterable[QAction], parent: QWidget | None = None) -> None:
+        super().__init__(self.tr("Keyboard shortcuts"), parent, width=620)
+        self.resize(620, 560)
+        self._rows = sorted(
+            (
+                (str(action.property("group") or ""), action.text().replace("&", ""), self._keys(action))
+                for action in actions
+                if action.shortcuts()
+            ),
+        )
+        self._filter = QLineEdit(self)
+        self._filter.setPlaceholderText(self.tr("Filter"))
+        self._filter.setAccessibleName(self.tr("Filter the shortcuts"))
+        self._filter.textChanged.connect(self._show)
+        self.table = QTableWidget(0, 3, self)
+        self.table.setHorizontalHeaderLabels([self.tr("Where"), self.tr("Action"), self.tr("Keys")])
+        self.table.horizontalHeader().setSectionResizeMode(1, QHeaderView.ResizeMode.Stretch)
+        self.table.verticalHeader().hide()
+        self.table.setShowGrid(False)
+        self.table.setEditTriggers(QTableWidget.EditTrigger.NoEditTriggers)
+        self.table.setAccessibleName(self.tr("Shortcuts"))
+        self.body.addWidget(self._filter)
+        self.body.addWidget(self.table, 1)
+        self.add_button(self.tr("Close"), self.reject)
+        self._show()
+
+    @staticmethod
+    def _keys(action: QAction) -> str:
+        return "  ".join(one.toString(QKeySequence.SequenceFormat.NativeText) for one in action.shortcuts())
+
+    def _show(self) -> None:
+        wanted = self._filter.text().lower()
+        self.table.setRowCount(0)
+        for row in self._rows:
+            if wanted in " ".join(row).lower():
+                at = self.table.rowCount()
+                self.table.insertRow(at)
+                for column, text in enumerate(row):
+                    cell = QTableWidgetItem(text)
+                    cell.setFlags(Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable)
+                    self.table.setItem(at, column, cell)
+        self.table.resizeColumnToContents(0)
+        self.table.resizeColumnToContents(2)
