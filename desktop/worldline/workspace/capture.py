@@ -15,6 +15,7 @@ from worldline.workspace.repos import GitRoot, Head, global_rules, operation_of
 from worldline.workspace.scan import IGNORED, Context, Dir, Walk, build_trees
 from worldline.workspace.states import VERSION, RootState, State, put_index, put_omitted, put_progress
 from worldline.workspace.store import Store
+from worldline.workspace.watch import Watcher
 
 
 def umask() -> int:
@@ -50,6 +51,21 @@ class Capturer:
         self._clashes: list[str] = []
         self._found: list[str] = []
         self._walked = False
+        self._everything = True
+        """The next walk looks at all folders, whatever the watcher says."""
+        self._watcher: Watcher | None = None
+
+    def watch(self) -> None:
+        """Let the kernel tell what changes; from the next capture on only that is looked at."""
+        if self._watcher is None:
+            self._watcher = Watcher(self.work)
+            self.context.watch = self._watcher.watch if self._watcher.works else None
+
+    def unwatch(self) -> None:
+        self.context.watch = None
+        if self._watcher is not None:
+            self._watcher.close()
+            self._watcher = None
 
     def forget(self) -> None:
         """Read everything again the next time."""
@@ -76,7 +92,11 @@ class Capturer:
                 progress("capture", done, 0)
 
         self.context.tick = tick
+        # Drained before anything is looked at: what changes later is reported the next time.
+        dirty = self._watcher.drain() if self._watcher is not None else None
+        self._everything = not self._walked
         self._refresh_roots()
+        self.context.dirty = None if self._everything else dirty
         fd = os.open(self.work, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             changed = Walk(self.context).run(fd, self.top)
@@ -152,6 +172,7 @@ class Capturer:
         if rules != self.rules_text:
             self.rules_text = rules
             _invalidate_all(self.top)
+            self._everything = True
         self.context.base = tuple(RuleSet(t.encode("latin-1"), outer=o) for o, t in rules)
         self._gather_tracked()
 
@@ -177,6 +198,7 @@ class Capturer:
 
     def _invalidate(self, paths: object) -> None:
         """What is ignored may have changed along these paths."""
+        self._everything = self._everything or bool(paths)
         for path in paths if isinstance(paths, set) else ():
             node: Dir | None = self.top
             for part in path.split("/"):

@@ -45,13 +45,14 @@ class Workspace:
 
     def __init__(
         self, work_path: Path, store_path: Path, *, ignored_patterns: tuple[str, ...] = (".env*",),
-        max_file_bytes: int = MAX_FILE_BYTES, free_floor: int = FREE_FLOOR,
+        max_file_bytes: int = MAX_FILE_BYTES, free_floor: int = FREE_FLOOR, watch: bool = True,
     ) -> None:  # fmt: skip
         self.work = Path(work_path).absolute()
         if not self.work.is_dir():
             raise WorkspaceError(f"{self.work} is not a folder.", "It was moved or deleted.", kind="missing")
         self.store = Store(Path(store_path).absolute(), free_floor=free_floor)
         self._capturer = Capturer(self.work, self.store, tuple(ignored_patterns), max_file_bytes)
+        self._watching = watch
         self._journal_folder = self.store.path / "restore"
 
     # --- capture ----------------------------------------------------------------------------------------------
@@ -66,6 +67,8 @@ class Workspace:
         try:
             self.store.lock()
             self._refuse_unfinished()
+            if self._watching:
+                self._capturer.watch()
             return self._capture(parent, label, progress)[0]
         except (OSError, WorkspaceError, pygit2.GitError, RecursionError) as error:
             log.warning("capture of %s failed: %s", self.work, error)
@@ -244,7 +247,16 @@ class Workspace:
         """Name a state (and so all before it), for `git log` in the store and for pruning."""
         self.store.set_ref(f"refs/worldline/{name}", state)
 
+    def watch(self) -> None:
+        """Let the kernel tell what changes (Linux), so that a capture costs only that. On from the first capture."""
+        self._capturer.watch()
+
+    def unwatch(self) -> None:
+        self._watching = False
+        self._capturer.unwatch()
+
     def close(self) -> None:
+        self._capturer.unwatch()
         self.store.close()
 
 

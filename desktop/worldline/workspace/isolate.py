@@ -34,9 +34,8 @@ class Isolated:
     """A worktree that is ready to work in."""
 
     path: Path
-    """Where the agent works: the folder in the worktree that stands for the one that was opened."""
+    """Where the agent works: the top of the worktree, also when a folder inside the repository was opened."""
     root: Path
-    """Top of the worktree."""
     base_commit: str
     """"" = the repository has no commit yet."""
     base_branch: str
@@ -91,7 +90,9 @@ def prepare(
         )
     maker = _Maker(root, session_id, include_rules(root.work, include_ignored), progress)
     isolated = maker.run()
-    isolated.path = isolated.root / outer if outer else isolated.root
+    if outer:
+        # A part of a worktree could not be put back with its HEAD and staging area.
+        isolated.notes.append(f"You opened {outer.rstrip('/')}; the agent works in the whole repository.")
     return isolated
 
 

@@ -143,6 +143,10 @@ class Context:
     """Called for a folder that is a repository of its own; returns the rules that hold inside."""
     is_linked: Callable[[str], bool] | None = None
     """Whether that folder is another worktree of a repository above it."""
+    watch: Callable[[str], None] | None = None
+    """Told of each folder before it is looked at."""
+    dirty: set[str] | None = None
+    """Folders that changed (as prefixes); None: not known, look at all."""
     tick: Callable[[], None] | None = None
     device: int = 0
     base: Stack = ()
@@ -156,41 +160,60 @@ class Walk:
 
     def __init__(self, context: Context) -> None:
         self.c = context
-        self.read_bytes = 0
+        self._above: set[str] = set()
+        """Folders above a changed one."""
+        for prefix in context.dirty or ():
+            while prefix:
+                prefix = prefix[:-1].rpartition("/")[0]
+                prefix = prefix + "/" if prefix else ""
+                if prefix in self._above:
+                    break
+                self._above.add(prefix)
 
     def run(self, root_fd: int, top: Dir) -> bool:
         self.c.device = os.fstat(root_fd).st_dev
-        return self._visit(root_fd, top, "", self.c.base, False, 0)
+        return self._visit(root_fd, top, "", self.c.base, False, 0, check=self.c.dirty is None)
 
-    def _visit(self, fd: int, node: Dir, prefix: str, stack: Stack, force: bool, depth: int) -> bool:
+    def _visit(
+        self, fd: int, node: Dir, prefix: str, stack: Stack, force: bool, depth: int, check: bool = True
+    ) -> bool:
+        """Bring a folder and all below up to date; True when its tree must be made anew. `check`: look at it even though
+        no change was reported."""
         if self.c.tick is not None:
             self.c.tick()
-        status = os.fstat(fd)
-        sig = (status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_mode)
-        changed = False
-        if force or node.sig != sig or not self._quick(fd, node):
+        dirty = self.c.dirty
+        listed = changed = False
+        if force or check or dirty is None or not node.tree or prefix in dirty:
+            if self.c.watch is not None:
+                self.c.watch(prefix)
+            status = os.fstat(fd)
+            sig = (status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_mode)
             changed = node.mode != status.st_mode
             node.mode = status.st_mode
+            listed = force or node.sig != sig or not self._quick(fd, node)
+        if node.repo and prefix and self.c.enter_root is not None:
+            stack = self.c.enter_root(prefix[:-1])
+        if listed:
             now = time.time_ns()
-            if node.repo and prefix and self.c.enter_root is not None:
-                stack = self.c.enter_root(prefix[:-1])
-            stack, force, listed = self._list(fd, node, prefix, stack, force)
-            changed = listed or changed
+            stack, force, differs = self._list(fd, node, prefix, stack, force)
+            changed = differs or changed
             node.sig = None if is_fresh(sig[0], sig[1], now) else sig
-        else:
-            if node.repo and prefix and self.c.enter_root is not None:
-                stack = self.c.enter_root(prefix[:-1])
-            if node.rules is not None:
-                stack = (*stack, node.rules)
-        for name in list(node.dirs):
-            changed = self._child(fd, node, name, prefix, stack, force, depth) or changed
+        elif node.rules is not None:
+            stack = (*stack, node.rules)
+        everything = force or dirty is None
+        for name, child in list(node.dirs.items()):
+            inner = f"{prefix}{name}/"
+            if everything or listed or not child.tree or inner in dirty or inner in self._above:  # type: ignore[operator]
+                changed = (
+                    self._child(fd, node, name, prefix, stack, force, depth, everything or listed) or changed
+                )
         if changed or not node.tree:
             node.tree = b""
             return True
         return False
 
     def _child(
-        self, fd: int, node: Dir, name: str, prefix: str, stack: Stack, force: bool, depth: int
+        self, fd: int, node: Dir, name: str, prefix: str, stack: Stack, force: bool, depth: int, check: bool
     ) -> bool:
         child = node.dirs[name]
         try:
@@ -210,7 +233,7 @@ class Walk:
                 return self._skip_child(node, name, "is another file system mounted here")
             if depth >= MAX_DEPTH:
                 return self._skip_child(node, name, f"lies more than {MAX_DEPTH} folders deep")
-            return self._visit(child_fd, child, f"{prefix}{name}/", stack, force, depth + 1)
+            return self._visit(child_fd, child, f"{prefix}{name}/", stack, force, depth + 1, check)
         finally:
             os.close(child_fd)
 
@@ -351,7 +374,6 @@ class Walk:
         oid = object_id(BLOB, data)
         if known is None or known[5] != oid:
             self.c.store.put_known(oid, BLOB, data)
-            self.read_bytes += len(data)
         fresh = is_fresh(now.st_mtime_ns, now.st_ctime_ns, time.time_ns())
         files[name] = (
             now.st_mtime_ns,

@@ -1,0 +1,141 @@
+"""Which folders changed since the last walk, told by the kernel (inotify; Linux only).
+
+Events are queued by the time a writer's system call returns, so a drain after a tool has ended sees all of it. Whenever
+anything is uncertain (queue overflow, too many folders, a folder that could not be watched) the answer is None: walk.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import select
+import struct
+import sys
+import threading
+from pathlib import Path
+
+_MODIFY, _ATTRIB, _CLOSE_WRITE = 0x2, 0x4, 0x8
+_MOVED_FROM, _MOVED_TO, _CREATE, _DELETE, _DELETE_SELF, _MOVE_SELF = 0x40, 0x80, 0x100, 0x200, 0x400, 0x800
+_UNMOUNT, _OVERFLOW, _IGNORED, _ISDIR = 0x2000, 0x4000, 0x8000, 0x40000000
+_ONLYDIR, _DONT_FOLLOW = 0x01000000, 0x02000000
+_MASK = (
+    _MODIFY | _ATTRIB | _CLOSE_WRITE | _MOVED_FROM | _MOVED_TO | _CREATE | _DELETE | _DELETE_SELF | _MOVE_SELF
+    | _ONLYDIR | _DONT_FOLLOW
+)  # fmt: skip
+_HEAD = struct.Struct("iIII")
+_NONBLOCK, _CLOEXEC = 0o4000, 0o2000000
+
+
+class Watcher:
+    """Watches the folders it is told. A thread of its own empties the kernel's queue; `drain` may be called from the
+    workspace thread. `drain` gives the changed folders, or None when everything must be looked at."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = os.fsencode(root)
+        self._libc = ctypes.CDLL(None, use_errno=True) if sys.platform.startswith("linux") else None
+        self._fd = self._libc.inotify_init1(_NONBLOCK | _CLOEXEC) if self._libc is not None else -1
+        self._paths: dict[int, str] = {}
+        self._ids: dict[str, int] = {}
+        self._dirty: set[str] = set()
+        self._lost = True
+        self._dead = self._fd < 0
+        self._lock = threading.Lock()
+        self._stop_read, self._stop_write = os.pipe()
+        self._thread = threading.Thread(target=self._run, name="watch-workspace", daemon=True)
+        if not self._dead:
+            self._thread.start()
+
+    @property
+    def works(self) -> bool:
+        return not self._dead
+
+    def watch(self, folder: str) -> None:
+        """Watch a folder ("" = the root, else with a `/` at the end). Calling it again is cheap."""
+        if self._libc is None or folder in self._ids:
+            return
+        path = self._root + b"/" + os.fsencode(folder)
+        number = self._libc.inotify_add_watch(self._fd, path, _MASK)
+        with self._lock:
+            if number < 0:
+                # Gone again: its parent has an event. Anything else is a limit of the system: give up watching.
+                self._lost = True
+                self._dead = self._dead or ctypes.get_errno() not in (
+                    errno.ENOENT,
+                    errno.ENOTDIR,
+                    errno.ELOOP,
+                )
+                return
+            before = self._paths.get(number)
+            if before is not None:  # the folder was moved: the kernel knows it by its inode
+                self._ids.pop(before, None)
+            self._paths[number] = folder
+            self._ids[folder] = number
+
+    def drain(self) -> set[str] | None:
+        """Folders changed since the last call; None = not known. Starts anew either way."""
+        if self._dead:
+            return None
+        self._read()
+        with self._lock:
+            dirty, self._dirty = self._dirty, set()
+            lost, self._lost = self._lost, False
+        return None if lost else dirty
+
+    def _run(self) -> None:
+        poll = select.poll()
+        poll.register(self._fd, select.POLLIN)
+        poll.register(self._stop_read, select.POLLIN)
+        while True:
+            ready = [fd for fd, _ in poll.poll()]
+            if self._stop_read in ready:
+                return
+            self._read()
+
+    def _read(self) -> None:
+        while True:
+            with self._lock:
+                try:
+                    data = os.read(self._fd, 1 << 16)
+                except (BlockingIOError, OSError):
+                    return
+                self._take(data)
+
+    def _take(self, data: bytes) -> None:
+        at = 0
+        while at < len(data):
+            number, mask, _, length = _HEAD.unpack_from(data, at)
+            at += _HEAD.size + length
+            if mask & (_OVERFLOW | _UNMOUNT):
+                self._lost = True
+                continue
+            folder = self._paths.get(number)
+            if folder is None:
+                continue
+            if mask & _IGNORED:
+                self._paths.pop(number, None)
+                self._ids.pop(folder, None)
+                continue
+            self._dirty.add(folder)
+            if mask & _ISDIR and mask & (_MOVED_FROM | _DELETE):
+                name = os.fsdecode(data[at - length : at].rstrip(b"\0"))
+                self._forget(f"{folder}{name}/")
+
+    def _forget(self, gone: str) -> None:
+        """A folder went away or elsewhere: its watches, and those below, stand for wrong paths now. A walk is the one
+        sure way to set them right."""
+        for known in [known for known in self._ids if known.startswith(gone)]:
+            number = self._ids.pop(known)
+            self._paths.pop(number, None)
+            self._lost = True
+            if self._libc is not None:
+                self._libc.inotify_rm_watch(self._fd, number)
+
+    def close(self) -> None:
+        if self._thread.is_alive():
+            os.write(self._stop_write, b"x")
+            self._thread.join(5)
+        for fd in (self._stop_read, self._stop_write, self._fd):
+            if fd >= 0:
+                os.close(fd)
+        self._fd = -1

@@ -1,0 +1,152 @@
+"""Goals 7 to 9: snapshots, restores, worktrees against git on the same files in the same run.
+
+python tests/benchmarks/bench_workspace.py [FILES ...]      default: 1000 20000
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "desktop"))
+
+ENV = {
+    **os.environ, "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null", "GIT_AUTHOR_NAME": "t",
+    "GIT_AUTHOR_EMAIL": "t@e", "GIT_COMMITTER_NAME": "t", "GIT_COMMITTER_EMAIL": "t@e",
+}  # fmt: skip
+
+
+def git(work: Path, *words: str, **env: str) -> None:
+    subprocess.run(["git", *words], cwd=work, env={**ENV, **env}, check=True, capture_output=True)
+
+
+def timed(
+    call: Callable[[], object], before: Callable[[int], object] | None = None, rounds: int = 5
+) -> float:
+    """Median milliseconds; `before` prepares each round and is not timed."""
+    times = []
+    for number in range(rounds):
+        if before is not None:
+            before(number)
+        start = time.perf_counter()
+        call()
+        times.append((time.perf_counter() - start) * 1000)
+    return statistics.median(times)
+
+
+def make(work: Path, files: int) -> list[Path]:
+    work.mkdir(parents=True)
+    made = []
+    for number in range(files):
+        path = work / f"m{number // 120:04}" / f"p{number // 12 % 10}" / f"f{number}.py"
+        if number % 12 == 0:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"# {number}\n" + "".join(f"value_{i} = {i * number}\n" for i in range(40)))
+        made.append(path)
+    git(work, "init", "-q", "-b", "main", ".")
+    git(work, "add", "-A")
+    git(work, "commit", "-qm", "start")
+    return made
+
+
+def row(name: str, ours: float, theirs: float, goal: float | None) -> None:
+    ratio = ours / theirs if theirs else float("nan")
+    verdict = "" if goal is None else ("ok" if ratio <= goal else "MISSED") + f" (goal {goal})"
+    print(f"  {name:44} {ours:9.1f} ms {theirs:9.1f} ms  {ratio:7.3f}  {verdict}", flush=True)
+
+
+def measure(files: int, base: Path) -> dict[str, float]:
+    os.environ["WORLDLINE_HOME"] = str(base / "home")
+    from worldline.workspace import isolate
+    from worldline.workspace.engine import Workspace
+
+    work = base / "work"
+    paths = make(work, files)
+    time.sleep(0.1)
+    print(f"{files} files: {'':32} ours         git       ratio", flush=True)
+    ws = Workspace(work, base / "store")
+    start = time.perf_counter()
+    state = ws.capture(None).state
+    first = (time.perf_counter() - start) * 1000
+    start = time.perf_counter()
+    git(work, "add", "-A", GIT_INDEX_FILE=str(base / "fresh-index"))
+    row("first snapshot / git add -A into a new index", first, (time.perf_counter() - start) * 1000, None)
+    status = timed(lambda: git(work, "status", "--porcelain"))
+    cold = timed(lambda: ws.capture(state), before=lambda _: ws.unwatch())
+    row("no change, no watcher / git status", cold, status, 1.2)
+    ws.watch()
+    ws.capture(state)
+    warm = timed(lambda: ws.capture(state))
+    row("no change, watched / git status", warm, status, None)
+
+    def edit(count: int) -> Callable[[int], None]:
+        def run(number: int) -> None:
+            for path in paths[:: max(1, files // count)][:count]:
+                path.write_text(f"{path.read_text()}# {number}.{time.time_ns()}\n")
+
+        return run
+
+    one = timed(lambda: ws.capture(state), before=edit(1))
+    add = timed(lambda: git(work, "add", "-A", GIT_INDEX_FILE=str(base / "fresh-index")), before=edit(1))
+    row("1 file, watched / git add -A", one, add, None)
+    many = min(1000, files)
+    ours = timed(lambda: ws.capture(state), before=edit(many), rounds=3)
+    theirs = timed(
+        lambda: git(work, "add", "-A", GIT_INDEX_FILE=str(base / "fresh-index")), before=edit(many), rounds=3
+    )
+    row(f"{many} files, watched / git add -A", ours, theirs, 0.7)
+    git(work, "checkout", "-q", "-f", "main")
+    base_state = ws.capture(state).state
+    for count, goal in ((1, 0.1), (10, 0.1), (many, 0.8)):
+        edit(count)(0)
+        git(work, "commit", "-qam", f"change {count}")
+        changed = ws.capture(base_state).state
+        pair = [changed, base_state]
+
+        def jump(pair: list[str] = pair) -> None:
+            plan = ws.plan(pair[1], last=pair[0])
+            report = ws.apply(plan)
+            assert report.done, report.note
+            pair.reverse()
+
+        git(work, "branch", "-f", "other", "HEAD~1")
+        ours = timed(jump, rounds=6)
+        git(work, "checkout", "-q", "-f", "main")
+        turn = iter(["other", "main"] * 10)
+        theirs = timed(lambda turn=turn: git(work, "checkout", "-q", next(turn)), rounds=6)
+        row(f"go to a node, {count} files, watched / git checkout", ours, theirs, goal)
+        git(work, "checkout", "-q", "-f", "main")
+        git(work, "reset", "-q", "--hard", "HEAD~1")
+    numbers = iter(range(100))
+    ours = timed(lambda: isolate.prepare(work, f"bench{next(numbers)}"), rounds=3)
+    theirs = timed(
+        lambda: git(work, "worktree", "add", "-q", "--detach", str(base / f"wt{next(numbers)}")), rounds=3
+    )
+    row("new worktree / git worktree add", ours, theirs, 0.6)
+    ws.close()
+    return {"warm": warm, "one": one}
+
+
+def main() -> None:
+    counts = [int(word) for word in sys.argv[1:]] or [1000, 20000]
+    results = {}
+    for files in counts:
+        base = Path(tempfile.mkdtemp(prefix="bench-ws-", dir=os.environ.get("BENCH_DIR")))
+        try:
+            results[files] = measure(files, base)
+        finally:
+            shutil.rmtree(base, ignore_errors=True)
+    if len(results) > 1:
+        low, high = results[counts[0]], results[counts[-1]]
+        print(f"growth {counts[0]} -> {counts[-1]}: one file {high['one'] / low['one']:.2f}x", flush=True)
+
+
+if __name__ == "__main__":
+    main()
