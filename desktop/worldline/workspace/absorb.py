@@ -28,10 +28,14 @@ def absorb(private: Path, objects: Path) -> int:
         source = pygit2.Odb(str(private))
         target = pygit2.Odb(str(objects))
         for oid in list(source):
-            if oid not in target:
+            if oid in target:
+                continue
+            try:
                 kind, data = source.read(oid)
-                target.write(kind, data)
-                count += 1
+            except (pygit2.GitError, KeyError):
+                continue  # junk under the name of an object: nothing that git made, so nothing to keep
+            target.write(kind, data)
+            count += 1
     except pygit2.GitError as error:
         raise OSError(f"the repository cannot take the new objects: {error}") from error
     finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import sys
@@ -183,15 +184,34 @@ def _mask_sockets(profile: Profile, writable: list[Path], names_folder: Path | N
 
 
 def listening_sockets() -> list[str]:
-    """Paths of the unix sockets that are listened on, from /proc/net/unix (readable for everybody)."""
+    """Paths of the unix sockets that are listened on, from /proc/net/unix (readable for everybody). A socket that was
+    bound by a relative name stands there by that name: it is looked for in the folder of its owner."""
     try:
         text = Path("/proc/net/unix").read_text(errors="surrogateescape")
     except OSError:
         return []
     found: set[str] = set()
+    relative: dict[str, str] = {}
     for line in text.splitlines()[1:]:
         fields = line.split(None, 7)
-        accepts = len(fields) == 8 and int(fields[3], 16) & 0x10000  # __SO_ACCEPTCON
-        if accepts and fields[7].startswith("/"):
-            found.add(os.path.realpath(fields[7]))
+        if len(fields) < 8 or not int(fields[3], 16) & 0x10000:  # __SO_ACCEPTCON
+            continue
+        name = fields[7]
+        if name.startswith("/"):
+            found.add(os.path.realpath(name))
+        elif not name.startswith("@"):
+            relative[f"socket:[{fields[6]}]"] = name
+    if relative:
+        found |= _by_owner(relative)
     return sorted(found)
+
+
+def _by_owner(names: dict[str, str]) -> set[str]:
+    found: set[str] = set()
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # of another user, or gone
+            for descriptor in (process / "fd").iterdir():
+                name = names.get(str(descriptor.readlink()))
+                if name is not None:
+                    found.add(os.path.realpath((process / "cwd").readlink() / name))
+    return found
