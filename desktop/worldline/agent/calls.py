@@ -1,0 +1,269 @@
+"""The tool calls of one reply: stored when they start, run, captured, ended; in source order."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from worldline.agent.brake import BreakerPort
+from worldline.agent.capture import StateTracker
+from worldline.agent.deps import RunDeps
+from worldline.agent.journal import Journal, one_line
+from worldline.agent.limits import Meter
+from worldline.agent.stops import Stopped
+from worldline.core.errors import ErrorClass, SessionError, ToolError
+from worldline.core.kinds import NodeFlag, NodeKind, Outcome
+from worldline.protocol.events import ToolOutput
+from worldline.provider.model import ToolUse
+from worldline.session.model import NodeDraft, NodeEnd
+from worldline.tools.model import TaskState, Tool, ToolContext, ToolOutcome
+from worldline.tools.pipeline import Pipeline
+
+KEEP_WHOLE = 16_000
+"""Bytes; a longer output is kept as a blob, with its head and tail in the node."""
+_HEAD = 4_000
+
+
+@dataclass(slots=True)
+class _Running:
+    call: ToolUse
+    node: str
+    outcome: ToolOutcome | None = None
+    ended: bool = False
+
+
+@dataclass(slots=True)
+class CallRunner:
+    """Runs calls for one run. Never lets a started call go without an end, also when it is cancelled."""
+
+    journal: Journal
+    deps: RunDeps
+    pipeline: Pipeline
+    tools: dict[str, Tool]
+    breaker: BreakerPort
+    meter: Meter
+    states: StateTracker
+    task: TaskState
+    context: Callable[[str, str], ToolContext]
+    """(call id, node) → what the tool may use."""
+    on_effects: Callable[[str, list[dict[str, Any]]], None]
+    """(node, effects that the call reported)."""
+    stop_outcome: Outcome = Outcome.ABORTED
+    """How a call that is running ends when the run is stopped."""
+    _running: list[_Running] = field(default_factory=list)
+
+    async def run(self, calls: list[ToolUse], says: str) -> None:
+        """Run all of them, or raise Stopped by a brake or the breaker. A call that never started has no node; the
+        view tells the model about it."""
+        for group in self._groups(calls):
+            await self.deps.gate.wait()
+            if brake := self.meter.brake_for_calls():
+                raise Stopped(brake.reason, brake.sentence)
+            self._running = []
+            try:
+                for call in group:
+                    self._running.append(self._start(call))
+                    self.meter.tool_calls += 1
+                await self._run_group(says)
+            except BaseException as error:
+                # Cancelled, or a defect: what was started is settled before anything else happens.
+                await self._settle(error)
+                raise
+            self._judge(group)
+
+    def _groups(self, calls: list[ToolUse]) -> list[list[ToolUse]]:
+        """Neighbouring calls that only read run together; every other call runs alone, in order."""
+        groups: list[list[ToolUse]] = []
+        previous_parallel = False
+        for call in calls:
+            tool = self.tools.get(call.name)
+            parallel = tool is not None and tool.parallel and not call.error
+            if parallel and previous_parallel and len(groups[-1]) < 8:
+                groups[-1].append(call)
+            else:
+                groups.append([call])
+            previous_parallel = parallel
+        return groups
+
+    def _start(self, call: ToolUse) -> _Running:
+        stored: dict[str, Any] = {"id": call.id, "name": call.name, "input": call.input}
+        if call.error or not call.input:
+            stored["raw"] = call.raw
+        header = self.journal.append(
+            NodeDraft(
+                kind=NodeKind.TOOL,
+                parent=self.journal.tip,
+                detail={"call": stored},
+                preview=call_preview(call),
+                outcome=Outcome.RUNNING,
+                tool=call.name,
+                search_text=call_preview(call, 2000),
+            )
+        )
+        return _Running(call, header.uid)
+
+    async def _run_group(self, says: str) -> None:
+        running = self._running
+        self.deps.watcher.working(
+            f"Running {call_preview(running[0].call, 60)}."
+            if len(running) == 1
+            else f"Running {len(running)} reads."
+        )
+        if len(running) == 1:
+            running[0].outcome = await self._execute(running[0], says)
+        else:
+            tasks = [asyncio.ensure_future(self._keep(r, says)) for r in running]
+            try:
+                await asyncio.gather(*tasks)
+            finally:
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
+        for item in running:
+            assert item.outcome is not None
+            await self._finish(item, item.outcome)
+
+    async def _keep(self, item: _Running, says: str) -> None:
+        item.outcome = await self._execute(item, says)
+
+    async def _execute(self, item: _Running, says: str) -> ToolOutcome:
+        if feedback := self.breaker.before(item.call):
+            return refused(item.call, feedback)
+        context = self.context(item.call.id, item.node)
+        return await self.pipeline.execute(item.call, context, agent_says=says)
+
+    async def _finish(self, item: _Running, outcome: ToolOutcome, *, stopped: bool = False) -> None:
+        tool = self.tools.get(outcome.tool)
+        wrote = outcome.started and (tool is None or tool.access not in ("read", "ask"))
+        feedback = "" if stopped else self.breaker.after(item.call, outcome)
+        self.task.breaker = self.breaker.to_json()
+        after = await self.states.after(item.call.name) if wrote else None
+        block = dict(outcome.block)
+        if feedback:
+            block = with_feedback(block, feedback)
+        end = NodeEnd(
+            outcome=self.stop_outcome if stopped else outcome.outcome,
+            message={"role": "user", "content": [block]},
+            detail=self._detail(outcome),
+            preview=one_line(f"{call_preview(item.call, 140)}  {outcome.summary}".rstrip()),
+            flags=outcome.flags | (NodeFlag.REPAIR if outcome.repairs else NodeFlag.NONE),
+            task_state=self.task.to_json(),
+        )
+        if outcome.result is not None:
+            end.flags |= outcome.result.flags
+            if outcome.result.effects:
+                end.flags |= NodeFlag.EFFECT
+        if after is not None:
+            self.states.describe(after, end)
+        with self.journal.doc.transaction():
+            header = self.journal.doc.finish(item.node, end)
+        item.ended = True
+        self.journal.announce_end(header)
+        for repair in outcome.repairs:
+            self.journal.diagnose("repair", repair, node=item.node)
+        for note in outcome.notes:
+            self.journal.diagnose("hook", note, node=item.node)
+        if feedback:
+            self.journal.diagnose("breaker", feedback, node=item.node)
+        if outcome.masked:
+            self.journal.diagnose("secret_masked", f"{outcome.masked} secrets were masked.", node=item.node)
+        if outcome.result is not None and outcome.result.effects:
+            self.on_effects(item.node, outcome.result.effects)
+        if end.files:
+            self.deps.watcher.files_changed(item.node)
+
+    def _detail(self, outcome: ToolOutcome) -> dict[str, Any]:
+        detail: dict[str, Any] = dict(outcome.result.detail) if outcome.result else {}
+        detail["input"] = outcome.input
+        if outcome.summary:
+            detail["summary"] = outcome.summary
+        if outcome.error is not None:
+            detail["error"] = outcome.error.as_result()["error"]
+        if outcome.repairs:
+            detail["repairs"] = outcome.repairs
+        if outcome.attempts:
+            detail["attempts"] = outcome.attempts
+        full = outcome.result.full_output if outcome.result else None
+        if full is not None:
+            if len(full) <= KEEP_WHOLE:
+                detail["output"] = full.decode("utf-8", "replace")
+            else:
+                detail["output"] = {
+                    "blob": self.journal.doc.put_blob(full),
+                    "bytes": len(full),
+                    "head": full[:_HEAD].decode("utf-8", "replace"),
+                    "tail": full[-_HEAD:].decode("utf-8", "replace"),
+                }
+        return detail
+
+    async def _settle(self, cause: BaseException) -> None:
+        """Give every started call an end. A session that cannot be written is left as it is: the next start shows
+        these calls as interrupted."""
+        if isinstance(cause, SessionError):
+            return
+        cancelled = isinstance(cause, asyncio.CancelledError)
+        for item in self._running:
+            if item.ended:
+                continue
+            if item.outcome is not None:
+                await self._finish(item, item.outcome)
+                continue
+            if cancelled:
+                error = ToolError(
+                    error_class=ErrorClass.ENVIRONMENT, type="cancelled",
+                    message="This call was stopped before it finished; what it did by then stays.",
+                    next="Check what is there before you do it again.",
+                )  # fmt: skip
+                outcome = refused(item.call, error, Outcome.ABORTED)
+            else:
+                error = ToolError(
+                    error_class=ErrorClass.SYSTEM, type="internal_error",
+                    message="The tool broke; this is a fault of the program and not of the call.",
+                    next="Do not try the same call again.",
+                )  # fmt: skip
+                outcome = refused(item.call, error, Outcome.FAILED)
+            outcome.started = True
+            await self._finish(item, outcome, stopped=cancelled)
+
+    def _judge(self, group: list[ToolUse]) -> None:
+        if stop := self.breaker.verdict():
+            raise Stopped(stop.reason, stop.sentence)
+
+    def output(self, node: str, text: str, stream: str) -> None:
+        """Live output of a tool, for the window."""
+        self.journal.emit(
+            "tool_output", ToolOutput(node=node, text=text, stream="err" if stream == "err" else "out")
+        )
+
+
+def refused(call: ToolUse, error: ToolError, outcome: Outcome = Outcome.FAILED) -> ToolOutcome:
+    """The outcome of a call that never reached its tool."""
+    text = json.dumps(error.as_result(), ensure_ascii=False)
+    block = {
+        "type": "tool_result",
+        "tool_use_id": call.id,
+        "is_error": True,
+        "content": [{"type": "text", "text": text}],
+    }
+    return ToolOutcome(
+        call_id=call.id, tool=call.name, block=block, outcome=outcome, input=call.input, error=error,
+        summary=error.type.replace("_", " "),
+    )  # fmt: skip
+
+
+def with_feedback(block: dict[str, Any], feedback: str) -> dict[str, Any]:
+    content = block.get("content", [])
+    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
+    return {**block, "content": [*blocks, {"type": "text", "text": feedback}]}
+
+
+def call_preview(call: ToolUse, limit: int = 180) -> str:
+    """`bash pytest -q`, `edit src/a.py`: the name and the argument that says most."""
+    for key in ("command", "path", "file_path", "pattern", "query", "url", "text", "question"):
+        value = call.input.get(key)
+        if isinstance(value, str) and value:
+            return one_line(f"{call.name} {value}", limit)
+    return one_line(call.name or "(no name)", limit)

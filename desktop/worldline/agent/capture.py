@@ -1,0 +1,63 @@
+"""Which state of the workspace belongs to which node."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from worldline.core.kinds import NodeFlag
+from worldline.session.document import SessionDocument
+from worldline.session.model import NodeEnd
+from worldline.workspace.model import NOT_CAPTURED, CaptureResult
+
+
+def last_good_state(doc: SessionDocument, uid: str) -> str:
+    """The nearest state on the path that could be captured; "" when there is none."""
+    up = doc.tree.path(doc.seq(uid))
+    up.reverse()
+    for start in range(0, len(up), 64):
+        # `headers_of` answers in the order of `seq`, which is the order of the path.
+        for header in sorted(doc.headers_of(up[start : start + 64]), key=lambda h: -h.seq):
+            if header.state not in ("", NOT_CAPTURED):
+                return header.state
+    return ""
+
+
+class StateTracker:
+    """Follows the workspace along one branch while a run writes to it."""
+
+    def __init__(
+        self, capture: Callable[[str | None, str], Awaitable[CaptureResult]], doc: SessionDocument
+    ) -> None:
+        self._capture = capture
+        self._good = last_good_state(doc, doc.cursor)
+        self._lost = doc.state(doc.cursor) == NOT_CAPTURED
+        self._omitted: set[str] | None = None
+
+    async def after(self, label: str) -> CaptureResult:
+        """Capture what is on disk now, as the child of the last state that could be captured."""
+        return await self._capture(self._good or None, label)
+
+    def describe(self, result: CaptureResult, end: NodeEnd) -> None:
+        """Write the result into the end of the node."""
+        if result.state == NOT_CAPTURED:
+            self._lost = True
+            end.state = NOT_CAPTURED
+            end.flags |= NodeFlag.NOT_CAPTURED
+            end.detail["not_captured_why"] = result.error
+            return
+        if result.changed or self._lost:
+            end.state = result.state
+        self._lost = False
+        self._good = result.state
+        end.added, end.removed, end.files = result.added, result.removed, result.files
+        if result.changed and result.files:
+            end.flags |= NodeFlag.FILES_CHANGED
+            end.detail["paths"] = result.paths
+        if result.head:
+            end.detail["head"] = result.head
+        omitted = {o.path for o in result.omitted}
+        if omitted - (self._omitted or set()):
+            end.detail["not_captured"] = [{"path": o.path, "reason": o.reason} for o in result.omitted[:200]]
+            if self._omitted is not None:
+                end.flags |= NodeFlag.PARTLY_CAPTURED
+        self._omitted = omitted

@@ -1,0 +1,106 @@
+"""What a run needs of its surroundings, and what it tells them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from worldline.agent.limits import Limits
+from worldline.core.usage import Usage
+from worldline.protocol.model import Mode
+from worldline.provider.model import (
+    Answer,
+    Endpoint,
+    Exchange,
+    FallbackEvent,
+    Listener,
+    ModelRequest,
+    RetryEvent,
+)
+from worldline.workspace.model import CaptureResult
+
+
+@dataclass(slots=True)
+class RunSettings:
+    """Fixed when a run starts, stored with it."""
+
+    mode: Mode = "ask"
+    model: str = ""
+    effort: str = ""
+    base_url: str = ""
+    local: bool = False
+    chain: list[Endpoint] = field(default_factory=list)
+    """Models to fall back to, in order, without the asked-for one."""
+    max_tokens: int = 32_000
+    limits: Limits = field(default_factory=Limits)
+    auto_compact: bool = True
+
+    def endpoint(self) -> Endpoint:
+        return Endpoint(model=self.model, base_url=self.base_url, local=self.local)
+
+    def to_json(self) -> dict[str, Any]:
+        limits = {name: getattr(self.limits, name) for name in Limits.__slots__}
+        return {
+            "mode": self.mode, "model": self.model, "effort": self.effort, "base_url": self.base_url,
+            "chain": [e.model for e in self.chain], "limits": limits,
+        }  # fmt: skip
+
+
+class ModelPort(Protocol):
+    """What the loop uses of the gateway."""
+
+    async def ask(
+        self,
+        request: ModelRequest,
+        listener: Listener,
+        *,
+        chain: Sequence[Endpoint],
+        retry_now: asyncio.Event,
+        on_cancel: Callable[[Exchange], None] | None = None,
+    ) -> Answer: ...
+
+    async def count_tokens(self, request: ModelRequest) -> int | None: ...
+
+
+@dataclass(slots=True)
+class Delivery:
+    """A message of the person that is delivered while a run goes on."""
+
+    id: int
+    text: str
+    images: list[dict[str, Any]] = field(default_factory=list)
+
+
+class Watcher(Protocol):
+    """Is told how the run stands; keeps the status. Called on the loop, must not block or raise."""
+
+    def working(self, sentence: str, state: str = "running") -> None: ...
+
+    def retrying(self, event: RetryEvent | None) -> None:
+        """Before the wait; None when an answer comes in."""
+
+    def fell_back(self, event: FallbackEvent) -> None: ...
+
+    def context(self, tokens: int, size: int, limit: int) -> None: ...
+
+    def used(self, usage: Usage, model: str) -> None: ...
+
+    def files_changed(self, node: str) -> None: ...
+
+
+@dataclass(slots=True)
+class RunDeps:
+    """The surroundings of one run."""
+
+    watcher: Watcher
+    capture: Callable[[str | None, str], Awaitable[CaptureResult]]
+    """Capture the workspace: (parent state, label). Runs on the workspace thread; never cancelled half way."""
+    deliveries: Callable[[], list[Delivery]]
+    """Take the queued messages that are to be delivered at this step."""
+    delivered: Callable[[Delivery, str], None]
+    """It is in the session now, as this node."""
+    gate: asyncio.Event
+    """Cleared while the person pauses the run."""
+    retry_now: asyncio.Event

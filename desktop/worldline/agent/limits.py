@@ -1,0 +1,108 @@
+"""The brakes of a run: how much it may use, and how far it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any
+
+from worldline.core.stop import StopReason
+from worldline.core.usage import Usage
+
+
+@dataclass(slots=True)
+class Limits:
+    """0 = no limit. The defaults stop a run that has lost its way, not one that works."""
+
+    turns: int = 100
+    tool_calls: int = 300
+    seconds: float = 3600
+    tokens: int = 0
+    """Input and output of one run, cached input counted as well."""
+    cost: float = 0
+    """US dollars of one run."""
+    session_tokens: int = 0
+    session_cost: float = 0
+
+    @classmethod
+    def from_settings(cls, values: dict[str, Any]) -> Limits:
+        """Unknown keys and values that are no number are left out; a negative number means no limit."""
+        known = {f.name: f.type for f in fields(cls)}
+        chosen: dict[str, Any] = {}
+        for name, value in values.items():
+            if name in known and isinstance(value, int | float) and not isinstance(value, bool):
+                number = max(0, value)
+                chosen[name] = float(number) if name in ("seconds", "cost", "session_cost") else int(number)
+        return cls(**chosen)
+
+
+@dataclass(slots=True)
+class Brake:
+    reason: StopReason
+    sentence: str
+    """How far it was, for the person."""
+
+
+class Meter:
+    """Counts what one run uses. `before` is what the session had used when the run began."""
+
+    def __init__(self, limits: Limits, before: Usage, clock: Callable[[], float]) -> None:
+        self.limits = limits
+        self.turns = 0
+        self.tool_calls = 0
+        self.usage = Usage()
+        self._before = before
+        self._clock = clock
+        self._started = clock()
+
+    @property
+    def seconds(self) -> float:
+        return self._clock() - self._started
+
+    def add(self, usage: Usage) -> None:
+        self.usage = self.usage + usage
+
+    def brake(self) -> Brake | None:
+        """The first limit that is reached, asked before each turn."""
+        limit = self.limits
+        if limit.turns and self.turns >= limit.turns:
+            return Brake(
+                StopReason.MAX_TURNS, f"Stopped after {self.turns} of {limit.turns} turns. It can go on."
+            )
+        if limit.seconds and self.seconds >= limit.seconds:
+            return Brake(StopReason.TIME_LIMIT, time_sentence(limit.seconds))
+        for used, allowed, whose in (
+            (self.usage, limit.tokens, "this run"),
+            (self._before + self.usage, limit.session_tokens, "this session"),
+        ):
+            tokens = used.context_tokens + used.output_tokens
+            if allowed and tokens >= allowed:
+                return Brake(
+                    StopReason.TOKEN_BUDGET,
+                    f"Stopped: {tokens:,} of {allowed:,} tokens are used by {whose}. It can go on.",
+                )
+        for used, money, whose in (
+            (self.usage, limit.cost, "this run"),
+            (self._before + self.usage, limit.session_cost, "this session"),
+        ):
+            if money and used.cost is not None and used.cost >= money:
+                return Brake(
+                    StopReason.COST_LIMIT,
+                    f"Stopped: ${used.cost:.2f} of ${money:.2f} is used by {whose}. It can go on.",
+                )
+        return None
+
+    def brake_for_calls(self) -> Brake | None:
+        """Asked before each tool call."""
+        limit = self.limits.tool_calls
+        if limit and self.tool_calls >= limit:
+            return Brake(
+                StopReason.MAX_TOOL_CALLS,
+                f"Stopped after {self.tool_calls} of {limit} tool calls. It can go on.",
+            )
+        return None
+
+
+def time_sentence(seconds: float) -> str:
+    shown = f"{seconds / 60:.0f} minutes" if seconds >= 120 else f"{seconds:.0f} seconds"
+    return f"Stopped after the time limit of {shown}. It can go on."

@@ -1,0 +1,218 @@
+"""One run: a prompt, turns, exactly one stop reason.
+
+The prompt and the run are in the session before `run` is called. Everything the run produces is durable before it is
+announced; every tool call that was started gets an end; the run itself gets its stop reason on every way out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from worldline.agent.calls import CallRunner
+from worldline.agent.deps import RunDeps, RunSettings
+from worldline.agent.journal import Journal, text_of
+from worldline.agent.limits import Meter, time_sentence
+from worldline.agent.replies import Next, judge_reply
+from worldline.agent.stops import RunEnd, Stopped, offers_for
+from worldline.agent.turn import TurnRunner
+from worldline.core.errors import SessionError, WorldlineError
+from worldline.core.kinds import NodeFlag, Outcome
+from worldline.core.stop import StopReason
+from worldline.provider.model import Answer
+
+logger = logging.getLogger(__name__)
+
+
+class RunLoop:
+    """Drives one run. `stop` ends it in order; `run` returns when everything is settled and recorded."""
+
+    def __init__(
+        self, journal: Journal, turns: TurnRunner, calls: CallRunner, deps: RunDeps, settings: RunSettings,
+        meter: Meter,
+    ) -> None:  # fmt: skip
+        self.journal = journal
+        self.meter = meter
+        self._turns = turns
+        self._calls = calls
+        self._deps = deps
+        self._settings = settings
+        self._work: asyncio.Task[RunEnd] | None = None
+        self._why: RunEnd | None = None
+        """Why the work was cancelled; the first one counts."""
+        self._last_text = ""
+        self._nudges = 0
+        self._continuations = 0
+
+    def stop(self, end: RunEnd | None = None) -> None:
+        """Ask the run to end; later calls change nothing. Without `end` it was the person."""
+        if self._why is None:
+            self._why = end or RunEnd(StopReason.ABORTED, "You stopped it.", offers=["retry"])
+            self._calls.stop_outcome = self._why.reason.outcome
+            if self._work is not None and not self._work.done():
+                self._work.cancel()
+
+    async def run(self) -> RunEnd:
+        """Work until there is a stop reason, and record it. Raises nothing; a cancelled `run` settles first."""
+        loop = asyncio.get_running_loop()
+        self._work = loop.create_task(self._until_stopped(), name=f"run {self.journal.run}")
+        if self._why is not None:
+            self._work.cancel()
+        limit = self._settings.limits.seconds
+        timer = loop.call_later(limit, self._time_up) if limit else None
+        try:
+            while not self._work.done():
+                try:
+                    await asyncio.wait([self._work])
+                except asyncio.CancelledError:
+                    self.stop()
+        finally:
+            if timer is not None:
+                timer.cancel()
+        end = self._verdict(self._work)
+        end.usage = self.meter.usage
+        self._record(end)
+        return end
+
+    async def compact(self, instructions: str) -> None:
+        """Compact the branch on the person's command, outside of a run."""
+        await self._turns.make_room("manual", self.meter.turns, instructions=instructions)
+
+    def _time_up(self) -> None:
+        sentence = time_sentence(self._settings.limits.seconds)
+        self.stop(RunEnd(StopReason.TIME_LIMIT, sentence, offers=offers_for(StopReason.TIME_LIMIT)))
+
+    def _verdict(self, work: asyncio.Task[RunEnd]) -> RunEnd:
+        """The one stop reason. A work task that was cancelled before its first step never ran any of its own code,
+        so this is decided out here."""
+        if work.cancelled():
+            return self._why or RunEnd(StopReason.ABORTED, "It was stopped.", offers=["retry"])
+        error = work.exception()
+        if error is None:
+            return work.result()
+        if isinstance(error, Stopped):
+            return error.end
+        if isinstance(error, SessionError):
+            logger.error("the session could not be saved", exc_info=error)
+            detail = f"The session could not be saved: {error.message} {error.hint}".strip()
+            return RunEnd(StopReason.STORE_ERROR, detail, offers=offers_for(StopReason.STORE_ERROR))
+        if isinstance(error, WorldlineError):
+            logger.error("the run ended on an error for the person", exc_info=error)
+            return RunEnd(StopReason.INTERNAL_ERROR, str(error), offers=["retry"])
+        logger.error("a defect ended run %s", self.journal.run, exc_info=error)
+        detail = (
+            f"A defect in Worldline ended the run ({type(error).__name__}: {error}). The log has the details."
+        )
+        return RunEnd(StopReason.INTERNAL_ERROR, detail, offers=["retry"])
+
+    def _record(self, end: RunEnd) -> None:
+        try:
+            if end.reason is StopReason.INTERNAL_ERROR:
+                self.journal.diagnose("engine", end.detail, node=self.journal.tip)
+            self.journal.doc.end_run(
+                self.journal.run, end.reason, detail=end.detail, api_said=end.api_said, usage=end.usage
+            )
+        except SessionError as error:
+            logger.error("the end of run %s could not be saved", self.journal.run, exc_info=error)
+            if end.reason is not StopReason.STORE_ERROR:
+                end.detail = f"{end.detail} The session could not be saved: {error.message}".strip()
+                end.reason = StopReason.STORE_ERROR
+                end.offers = offers_for(StopReason.STORE_ERROR)
+            end.saved = False
+
+    async def _until_stopped(self) -> RunEnd:
+        while True:
+            await self._deps.gate.wait()
+            self._deliver()
+            if brake := self.meter.brake():
+                raise Stopped(brake.reason, brake.sentence)
+            self.meter.turns += 1
+            self._deps.watcher.working("The model is working.")
+            answer = await self._turns.ask(self.meter.turns)
+            node = self._store_reply(answer)
+            exchange = answer.exchange
+            self._refuse_echo(text_of(exchange.blocks), bool(exchange.tool_uses))
+            if exchange.runnable and exchange.tool_uses:
+                await self._calls.run(exchange.tool_uses, text_of(exchange.blocks))
+                self._nudges = self._continuations = 0
+                continue
+            if await self._go_on_after(answer, node):
+                continue
+            return RunEnd(StopReason.COMPLETED, "")
+
+    def _deliver(self) -> bool:
+        some = False
+        for message in self._deps.deliveries():
+            header = self.journal.user(message.text, images=message.images, detail={"queued": message.id})
+            self._deps.delivered(message, header.uid)
+            some = True
+        return some
+
+    async def _go_on_after(self, answer: Answer, node: str) -> bool:
+        """Decide on a reply without calls: True = there is a next turn. Raises Stopped for every end but
+        `completed`."""
+        verdict = judge_reply(answer.exchange, nudges=self._nudges, continuations=self._continuations)
+        if verdict.step is Next.DONE:
+            # A message that came in meanwhile belongs to this run: it is answered before the run ends.
+            return self._deliver()
+        if verdict.step is Next.STOP:
+            raise Stopped(verdict.reason, verdict.sentence, api_said=verdict.api_said)
+        if verdict.step is Next.COMPACT:
+            await self._turns.make_room("overflow", self.meter.turns, f"The API said: {verdict.api_said}.")
+            return True
+        if verdict.step is Next.AGAIN:
+            return True
+        if verdict.step is Next.NUDGE:
+            self._nudges += 1
+        else:
+            self._continuations += 1
+        self.journal.diagnose("nudge", verdict.sentence, node=node)
+        self.journal.user(verdict.tell_model, by_engine=True)
+        return True
+
+    def _refuse_echo(self, text: str, has_calls: bool) -> None:
+        """Two byte-identical replies of some length in a row will not become three."""
+        if text and text == self._last_text and (len(text) >= 80 or not has_calls):
+            raise Stopped(
+                StopReason.REPEATED_CALLS,
+                "The model gave the same reply twice in a row. Go back and try another way?",
+            )
+        self._last_text = text
+
+    def _store_reply(self, answer: Answer) -> str:
+        exchange = answer.exchange
+        flags = NodeFlag.NONE
+        if answer.attempts:
+            flags |= NodeFlag.RETRIED
+        if answer.fallbacks and not answer.fallbacks[-1].back:
+            flags |= NodeFlag.FALLBACK
+        outcome = Outcome.OK
+        if exchange.stop_reason == "max_tokens":
+            flags |= NodeFlag.INCOMPLETE
+            outcome = Outcome.STOPPED
+        elif exchange.stop_reason == "refusal" or not exchange.blocks:
+            outcome = Outcome.FAILED
+        model = exchange.model or answer.asked_model
+        usage = self._turns.priced(exchange.usage, model)
+        self.meter.add(usage)
+        self.meter.add(answer.wasted)
+        header = self.journal.assistant(
+            exchange.blocks,
+            outcome=outcome,
+            flags=flags,
+            model=model,
+            usage=usage,
+            detail={
+                "stop_reason": exchange.stop_reason,
+                "model": model,
+                "asked_model": answer.asked_model,
+                "message_id": exchange.message_id,
+                "request_id": exchange.request_id,
+                "usage": usage.model_dump(mode="json"),
+                "attempts": len(answer.attempts) + 1,
+                "notes": exchange.notes,
+                "view_tail": self._turns.tail,
+            },
+        )
+        self._deps.watcher.used(usage, model)
+        return header.uid
