@@ -1,0 +1,62 @@
+"""Questions of the agent to the person."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from typing import Any
+
+from worldline.core.errors import BadInput, ErrorClass, ToolError, ToolFailure
+from worldline.engine.shared import Shared
+from worldline.protocol.commands import AnswerQuestion
+from worldline.protocol.events import QuestionAsked, QuestionGone
+from worldline.protocol.model import Question
+
+
+class Questions:
+    """Cards that wait for an answer. Without a person at hand (`attended` False) a question fails at once, and the
+    model is told to decide by itself."""
+
+    def __init__(self, shared: Shared, *, attended: bool) -> None:
+        self._shared = shared
+        self.attended = attended
+        self.open: dict[str, tuple[Question, asyncio.Future[str]]] = {}
+
+    async def ask(self, node: str, text: str, choices: list[str], multiple: bool) -> str:
+        if not self.attended:
+            raise ToolFailure(
+                ToolError(
+                    error_class=ErrorClass.PERMISSION, type="nobody_there",
+                    message="Nobody is there to answer.",
+                    next="Decide by what you know, choose what can be undone, and say what you assumed.",
+                )
+            )  # fmt: skip
+        question = Question(id=secrets.token_hex(6), node=node, text=text, choices=choices, multiple=multiple)
+        future: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self.open[question.id] = (question, future)
+        self._shared.emit("question_asked", QuestionAsked(question=question))
+        before = self._shared.status.now.state
+        self._shared.status.set(state="waiting", sentence="The agent has a question for you.")
+        try:
+            return await future
+        finally:
+            self.open.pop(question.id, None)
+            self._shared.emit("question_gone", QuestionGone(id=question.id))
+            if self._shared.status.now.state == "waiting":
+                self._shared.status.set(state=before, sentence="")
+
+    def answer(self, reply: AnswerQuestion) -> None:
+        found = self.open.get(reply.id)
+        if found is None or found[1].done():
+            raise BadInput("This question is not open any more.", "It was answered, or the run was stopped.")
+        question, future = found
+        unknown = [c for c in reply.choices if c not in question.choices]
+        if unknown:
+            raise BadInput(f"{unknown[0]!r} is not one of the choices.", "Answer with a choice or with text.")
+        answer = "; ".join([*reply.choices, *([reply.text] if reply.text.strip() else [])])
+        if not answer:
+            raise BadInput("The answer is empty.", "Choose something or write a sentence.")
+        future.set_result(answer)
+
+    def waiting(self) -> list[dict[str, Any]]:
+        return [q.model_dump(mode="json") for q, _ in self.open.values()]

@@ -1,0 +1,84 @@
+"""Effects on the world, as the session has recorded them: what was done on this path, and what on others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from worldline.engine.shared import Shared, now_ms
+from worldline.protocol.events import EffectChanged
+from worldline.protocol.model import EffectInfo
+
+_LATER = frozenset({"status", "undo_label"})
+
+
+class EffectList:
+    """Reads and writes the records `effect` and `effect_update`. Effects belong to the world: one that was made on
+    another branch is still in effect here."""
+
+    def __init__(self, shared: Shared) -> None:
+        self._shared = shared
+
+    def all(self) -> list[EffectInfo]:
+        doc = self._shared.doc
+        found: dict[int, EffectInfo] = {}
+        for record in doc.records("effect"):
+            data = record.data
+            found[record.seq] = EffectInfo(
+                id=record.seq,
+                kind=str(data.get("kind", "unknown")),
+                reversibility=data.get("reversibility", "irreversible"),
+                evidence=data.get("evidence", "assumed"),
+                summary=str(data.get("summary", "")),
+                node=record.node,
+                at=record.at,
+                status=data.get("status", "open"),
+                undo_label=str(data.get("undo_label", "")),
+                detail=data.get("detail", {}),
+            )
+        for record in doc.records("effect_update"):
+            effect = found.get(record.data.get("id", 0))
+            if effect is not None:
+                changes = {k: v for k, v in record.data.items() if k in _LATER}
+                found[effect.id] = effect.model_copy(update=changes)
+        return list(found.values())
+
+    def split(self, uid: str) -> tuple[list[EffectInfo], list[EffectInfo]]:
+        """(on the path to `uid`, on other branches)."""
+        doc = self._shared.doc
+        on_path = set(doc.tree.path(doc.header(uid).seq))
+        here: list[EffectInfo] = []
+        elsewhere: list[EffectInfo] = []
+        for effect in self.all():
+            near = not effect.node or doc.header(effect.node).seq in on_path
+            (here if near else elsewhere).append(effect)
+        return here, elsewhere
+
+    def add(self, node: str, effects: list[dict[str, Any]]) -> None:
+        for data in effects:
+            record = self._shared.doc.add_record("effect", data, node=node)
+            info = next(e for e in self.all() if e.id == record.seq)
+            self._shared.emit("effect_changed", EffectChanged(effect=info))
+        self.count()
+
+    def assume(self, node: str, command: str, why: str) -> None:
+        """A command that the person allowed although nothing confines it: what it did is not known."""
+        self.add(
+            node,
+            [
+                {
+                    "kind": "command", "reversibility": "irreversible", "evidence": "assumed",
+                    "summary": f"Ran with your permission: {command[:300]}", "detail": {"why": why, "at": now_ms()},
+                }
+            ],
+        )  # fmt: skip
+
+    def sentences_elsewhere(self) -> list[str]:
+        _, elsewhere = self.split(self._shared.doc.cursor)
+        return [e.summary for e in elsewhere if e.status in ("open", "running")]
+
+    def count(self) -> None:
+        here, elsewhere = self.split(self._shared.doc.cursor)
+        open_ones = [e for e in here + elsewhere if e.status == "open" and e.reversibility == "irreversible"]
+        self._shared.status.set(
+            effects=len(open_ones), effects_elsewhere=len([e for e in elsewhere if e.status == "open"])
+        )

@@ -1,0 +1,323 @@
+"""Going to a node: stop, save what is there, put the files back, fork, move the cursor."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from worldline.agent.stops import RunEnd
+from worldline.core.errors import WorkspaceError
+from worldline.core.headers import NodeHeader
+from worldline.core.kinds import NodeFlag, NodeKind
+from worldline.core.stop import StopReason
+from worldline.engine.branches import delete_branch
+from worldline.engine.effects import EffectList
+from worldline.engine.runs import Runs
+from worldline.engine.shared import Shared
+from worldline.protocol.commands import Jump, JumpAnswer, JumpPlanFor
+from worldline.protocol.events import CursorMoved
+from worldline.protocol.model import JumpPlan, JumpResult, PlanEntry
+from worldline.session.model import NodeDraft
+from worldline.tools.process_table import ProcessTable
+from worldline.workspace.model import NOT_CAPTURED, PlanItem, RestorePlan, RestoreReport
+
+_PUT_BACK = frozenset({"create", "overwrite", "delete", "chmod"})
+
+
+@dataclass(slots=True)
+class Target:
+    """Where a click leads: `state` are the files, `cursor` the node that the next prompt hangs on."""
+
+    node: str
+    cursor: str
+    state: str
+    composer_text: str
+    note: str = ""
+
+
+class Jumps:
+    def __init__(self, shared: Shared, runs: Runs, effects: EffectList, processes: ProcessTable) -> None:
+        self._shared = shared
+        self._runs = runs
+        self._effects = effects
+        self._processes = processes
+        self._shown: dict[str, tuple[str, str]] = {}
+        """Plan id → (node, token of the disk contents it was made for)."""
+
+    # -- commands ---------------------------------------------------------------------------------------------------
+
+    async def plan(self, command: JumpPlanFor) -> JumpPlan:
+        """What a jump would do. Changes nothing on disk and nothing in the tree."""
+        target = self._target(command.node)
+        plan = await self._plan(target, dict(command.choices), command.default_choice)
+        return self._show(target, plan)
+
+    async def jump(self, command: Jump, *, lesson: str = "") -> JumpAnswer:
+        """Go there, or return the plan that the person must see first. A run that goes on is stopped before."""
+        shared = self._shared
+        shared.writable()
+        target = self._target(command.node)
+        if self._runs.busy:
+            await self._runs.stop_and_settle(
+                RunEnd(StopReason.ABORTED, "You went to another node.", offers=["retry"])
+            )
+            target = self._target(command.node)
+        async with shared.turnstile:
+            shared.status.set(state="jumping", sentence="Putting the files back.")
+            try:
+                if command.plan and command.processes == "stop":
+                    # The person has seen what runs. It ends before the files are looked at: it may still write.
+                    await self._processes.stop_all()
+                plan = await self._plan(target, dict(command.choices), command.default_choice)
+                if self._must_show(command, target, plan):
+                    return JumpAnswer(plan=self._show(target, plan))
+                return JumpAnswer(result=await self._go(target, plan, command, lesson))
+            finally:
+                shared.status.set(state="ready", sentence="")
+                self._effects.count()
+
+    def last_trusted(self, prompt: str) -> str:
+        """The newest node below `prompt` whose checks passed, else the prompt."""
+        doc = self._shared.doc
+        top = doc.seq(prompt)
+        path = [seq for seq in doc.tree.path(doc.seq(doc.cursor)) if seq > top]
+        good = [seq for seq in path if doc.tree.flags(seq) & NodeFlag.CHECKS_PASSED]
+        return doc.uid(good[-1]) if good else prompt
+
+    # -- steps ------------------------------------------------------------------------------------------------------
+
+    def _target(self, ref: str) -> Target:
+        doc = self._shared.doc
+        uid = doc.resolve(ref)
+        header = doc.header(uid)
+        if header.kind in (NodeKind.USER, NodeKind.IMPORTED_USER) and header.parent:
+            body = doc.body(uid)
+            parent = self._header(header.parent)
+            text = body.detail.get("text")
+            if not isinstance(text, str):
+                content = (body.message or {}).get("content", "")
+                text = content if isinstance(content, str) else "\n".join(
+                    b.get("text", "") for b in content if b.get("type") == "text"
+                )  # fmt: skip
+            return Target(uid, parent.uid, self._shared.state(uid), text)
+        state = self._shared.state(uid)
+        note = ""
+        if state == NOT_CAPTURED:
+            note = "The files of this step could not be captured; the files on disk stay as they are."
+        elif not state:
+            note = "There are no files recorded for this step; the files on disk stay as they are."
+        return Target(uid, uid, state, "", note)
+
+    def _header(self, seq: int) -> NodeHeader:
+        return self._shared.doc.headers_of([seq])[0]
+
+    def _users(self, target: Target) -> set[str]:
+        """Paths that the person changed on the way from where both paths part to the cursor."""
+        doc = self._shared.doc
+        tree = doc.tree
+        here = doc.header(doc.cursor).seq
+        common = tree.lca(here, doc.header(target.cursor).seq)
+        found: set[str] = set()
+        for seq in tree.path(here):
+            if seq > common and tree.kind(seq) in (NodeKind.EXTERNAL_CHANGE, NodeKind.JUMP):
+                found.update(doc.body(self._header(seq).uid).detail.get("paths", []))
+        return found
+
+    async def _plan(self, target: Target, choices: dict[str, str], default: str) -> RestorePlan | None:
+        """None: there are no files to put back."""
+        shared = self._shared
+        if shared.work is None or target.state in ("", NOT_CAPTURED):
+            return None
+        last = shared.good_state(shared.doc.cursor)
+        users = self._users(target)
+        state = target.state
+        choice: Literal["keep", "restore"] = "restore" if default == "restore" else "keep"
+        return await shared.work.call(
+            lambda w: w.plan(state, last=last, users=users, choices=choices, default_choice=choice)
+        )
+
+    def _must_show(self, command: Jump, target: Target, plan: RestorePlan | None) -> bool:
+        if command.plan:
+            seen = self._shown.get(command.plan)
+            return seen is None or seen != (target.node, plan.token if plan else "")
+        return self._asks(plan)
+
+    def _asks(self, plan: RestorePlan | None) -> bool:
+        """Whether the jump would touch something that is not the agent's, or something cannot follow."""
+        if self._processes.running():
+            return True
+        return plan is not None and any(i.choice or i.action == "conflict" for i in plan.items)
+
+    def _show(self, target: Target, plan: RestorePlan | None) -> JumpPlan:
+        items = plan.items if plan else []
+        here, elsewhere = self._effects.split(target.cursor)
+        before, _ = self._effects.split(self._shared.doc.cursor)
+        known = {e.id for e in here}
+        plan_id = secrets.token_hex(8)
+        self._shown[plan_id] = (target.node, plan.token if plan else "")
+        while len(self._shown) > 20:
+            self._shown.pop(next(iter(self._shown)))
+        return JumpPlan(
+            id=plan_id,
+            node=target.node,
+            entries=[entry(i) for i in items],
+            files_back=sum(i.action in _PUT_BACK for i in items),
+            stays=sum(i.action in ("keep_mine", "keep_foreign") for i in items),
+            not_captured=sum(i.action == "not_captured" for i in items),
+            effects_left=[e for e in before if e.id not in known and e.status in ("open", "running")],
+            effects_unknown_there=[e for e in elsewhere if e.status in ("open", "running")],
+            processes=self._processes.running(),
+            needs_confirmation=self._asks(plan),
+            composer_text=target.composer_text,
+            note=target.note,
+        )
+
+    async def _go(self, target: Target, plan: RestorePlan | None, command: Jump, lesson: str) -> JumpResult:
+        shared = self._shared
+        doc = shared.doc
+        left = doc.cursor
+        left_branch = shared.branch
+        nothing_to_do = plan is None or not any(i.action in _PUT_BACK for i in plan.items)
+        if target.cursor == left and nothing_to_do and not lesson:
+            return JumpResult(
+                node=target.node, cursor=left, branch=short(left_branch), verified=0, of=0,
+                composer_text=target.composer_text, note=target.note or "You are there already.",
+            )  # fmt: skip
+        safety = await self._keep_safe(plan)
+        name = self._next_branch() if command.fork and plan is not None and plan.branch_from else ""
+        facts: dict[str, Any] = {
+            "from": left, "node": target.node, "cursor": target.cursor, "target": target.state, "safety": safety,
+            "lesson": lesson, "commit": plan.branch_from if plan is not None else "",
+        }  # fmt: skip
+        report = RestoreReport(done=True, items=[])
+        if plan is None:
+            commit_jump(shared, facts, report)
+        else:
+            report = await self._restore(plan, name, facts)
+        announce_jump(shared)
+        await self._drop_empty(left_branch)
+        here, _ = self._effects.split(doc.cursor)
+        known = {e.id for e in here}
+        return JumpResult(
+            node=target.node,
+            cursor=doc.cursor,
+            branch=short(shared.branch),
+            verified=report.verified,
+            of=report.of,
+            entries=[entry(i) for i in report.items],
+            effects_left=[
+                e for e in self._effects.all() if e.id not in known and e.status in ("open", "running")
+            ],
+            safety_node=safety,
+            composer_text=target.composer_text,
+            note=" ".join(t for t in (target.note, report.note) if t),
+        )
+
+    async def _restore(self, plan: RestorePlan, name: str, facts: dict[str, Any]) -> RestoreReport:
+        """Put the files back; the cursor moves when they are verified and can still be taken back, so that files and
+        cursor never part."""
+        shared = self._shared
+        loop = asyncio.get_running_loop()
+
+        async def commit(report: RestoreReport) -> None:
+            commit_jump(shared, facts, report)
+
+        def on_done(report: RestoreReport) -> None:
+            # On the workspace thread; the document belongs to the loop.
+            asyncio.run_coroutine_threadsafe(commit(report), loop).result()
+
+        report = await shared.workspace().call(
+            lambda w: w.apply(plan, new_branch=name or None, on_done=on_done)
+        )
+        if not report.done:
+            raise WorkspaceError(
+                report.note or "The files could not be put back; everything is as it was.",
+                "; ".join(f"{f.path}: {f.reason}" for f in report.failed[:5]),
+                kind="restore_failed",
+            )
+        return report
+
+    async def _keep_safe(self, plan: RestorePlan | None) -> str:
+        """What is on disk and in no node yet becomes a node of the path that is left."""
+        if plan is None or not plan.safety_changed:
+            return ""
+        shared = self._shared
+        before = shared.good_state(shared.doc.cursor)
+        now = await shared.workspace().capture(before or None, "before a jump")
+        paths = now.paths
+        header = shared.journal().append(
+            NodeDraft(
+                kind=NodeKind.JUMP,
+                parent=shared.doc.cursor,
+                state=plan.safety,
+                detail={"paths": paths},
+                preview=f"before the jump: {now.files} files changed",
+                added=now.added,
+                removed=now.removed,
+                files=now.files,
+            )
+        )
+        return header.uid
+
+    def _next_branch(self) -> str:
+        numbers = [
+            int(tail)
+            for r in self._shared.doc.records("branch")
+            if (tail := str(r.data.get("name", "")).rsplit("/", 1)[-1]).isdigit()
+        ]
+        return f"worldline/{self._shared.slug}/{max([1, *numbers]) + 1}"
+
+    async def _drop_empty(self, branch: str) -> None:
+        """A fork that never got a commit or a node of its own is removed when it is left."""
+        shared = self._shared
+        name = short(branch)
+        if not name.startswith("worldline/") or branch == shared.branch or shared.work is None:
+            return
+        if any(h.branch == branch for h in shared.doc.headers()):
+            return
+        commit = next(
+            (
+                r.data.get("commit", "")
+                for r in reversed(shared.doc.records("branch"))
+                if r.data["name"] == name
+            ),
+            "",
+        )
+        if commit:
+            await shared.work.call(lambda _: delete_branch(shared.root, name, commit))
+
+
+def commit_jump(shared: Shared, facts: dict[str, Any], report: RestoreReport) -> None:
+    """Make the jump part of the session: cursor, record and branch in one commit."""
+    doc = shared.doc
+    kept = [i.path for i in report.items if i.action in ("keep_mine", "keep_foreign", "conflict")]
+    done = {**facts, "branch": report.branch, "kept": kept, "verified": report.verified,
+            "of": report.of}  # fmt: skip
+    with doc.transaction():
+        doc.set_cursor(facts["cursor"], "jump")
+        doc.add_record("jump", done, node=facts["node"])
+        if report.branch:
+            doc.add_record(
+                "branch",
+                {"name": report.branch, "node": facts["cursor"], "commit": facts["commit"]},
+                node=facts["cursor"],
+            )
+    if report.branch:
+        shared.branch = f"refs/heads/{report.branch}"
+
+
+def announce_jump(shared: Shared) -> None:
+    cursor = shared.doc.cursor
+    shared.emit("cursor_moved", CursorMoved(node=cursor, why="jump", branch=shared.branch))
+    shared.status.set(branch=short(shared.branch))
+    shared.status.files_changed(cursor)
+
+
+def short(branch: str) -> str:
+    return branch.removeprefix("refs/heads/")
+
+
+def entry(item: PlanItem) -> PlanEntry:
+    return PlanEntry(path=item.path, action=item.action, reason=item.reason, choice=item.choice)

@@ -1,0 +1,174 @@
+"""Which model answers, where it is reached, and what is known of it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from worldline.core.errors import BadInput, WorldlineError
+from worldline.core.usage import Usage
+from worldline.engine.shared import Shared
+from worldline.protocol import commands as c
+from worldline.protocol.events import EngineReady
+from worldline.provider import catalog
+from worldline.provider.address import is_loopback, normalise
+from worldline.provider.catalog import ModelFacts
+from worldline.provider.model import Answer, Endpoint, Listener, ModelRequest
+
+if TYPE_CHECKING:
+    from worldline.provider.gateway import Gateway
+    from worldline.provider.transport import OnCancel
+
+
+class ModelDesk:
+    """The gateway of one session, with the choices of the settings. Implements `agent.deps.ModelPort`."""
+
+    def __init__(self, shared: Shared) -> None:
+        self._shared = shared
+        self._gateway: Gateway | None = None
+        self._chosen = ""
+        """What a server of the person's own offers, when no model was named."""
+        self._listed: list[ModelFacts] = []
+
+    @property
+    def gateway(self) -> Gateway:
+        if self._gateway is None:
+            # Loaded late, like the credentials below: keyrings are slow to import.
+            from worldline.provider.gateway import Gateway
+
+            self._gateway = Gateway()
+        return self._gateway
+
+    # -- choices ----------------------------------------------------------------------------------------------------
+
+    @property
+    def base_url(self) -> str:
+        given = self._shared.settings.text("base_url") or os.environ.get("ANTHROPIC_BASE_URL", "")
+        return normalise(given)
+
+    def place(self, model: str = "") -> Endpoint:
+        """Where the next answer comes from."""
+        url = self.base_url
+        named = model or self._shared.settings.text("model") or self._chosen or catalog.DEFAULT_MODEL
+        return Endpoint(named, url, local=bool(url) and is_loopback(url))
+
+    def chain(self, model: str) -> list[Endpoint]:
+        """Models to fall back to. On a server of the person's own only those that the settings name."""
+        place = self.place(model)
+        named = self._shared.settings.get("chain")
+        names = [n for n in named if isinstance(n, str)] if isinstance(named, list) else []
+        if not names and not place.base_url:
+            names = list(catalog.DEFAULT_CHAIN)
+        return [Endpoint(n, place.base_url, place.local) for n in names if n != model]
+
+    def facts(self, model: str) -> ModelFacts:
+        return self.gateway.facts(self.place(model))
+
+    async def choose(self) -> None:
+        """Find out what a server of the person's own offers, when nobody named a model. Costs one small request, once."""
+        shared = self._shared
+        if shared.settings.text("model") or self._chosen or not self.base_url:
+            return
+        if not self.gateway.loader.seconds:
+            shared.status.set(sentence="The model client is being loaded.")
+        self._listed = await self.gateway.list_models(Endpoint("", self.base_url, self.place().local))
+        names = [m.id for m in self._listed]
+        self._chosen = catalog.DEFAULT_MODEL if catalog.DEFAULT_MODEL in names or not names else names[0]
+        self.describe()
+
+    def describe(self) -> None:
+        """Bring the status up to date with the settings."""
+        place = self.place()
+        self._shared.status.set(
+            asked_model=place.model, model=place.model, context_limit=catalog.facts(place.model).context
+        )
+
+    def price(self, usage: Usage, model: str) -> Usage:
+        """The gateway has priced what it could."""
+        return usage
+
+    # -- asking -----------------------------------------------------------------------------------------------------
+
+    async def ask(
+        self,
+        request: ModelRequest,
+        listener: Listener,
+        *,
+        chain: Sequence[Endpoint],
+        retry_now: asyncio.Event,
+        on_cancel: OnCancel | None = None,
+    ) -> Answer:
+        if not self.gateway.loader.seconds:
+            self._shared.status.set(
+                sentence="The model client is being loaded; your message is saved and waits."
+            )
+            await self.load()
+            self._shared.status.set(sentence="")
+        return await self.gateway.ask(
+            request, listener, chain=chain, retry_now=retry_now, on_cancel=on_cancel
+        )
+
+    async def count_tokens(self, request: ModelRequest) -> int | None:
+        return await self.gateway.count_tokens(request)
+
+    async def load(self) -> None:
+        """Import the SDK on a thread; announced once."""
+        before = self.gateway.loader.seconds
+        await self.gateway.loader.load()
+        if not before:
+            self._shared.emit("engine_ready", EngineReady(seconds=self.gateway.loader.seconds))
+
+    async def close(self) -> None:
+        if self._gateway is not None:
+            await self._gateway.close()
+
+    # -- commands ---------------------------------------------------------------------------------------------------
+
+    async def models(self) -> c.Models:
+        place = self.place()
+        listed = await self.gateway.list_models(Endpoint("", place.base_url, place.local))
+        return c.Models(
+            models=[
+                c.ModelInfo(
+                    id=m.id, name=m.name or m.id, context=m.context, max_output=m.max_output,
+                    efforts=list(m.efforts), price=self.gateway.prices.label(m.id),
+                )
+                for m in listed
+            ],
+            default=place.model,
+            chain=[e.model for e in self.chain(place.model)],
+        )  # fmt: skip
+
+    async def credential(self) -> c.CredentialState:
+        place = self.place()
+        if place.local:
+            return c.CredentialState(
+                service="anthropic", source="not_needed", note="A server on this machine needs no key."
+            )
+        from worldline.provider import credentials
+
+        found = await asyncio.to_thread(credentials.find, place.base_url)
+        source: Any = found.source if found.source in ("keyring", "environment", "none") else "none"
+        return c.CredentialState(service="anthropic", source=source)
+
+    async def set_credential(self, p: c.Credential) -> c.CredentialState:
+        if p.service != "anthropic":
+            raise BadInput(f"There is no service {p.service!r}.", "There is anthropic.")
+        from worldline.provider import credentials
+
+        if p.secret:
+            await asyncio.to_thread(credentials.store, p.secret, self.base_url)
+        else:
+            await asyncio.to_thread(credentials.forget, self.base_url)
+        self.gateway.forget_keys()
+        return await self.credential()
+
+    async def test(self, p: c.TestConnection) -> c.ConnectionResult:
+        url = normalise(p.base_url) or self.base_url
+        try:
+            tested = await self.gateway.test(url, p.model, p.secret, local=bool(url) and is_loopback(url))
+        except WorldlineError as error:
+            return c.ConnectionResult(ok=False, sentence=str(error))
+        return c.ConnectionResult(ok=tested.ok, sentence=tested.sentence, models=tested.models)

@@ -1,0 +1,227 @@
+"""Making and opening sessions: where the agent works, and what is found when a session is opened again."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from worldline.core import paths
+from worldline.core.errors import BadInput, SessionError, WorldlineError
+from worldline.core.kinds import NodeKind
+from worldline.engine.workthread import WorkThread
+from worldline.protocol.model import SessionInfo
+from worldline.session.document import SessionDocument
+from worldline.session.model import NodeDraft
+from worldline.workspace import leases
+from worldline.workspace.model import NOT_CAPTURED
+
+
+@dataclass(slots=True)
+class OpenRequest:
+    session: Path | None = None
+    workspace: Path | None = None
+    in_place: bool | None = None
+    """None: isolated for git repositories, in place for other folders."""
+    title: str = ""
+    read_only: bool = False
+    scripted: bool = False
+    """The model is a rehearsal."""
+    settings: dict[str, Any] = field(default_factory=dict)
+    """On top of the settings files."""
+
+
+@dataclass(slots=True)
+class Opened:
+    doc: SessionDocument
+    work: WorkThread | None
+    info: SessionInfo
+    slug: str
+    branch: str
+    """Full name of the checked-out git branch, "" = none."""
+    created: bool
+    worktree: Path | None = None
+    """The worktree that this process holds a lease on."""
+
+    def close(self) -> None:
+        """Give back the lease and the document."""
+        if self.worktree is not None:
+            leases.release(self.worktree)
+        self.doc.close()
+
+
+def slug_of(text: str) -> str:
+    """For names of branches: ASCII letters, digits and dashes, never empty."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:32].strip("-") or "session"
+
+
+def open_session(request: OpenRequest) -> Opened:
+    """Open `request.session`, or make it for `request.workspace`. Raises BadInput, SessionError, WorkspaceError."""
+    if request.session is not None and (request.session.exists() or request.workspace is None):
+        return _open_existing(request.session, request)
+    if request.workspace is None:
+        raise BadInput("Neither a session nor a folder was named.", "Give --session FILE or --workspace DIR.")
+    return _create(request, request.workspace)
+
+
+def open_for_reading(request: OpenRequest) -> Opened:
+    """Open for the questions of the command line: also beside a writer, and when the folder is gone."""
+    assert request.session is not None
+    return _open_existing(request.session, request, need_folder=False)
+
+
+def _open_existing(path: Path, request: OpenRequest, *, need_folder: bool = True) -> Opened:
+    why = ""
+    try:
+        doc = SessionDocument.open(path, mode="read" if request.read_only else "write")
+    except SessionError as error:
+        if error.kind not in ("locked", "newer_schema"):
+            raise
+        why = error.message
+        doc = SessionDocument.open(path, mode="read")
+    facts = doc.info()
+    place = facts["workspace"]
+    work_path = Path(place.get("path", ""))
+    work: WorkThread | None = None
+    if place.get("mode") in ("isolated", "in_place"):
+        if not work_path.is_dir() and need_folder:
+            doc.close()
+            raise SessionError(
+                f"The folder of this session, {work_path}, is not there.",
+                f"Put it back; `worldline verify {path}` says what else is missing.",
+                kind="workspace_gone",
+            )
+        if work_path.is_dir():
+            work = WorkThread(work_path, Path(place["store"]))
+    worktree = None
+    if work is not None and place.get("worktree") and not doc.read_only:
+        worktree = Path(place["worktree"])
+        try:
+            leases.take(worktree, str(place.get("slug", "")))
+        except WorldlineError:
+            doc.close()
+            raise
+    info = _info(doc, facts, place, request, read_only_why=why or str(facts.get("read_only_why", "")))
+    return Opened(
+        doc,
+        work,
+        info,
+        str(place.get("slug", "session")),
+        _branch(doc, place),
+        created=False,
+        worktree=worktree,
+    )
+
+
+def _branch(doc: SessionDocument, place: dict[str, Any]) -> str:
+    names = [str(r.data.get("name", "")) for r in doc.records("branch")]
+    name = names[-1] if names else str(place.get("branch", ""))
+    return f"refs/heads/{name}" if name and not name.startswith("refs/") else name
+
+
+def _create(request: OpenRequest, folder: Path) -> Opened:
+    # Only for a new session: opening one must not wait for libgit2.
+    from worldline.workspace import guard
+
+    source = folder.expanduser().resolve()
+    if not source.is_dir():
+        raise BadInput(f"{folder} is not a folder.", "Name the folder or repository to work in.")
+    guard.refuse(source)
+    session_id = secrets.token_hex(4)
+    slug = f"{slug_of(request.title or source.name)}-{session_id[:4]}"
+    path = request.session or paths.sessions_dir() / f"{slug}.worldline"
+    if not path.parent.is_dir():
+        raise BadInput(f"The folder {path.parent} is not there.", "Make it, or choose another file.")
+    workspace = {**_place(source, slug, request.in_place), "slug": slug, "id": session_id}
+    work_path, store_path = Path(workspace["path"]), Path(workspace["store"])
+    doc = SessionDocument.create(path, title=request.title or source.name, workspace=workspace)
+    work = WorkThread(work_path, store_path)
+    worktree = Path(workspace["worktree"]) if workspace["mode"] == "isolated" else None
+    info = _info(doc, doc.info(), workspace, request, read_only_why="")
+    branch = f"refs/heads/{workspace['branch']}" if workspace["branch"] else ""
+    return Opened(doc, work, info, slug, branch, created=True, worktree=worktree)
+
+
+def _place(source: Path, slug: str, in_place: bool | None) -> dict[str, Any]:
+    """Where the agent works: a worktree of its own for a git repository, the folder itself otherwise or by choice."""
+    is_git = any((folder / ".git").exists() for folder in (source, *source.parents))
+    if in_place or not is_git:
+        return {
+            "mode": "in_place",
+            "root": str(source),
+            "path": str(source),
+            "store": str(paths.stores_dir() / slug),
+            "is_git": is_git,
+            "base_commit": "",
+            "base_branch": "",
+            "branch": "",
+        }
+    from worldline.workspace.isolate import prepare
+
+    # The session's name is what its branches and its worktree are named after.
+    place = prepare(source, slug)
+    return {
+        "mode": "isolated",
+        "root": str(source),
+        "path": str(place.path),
+        "worktree": str(place.root),
+        "store": str(paths.stores_dir() / slug),
+        "is_git": True,
+        "base_commit": place.base_commit,
+        "base_branch": place.base_branch,
+        "branch": place.branch,
+        "included": place.included,
+        "notes": place.notes,
+    }
+
+
+async def plant_root(opened: Opened) -> None:
+    """The first node of a session: the files before anything was asked."""
+    assert opened.work is not None
+    result = await opened.work.capture(None, "start")
+    doc = opened.doc
+    omitted = [{"path": o.path, "reason": o.reason} for o in result.omitted[:200]]
+    detail: dict[str, Any] = {"not_captured": omitted, "head": result.head}
+    if result.state == NOT_CAPTURED:
+        detail["not_captured_why"] = result.error
+    if result.branch and not opened.branch:
+        opened.branch = f"refs/heads/{result.branch}"
+    with doc.transaction():
+        header = doc.append(
+            NodeDraft(
+                kind=NodeKind.ROOT,
+                parent=None,
+                preview=opened.info.title,
+                detail=detail,
+                state=result.state,
+                branch=opened.branch,
+            )
+        )
+        if opened.branch.startswith("refs/heads/worldline/"):
+            doc.add_record("branch", {"name": opened.branch.removeprefix("refs/heads/"), "node": header.uid})
+
+
+def _info(
+    doc: SessionDocument,
+    facts: dict[str, Any],
+    place: dict[str, Any],
+    request: OpenRequest,
+    *,
+    read_only_why: str,
+) -> SessionInfo:
+    return SessionInfo(
+        path=str(doc.path),
+        title=str(facts.get("title", "")),
+        created=int(facts.get("created", 0)),
+        workspace_mode=place.get("mode", "none"),
+        root=str(place.get("root", "")),
+        work_path=str(place.get("path", "")),
+        is_git=bool(place.get("is_git")),
+        base_branch=str(place.get("base_branch", "")),
+        read_only=doc.read_only,
+        read_only_why=read_only_why if doc.read_only else "",
+        imported_from=str(facts.get("imported_from", "")),
+        scripted_model=request.scripted,
+    )

@@ -1,0 +1,35 @@
+"""What a crash left, found when a session is opened again, and what is done about it."""
+
+from __future__ import annotations
+
+from worldline.core.stop import StopReason
+from worldline.engine.shared import Shared
+
+
+def sentence_about_crash(shared: Shared) -> str:
+    """Calls that were running when the program ended; the document has marked them already."""
+    calls = shared.doc.interrupted_on_open
+    runs = shared.doc.runs()
+    if calls:
+        names = ", ".join(h.preview for h in (shared.doc.header(u) for u in calls[:3]))
+        return (
+            f"The program ended in the middle of {len(calls)} step{'s' if len(calls) > 1 else ''} ({names}). "
+            "What they did by then is not known; nothing before is lost."
+        )
+    if runs and runs[-1].stop_reason is StopReason.INTERRUPTED and shared.doc.cursor == _newest(shared):
+        return "The program ended while the model was answering. Everything that was stored is here."
+    return ""
+
+
+def _newest(shared: Shared) -> str:
+    return shared.doc.uid(len(shared.doc.tree)) if len(shared.doc.tree) else ""
+
+
+async def recover_workspace(shared: Shared) -> str:
+    """Finish or undo a jump that was interrupted, so that files, branch and cursor agree again."""
+    work = shared.workspace()
+    if not work.has_journal():
+        return ""
+    state = shared.state(shared.doc.cursor)
+    report = await work.call(lambda w: w.recover(state))
+    return report.note if report is not None else ""

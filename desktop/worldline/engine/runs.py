@@ -1,0 +1,313 @@
+"""Prompts, the run that goes on, and what waits for it. One run at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from worldline.agent.stops import RunEnd
+from worldline.core.errors import BadInput, SessionError, WorldlineError
+from worldline.core.ids import new_uid
+from worldline.core.kinds import NodeKind
+from worldline.core.stop import StopReason
+from worldline.core.usage import Usage
+from worldline.engine.notes import arrival, external_change_note, fork_note
+from worldline.engine.queue import Queue, Queued, image_blocks
+from worldline.engine.shared import Shared, now_ms
+from worldline.protocol.commands import GoOn, Prompt, PromptResult
+from worldline.protocol.events import RunEnded, RunStarted
+from worldline.protocol.model import RunInfo
+from worldline.session.model import NodeDraft, RunRecord
+from worldline.workspace.model import NOT_CAPTURED
+
+if TYPE_CHECKING:
+    # Loading the loop with all tools takes a while; a session can be shown without it.
+    from worldline.agent.loop import RunLoop
+    from worldline.workspace.engine import Workspace
+
+logger = logging.getLogger(__name__)
+
+LoopFactory = Callable[[RunRecord, Prompt, int], Awaitable["RunLoop"]]
+"""(run, the prompt with its settings, turns or 0) → a loop that is ready to run."""
+
+
+class Runs:
+    def __init__(
+        self, shared: Shared, make_loop: LoopFactory, effects_elsewhere: Callable[[], list[str]]
+    ) -> None:
+        self._shared = shared
+        self._make_loop = make_loop
+        self._effects_elsewhere = effects_elsewhere
+        self.queue = Queue(shared)
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self.retry_now = asyncio.Event()
+        self.current: RunInfo | None = None
+        self.last: RunEnd | None = None
+        self._loop: RunLoop | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._stop_with: RunEnd | None = None
+        self._next: asyncio.Task[None] | None = None
+        """About to start a queued message."""
+        self._unsaved: tuple[str, RunEnd] | None = None
+        """The end of a run that could not be written; written as soon as there is room."""
+        self.closing = False
+
+    # -- commands ---------------------------------------------------------------------------------------------------
+
+    async def prompt(self, prompt: Prompt) -> PromptResult:
+        """Start a run, or queue the message while one goes on."""
+        self._shared.writable()
+        if not prompt.text.strip() and not prompt.images:
+            raise BadInput("The message is empty.", "Write what you want done.")
+        if self.busy:
+            if prompt.when == "now":
+                prompt = prompt.model_copy(update={"when": "next_step"})
+            queued = self.queue.add(prompt)
+            if prompt.when == "interrupt":
+                self.stop()
+            return PromptResult(queued=queued)
+        return await self._start(prompt)
+
+    async def go_on(self, command: GoOn) -> PromptResult:
+        """Another run from where the last one was stopped, without a new message."""
+        self._shared.writable()
+        if self.busy:
+            raise BadInput("A run is going on.", "Stop it first, or wait.")
+        doc = self._shared.doc
+        asked = [b.uid for b in doc.path_bodies(doc.cursor) if b.kind is NodeKind.USER]
+        if not asked:
+            raise BadInput("There is nothing to go on with here.", "Write a message first.")
+        async with self._shared.turnstile:
+            await self._note_external_change()
+            run = self._begin(asked[-1], Prompt(text=""))
+            self._launch(run, Prompt(text=""), max(1, command.turns))
+            return PromptResult(run=run.uid, node=asked[-1])
+
+    def stop(self, end: RunEnd | None = None) -> None:
+        """Ask the run to end. Does not wait; see `settled`."""
+        self._shared.status.set(**({"state": "stopping", "sentence": "Stopping."} if self.busy else {}))
+        self.gate.set()
+        if self._loop is not None:
+            self._loop.stop(end)
+        elif self._task is not None:
+            self._stop_with = end or RunEnd(StopReason.ABORTED, "You stopped it.", offers=["retry"])
+
+    def pause(self, on: bool) -> None:
+        if on:
+            self.gate.clear()
+            if self.busy:
+                self._shared.status.set(state="waiting", sentence="Paused. It stops before the next step.")
+        else:
+            self.gate.set()
+            if self.busy:
+                self._shared.status.set(state="running", sentence="")
+
+    @property
+    def busy(self) -> bool:
+        return self._task is not None and not self._task.done()
+
+    async def settled(self) -> None:
+        """Return when no run goes on and its end is recorded."""
+        while self._task is not None and not self._task.done():
+            await asyncio.wait([self._task])
+
+    async def idle(self) -> None:
+        """Return when no run goes on and no queued message is about to become one."""
+        while self.busy or self._next is not None:
+            if self._next is not None:
+                await asyncio.wait([self._next])
+            await self.settled()
+
+    async def stop_and_settle(self, end: RunEnd | None = None) -> None:
+        """Stop, keep queued messages waiting, and return when everything is on record."""
+        held, self.closing = self.closing, True
+        try:
+            self.stop(end)
+            await self.settled()
+        finally:
+            self.closing = held
+
+    # -- one run ----------------------------------------------------------------------------------------------------
+
+    async def _start(self, prompt: Prompt, item: Queued | None = None) -> PromptResult:
+        async with self._shared.turnstile:
+            if self.busy:
+                return PromptResult(queued=self.queue.add(prompt))
+            self._save_late_end()
+            notes = []
+            if (jump := arrival(self._shared)) is not None:
+                notes.append(fork_note(self._shared, jump, self._effects_elsewhere()))
+            if changed := await self._note_external_change():
+                notes.append(changed)
+            journal = self._shared.journal(new_uid())
+            doc = self._shared.doc
+            with doc.transaction():
+                header = journal.user(
+                    prompt.text,
+                    notes=notes,
+                    images=image_blocks(prompt.model_dump(mode="json")),
+                    announce=False,
+                )
+                run = self._begin(header.uid, prompt, uid=journal.run)
+                if item is not None:
+                    self.queue.started(item, header.uid)
+            journal.announce(header)
+            self._launch(run, prompt, 0)
+            return PromptResult(run=run.uid, node=header.uid)
+
+    def _begin(self, node: str, prompt: Prompt, uid: str = "") -> RunRecord:
+        settings = {"mode": prompt.mode or self._shared.settings.get("mode"), "model": prompt.model}
+        run = RunRecord(uid=uid or new_uid(), prompt=node, started=now_ms(), settings=settings)
+        self._shared.doc.begin_run(run)
+        return run
+
+    def _launch(self, run: RunRecord, prompt: Prompt, turns: int) -> None:
+        mode = prompt.mode or self._shared.settings.get("mode")
+        self.current = RunInfo(
+            uid=run.uid, prompt=run.prompt, started=run.started, mode=mode, model=prompt.model
+        )
+        self.last = None
+        self._stop_with = None
+        self._shared.status.set(
+            state="running", sentence="", run=run.uid, last_stop="", last_stop_detail="", mode=mode
+        )
+        self._shared.emit("run_started", RunStarted(run=self.current))
+        self._task = asyncio.get_running_loop().create_task(self._drive(run, prompt, turns), name="run")
+
+    async def _drive(self, run: RunRecord, prompt: Prompt, turns: int) -> None:
+        end: RunEnd
+        try:
+            self._loop = await self._make_loop(run, prompt, turns)
+            if self._stop_with is not None:
+                self._loop.stop(self._stop_with)
+            end = await self._loop.run()
+        except Exception as error:  # noqa: BLE001 - the edge of a run: every way out has a stop reason
+            end = self._failed_to_start(run, error)
+        finally:
+            self._loop = None
+        self._ended(run, end)
+
+    def _failed_to_start(self, run: RunRecord, error: Exception) -> RunEnd:
+        """The loop could not be built: the prompt is kept, the run ends in order."""
+        if isinstance(error, WorldlineError):
+            end = RunEnd(StopReason.PROVIDER_ERROR, str(error), offers=["settings", "retry"])
+            if isinstance(error, SessionError):
+                end.reason = StopReason.STORE_ERROR
+        else:
+            logger.error("run %s could not be started", run.uid, exc_info=error)
+            end = RunEnd(
+                StopReason.INTERNAL_ERROR,
+                f"A defect in Worldline kept the run from starting ({type(error).__name__}: {error}).",
+                offers=["retry"],
+            )
+        try:
+            self._shared.doc.end_run(run.uid, end.reason, detail=end.detail, api_said="", usage=Usage())
+        except SessionError:
+            end.saved = False
+        return end
+
+    def _ended(self, run: RunRecord, end: RunEnd) -> None:
+        self.last = end
+        status = self._shared.status
+        if end.saved:
+            status.saved()
+        else:
+            self._unsaved = (run.uid, end)
+            status.unsaved(end.detail)
+        self.queue.take_back()
+        assert self.current is not None
+        info = self.current.model_copy(
+            update={
+                "ended": now_ms(), "stop_reason": end.reason.value, "detail": end.detail, "api_said": end.api_said,
+                "usage": end.usage,
+            }
+        )  # fmt: skip
+        self.current = None
+        status.set(
+            state="ready", sentence="", run="", last_stop=end.reason.value, last_stop_detail=end.detail,
+            retry_attempt=0, retry_of=0, retry_at=0, retry_why="",
+        )  # fmt: skip
+        self._shared.emit("run_ended", RunEnded(run=info, offers=end.offers))
+        if not self.closing and end.reason in (StopReason.COMPLETED, StopReason.ABORTED):
+            waiting = [
+                i for i in self.queue.items if i.when == "interrupt" or end.reason is StopReason.COMPLETED
+            ]
+            if waiting:
+                self._next = asyncio.get_running_loop().create_task(
+                    self._start_next(waiting[0]), name="next prompt"
+                )
+                self._next.add_done_callback(self._forget_next)
+
+    def _forget_next(self, _: asyncio.Task[None]) -> None:
+        self._next = None
+
+    async def _start_next(self, item: Queued) -> None:
+        """A queued message becomes a run of its own. When that fails it is in the queue again."""
+        await self.settled()
+        if item not in self.queue.items or self.closing:
+            return
+        self.queue.items.remove(item)
+        self.queue.announce()
+        prompt = Prompt.model_validate({**item.prompt, "text": item.text, "when": "now"})
+        try:
+            await self._start(prompt, item)
+        except WorldlineError as error:
+            self.queue.put_front(item)
+            self._shared.status.set(sentence=f"A queued message could not be sent: {error}")
+
+    def _save_late_end(self) -> None:
+        """Write the end of a run that could not be saved. Raises SessionError while there still is no room."""
+        if self._unsaved is None:
+            return
+        uid, end = self._unsaved
+        self._shared.doc.end_run(uid, end.reason, detail=end.detail, api_said=end.api_said, usage=end.usage)
+        self._unsaved = None
+        self._shared.status.saved()
+
+    async def _head_moved(self, state: str, head: str) -> bool:
+        """Whether somebody committed, or checked another commit out, since this state."""
+        if not state or not head:
+            return False
+
+        def known(workspace: Workspace) -> str:
+            main = workspace.state(state).main
+            return main.head if main is not None else ""
+
+        return await self._shared.workspace().call(known) != head
+
+    # -- the world between runs -------------------------------------------------------------------------------------
+
+    async def _note_external_change(self) -> str:
+        """Store what changed on disk since the last node, and return what the model is told of it."""
+        shared = self._shared
+        if shared.work is None:
+            return ""
+        doc = shared.doc
+        before = shared.state(doc.cursor)
+        result = await shared.work.capture(shared.good_state(doc.cursor) or None, "before a prompt")
+        if result.branch:
+            shared.branch = f"refs/heads/{result.branch}"
+        if result.state == NOT_CAPTURED:
+            shared.journal().diagnose(
+                "capture", f"The files could not be captured: {result.error}", node=doc.cursor
+            )
+            return ""
+        if not result.paths and before != NOT_CAPTURED and not await self._head_moved(before, result.head):
+            # The same files: what differs is our own branch, or nothing.
+            return ""
+        draft = NodeDraft(
+            kind=NodeKind.EXTERNAL_CHANGE,
+            parent=doc.cursor,
+            detail={"paths": result.paths, "head": result.head},
+            preview=f"{result.files} files changed from outside: {', '.join(result.paths[:3])}"
+            if result.paths
+            else f"git moved to {result.head[:8]} from outside",
+            state=result.state,
+        )
+        draft.added, draft.removed, draft.files = result.added, result.removed, result.files
+        shared.journal().append(draft)
+        shared.status.files_changed(doc.cursor)
+        return external_change_note(result)

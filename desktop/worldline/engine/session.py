@@ -1,0 +1,391 @@
+"""Everything of one open session, behind the commands of the protocol. Used by the server and by the command line."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from worldline import __version__
+from worldline.agent.stops import RunEnd
+from worldline.core.errors import BadInput, WorldlineError
+from worldline.core.kinds import NodeKind
+from worldline.core.stop import StopReason
+from worldline.engine.approvals import Approvals
+from worldline.engine.asks import Questions
+from worldline.engine.edits import Edits
+from worldline.engine.effects import EffectList
+from worldline.engine.files import Files
+from worldline.engine.jumps import Jumps, short
+from worldline.engine.models import ModelDesk
+from worldline.engine.notes import lesson_from
+from worldline.engine.opening import Opened, OpenRequest, open_session, plant_root
+from worldline.engine.queries import Queries
+from worldline.engine.recovery import recover_workspace, sentence_about_crash
+from worldline.engine.runs import Runs
+from worldline.engine.settings import Settings
+from worldline.engine.shared import Emit, Shared, now_ms
+from worldline.engine.status import StatusBoard
+from worldline.protocol import commands as c
+from worldline.protocol.events import LabelChanged, ProcessChanged, TitleChanged
+from worldline.protocol.model import ProcessInfo
+from worldline.protocol.wire import PROTOCOL_VERSION, Message
+from worldline.session.model import RunRecord
+from worldline.tools.process_table import ProcessTable
+
+if TYPE_CHECKING:
+    from worldline.agent.loop import RunLoop
+    from worldline.engine.factory import LoopMaker
+
+logger = logging.getLogger(__name__)
+
+Handler = Callable[[Any], Awaitable[Message] | Message]
+
+
+@dataclass(slots=True)
+class ActorOptions:
+    attended: bool = True
+    """A person is there to answer. Without one, questions fail at once and approvals follow `approve`."""
+    approve: str = "ask"
+    """ask | deny | allow | rules: what becomes of a call that needs an approval."""
+    drill: Callable[[str], None] | None = None
+    """Demo: make the rehearsal server fail in this way."""
+
+
+class SessionActor:
+    """One session, one loop, one run at a time. Build it, `await start()`, use `handle` (or the parts), `await close()`.
+
+    Everything of the document happens on the loop's thread; everything of the workspace on its own thread.
+    """
+
+    def __init__(self, request: OpenRequest, emit: Emit, options: ActorOptions | None = None) -> None:
+        """Open or make the session. Raises BadInput, SessionError, WorkspaceError; then nothing is left open."""
+        self.options = options or ActorOptions()
+        self._opened: Opened = open_session(request)
+        try:
+            opened = self._opened
+            status = StatusBoard(emit, now_ms)
+            root = opened.work.work_path if opened.work else None
+            self.shared = Shared(
+                doc=opened.doc, work=opened.work, info=opened.info, slug=opened.slug,
+                settings=Settings(root, request.settings), status=status, emit=emit, branch=opened.branch,
+            )  # fmt: skip
+            self._build()
+        except BaseException:
+            self._opened.close()
+            raise
+
+    def _build(self) -> None:
+        shared = self.shared
+        self.effects = EffectList(shared)
+        self._alive: set[str] = set()
+        self.processes = ProcessTable(self._process_changed)
+        self.questions = Questions(shared, attended=self.options.attended)
+        self.models = ModelDesk(shared)
+        self.approvals = Approvals(
+            shared, self.effects, attended=self.options.attended, approve=self.options.approve
+        )
+        self._maker: LoopMaker | None = None
+        self.runs = Runs(shared, self._make_loop, self.effects.sentences_elsewhere)
+        self.jumps = Jumps(shared, self.runs, self.effects, self.processes)
+        self.queries = Queries(shared)
+        self.files = Files(shared)
+        self.edits = Edits(shared, self.files, self.jumps)
+        self.recovered = ""
+        self._background: set[asyncio.Task[None]] = set()
+        self._closed = False
+        self._after_hello: list[Callable[[], Awaitable[None]]] = []
+        self._handlers = self._table()
+
+    # -- life -------------------------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Make a new session's first node, or recover what a crash left. The model client loads in the background."""
+        shared = self.shared
+        doc = shared.doc
+        if self._opened.created:
+            await plant_root(self._opened)
+        else:
+            self.recovered = sentence_about_crash(shared)
+            if not shared.info.read_only and shared.work is not None:
+                self.recovered = " ".join(t for t in (self.recovered, await recover_workspace(shared)) if t)
+        usage = doc.usage_total()
+        runs = doc.runs()
+        shared.status.set(
+            state="ready",
+            mode=shared.settings.get("mode"),
+            branch=short(shared.branch),
+            cost=usage.cost if usage.answers else 0.0,
+            last_stop=runs[-1].stop_reason.value if runs and runs[-1].stop_reason else "",
+            last_stop_detail=runs[-1].detail if runs else "",
+        )
+        self.models.describe()
+        self.approvals.describe()
+        self.effects.count()
+        self.runs.queue.restore()
+        for problem in shared.settings.problems:
+            logger.warning(problem)
+
+    def greeted(self) -> None:
+        """The client has its hello: now what costs time may begin."""
+        self.runs.queue.announce()
+        self._in_background(self._warm_up(), "model client")
+        for work in self._after_hello:
+            self._in_background(work(), "after the hello")
+        self._after_hello.clear()
+
+    def when_greeted(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Do this after the hello, in the background."""
+        self._after_hello.append(work)
+
+    async def close(self) -> None:
+        """End in order: stop the run, end processes, write everything, release the session."""
+        if self._closed:
+            return
+        self._closed = True
+        self.runs.closing = True
+        waiting = bool(self.questions.open) or self.approvals.waiting()
+        reason = StopReason.WAITING_FOR_USER if waiting else StopReason.ABORTED
+        why = (
+            "It waited for your answer when the session was closed." if waiting else "The session was closed."
+        )
+        await self.runs.stop_and_settle(RunEnd(reason, why, offers=["retry"]))
+        await self.processes.stop_all()
+        for task in list(self._background):
+            task.cancel()
+        await asyncio.gather(*self._background, return_exceptions=True)
+        await self.models.close()
+        if self.shared.work is not None:
+            await self.shared.work.close()
+        self._opened.close()
+
+    def _in_background(self, work: Awaitable[None], name: str) -> None:
+        async def guarded() -> None:
+            try:
+                await work
+            except Exception as error:  # the edge of a background task: shown, not lost
+                logger.error("%s failed", name, exc_info=error)
+                self.shared.status.set(state="failed", sentence=f"{name}: {error}")
+
+        task = asyncio.get_running_loop().create_task(guarded(), name=name)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+
+    def _process_changed(self, process: ProcessInfo) -> None:
+        # Not asked of the table: it calls this while it looks.
+        (self._alive.add if process.running else self._alive.discard)(process.id)
+        self.shared.emit("process_changed", ProcessChanged(process=process))
+        self.shared.status.set(processes=len(self._alive))
+
+    async def maker(self) -> LoopMaker:
+        """What builds runs, loaded on a thread when it is first needed."""
+        if self._maker is None:
+            module = await asyncio.to_thread(importlib.import_module, "worldline.engine.factory")
+            if self._maker is None:
+                self._maker = module.LoopMaker(
+                    self.shared,
+                    self.models,
+                    self.approvals,
+                    self.questions,
+                    self.effects,
+                    self.processes,
+                    self.runs,
+                )
+        return self._maker
+
+    async def _make_loop(self, run: RunRecord, prompt: c.Prompt, turns: int) -> RunLoop:
+        return await (await self.maker()).make(run, prompt, turns)
+
+    async def _warm_up(self) -> None:
+        await self.maker()
+        await self.models.load()
+
+    # -- commands ---------------------------------------------------------------------------------------------------
+
+    async def handle(self, method: str, params: Message) -> Message:
+        """Answer one command. Raises WorldlineError with a sentence when it is refused."""
+        handler = self._handlers.get(method)
+        if handler is None:
+            raise WorldlineError(f"{method} is not available in this version.", "", kind="unavailable")
+        result = handler(params)
+        return result if isinstance(result, Message) else await result
+
+    def _table(self) -> dict[str, Handler]:
+        q, f, e = self.queries, self.files, self.edits
+        return {
+            "hello": self._hello,
+            "prompt": self.runs.prompt,
+            "stop": self._stop,
+            "retry_now": lambda _: _done(self.runs.retry_now.set),
+            "pause": lambda p: _done(lambda: self.runs.pause(p.on)),
+            "go_on": self.runs.go_on,
+            "backtrack": lambda _: self.backtrack(),
+            "queue_edit": lambda p: _done(lambda: self.runs.queue.edit(p)),
+            "jump_plan": self.jumps.plan,
+            "jump": self.jumps.jump,
+            "answer_approval": lambda p: _done(lambda: self.approvals.answer(p)),
+            "answer_question": lambda p: _done(lambda: self.questions.answer(p)),
+            "headers": q.headers,
+            "bodies": q.bodies,
+            "blob": q.blob,
+            "view": self._view,
+            "changes": f.changes,
+            "file_diff": f.file_diff,
+            "search": q.search,
+            "set_label": self._set_label,
+            "labels": lambda _: q.labels(),
+            "set_title": self._set_title,
+            "effects": self._effects,
+            "stop_process": self._stop_process,
+            "compare": e.compare,
+            "bring_home": e.bring_home,
+            "return_home": lambda _: e.return_home(),
+            "take_file": e.take_file,
+            "patch": f.patch,
+            "compact": self._compact,
+            "context_edit": self._context_edit,
+            "settings": lambda _: self._settings(),
+            "set_settings": self._set_settings,
+            "set_credential": self.models.set_credential,
+            "credential": lambda _: self.models.credential(),
+            "test_connection": self.models.test,
+            "models": lambda _: self.models.models(),
+            "test_rule": self.approvals.test_rule,
+            "complete": f.complete,
+            "export": self._export,
+            "diagnostics": q.diagnostics,
+            "runs": lambda _: q.runs(),
+            "branches": lambda _: q.branches(),
+            "usage": q.usage,
+            "drill": self._drill,
+            "shutdown": lambda _: c.Nothing(),
+        }
+
+    def _hello(self, _: c.Hello) -> c.HelloResult:
+        return c.HelloResult(
+            protocol=PROTOCOL_VERSION,
+            version=__version__,
+            session=self.shared.info,
+            cursor=self.shared.doc.cursor,
+            status=self.shared.status.now,
+            run=self.runs.current,
+            approvals=self.approvals.open(),
+            questions=[q for q, _ in self.questions.open.values()],
+            recovered=self.recovered,
+        )
+
+    def _stop(self, _: c.Stop) -> c.Nothing:
+        self.runs.stop()
+        return c.Nothing()
+
+    async def backtrack(self) -> c.JumpAnswer:
+        """Go back to the last node that can be trusted, with a short note of what failed on the way."""
+        doc = self.shared.doc
+        path = doc.path_bodies(doc.cursor)
+        prompts = [b.uid for b in path if b.kind is NodeKind.USER and not b.detail.get("by_engine")]
+        if not prompts:
+            raise BadInput("There is no prompt to go back to.", "Write a message first.")
+        if self.runs.busy:
+            await self.runs.stop_and_settle()
+        end = self.runs.last
+        runs = doc.runs()
+        reason = (
+            end.reason.value
+            if end
+            else runs[-1].stop_reason.value
+            if runs and runs[-1].stop_reason
+            else "unknown"
+        )
+        lesson = lesson_from(self.shared, reason, end.detail if end else runs[-1].detail if runs else "")
+        return await self.jumps.jump(c.Jump(node=self.jumps.last_trusted(prompts[-1])), lesson=lesson)
+
+    async def _view(self, p: c.NodeRef) -> c.View:
+        return (await self.maker()).view(p.node)
+
+    def _set_label(self, p: c.SetLabel) -> c.Nothing:
+        self.shared.writable()
+        doc = self.shared.doc
+        uid = doc.resolve(p.node)
+        doc.set_mark(uid, p.what, p.text, p.color)
+        m = doc.marks().get(uid)
+        self.shared.emit(
+            "label_changed",
+            LabelChanged(node=uid, label=m.label, note=m.note, bookmark=m.bookmark, color=m.color)
+            if m
+            else LabelChanged(node=uid),
+        )
+        return c.Nothing()
+
+    def _set_title(self, p: c.SetTitle) -> c.Nothing:
+        self.shared.writable()
+        title = " ".join(p.title.split())
+        if not title:
+            raise BadInput("The title is empty.", "Write a few words.")
+        self.shared.doc.set_title(title)
+        self.shared.info.title = title
+        self.shared.emit("title_changed", TitleChanged(title=title))
+        return c.Nothing()
+
+    def _effects(self, p: c.EffectsAt) -> c.Effects:
+        uid = self.shared.doc.resolve(p.node or "cursor")
+        here, elsewhere = self.effects.split(uid)
+        return c.Effects(cursor=uid, here=here, elsewhere=elsewhere, processes=self.processes.running())
+
+    async def _stop_process(self, p: c.StopProcess) -> c.Nothing:
+        if self.processes.get(p.id) is None:
+            raise BadInput(f"There is no process {p.id!r}.", "It has ended.")
+        await self.processes.stop(p.id)
+        return c.Nothing()
+
+    async def _compact(self, p: c.CompactNow) -> c.Nothing:
+        self.shared.writable()
+        if self.runs.busy:
+            raise BadInput("A run is going on.", "Stop it first, then compact.")
+        async with self.shared.turnstile:
+            await (await self.maker()).compact(p.instructions)
+        return c.Nothing()
+
+    def _context_edit(self, p: c.ContextEdit) -> c.Nothing:
+        self.shared.writable()
+        if self.runs.busy:
+            raise BadInput("A run is going on.", "Stop it first, then change what the model sees.")
+        self.edits.context_edit(p)
+        return c.Nothing()
+
+    async def _export(self, p: c.Export) -> c.ExportResult:
+        if p.format == "bundle":
+            raise WorldlineError(
+                "Bundles cannot be written in this version.", "Use JSON lines, which lose nothing."
+            )
+        from worldline.session.export.run import export_session
+
+        form = p.format
+        out = await asyncio.to_thread(
+            export_session, self.shared.doc.path, form, Path(p.out) if p.out else None, p.node
+        )
+        return c.ExportResult(path=str(out), bytes=out.stat().st_size)
+
+    def _settings(self) -> c.Settings:
+        return c.Settings(values=self.shared.settings.values)
+
+    def _set_settings(self, p: c.SetSettings) -> c.Settings:
+        self.shared.settings.change(p.values)
+        self.models.describe()
+        self.approvals.describe()
+        self.shared.status.set(mode=self.shared.settings.get("mode"))
+        return self._settings()
+
+    def _drill(self, p: c.Drill) -> c.Nothing:
+        if self.options.drill is None:
+            raise BadInput("Faults can be rehearsed in the demo only.", "Start `worldline demo`.")
+        self.options.drill(p.fault)
+        return c.Nothing()
+
+
+def _done(action: Callable[[], Any]) -> c.Nothing:
+    action()
+    return c.Nothing()

@@ -1,0 +1,131 @@
+"""Settings: the person's, and the project's on top of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from worldline.core import paths
+from worldline.core.errors import BadInput, WorldlineError
+
+DEFAULTS: dict[str, Any] = {
+    "mode": "ask",
+    "model": "",
+    "effort": "",
+    "base_url": "",
+    "chain": [],
+    "limits": {},
+    "permissions": {"allow": [], "ask": [], "deny": []},
+    "backtracking": "ask",
+    "approval_timeout_s": 0,
+    "auto_compact": True,
+}
+_PROJECT_MAY_NOT_SET = frozenset({"base_url", "limits"})
+"""A repository that is only being looked at must not send the person's key elsewhere or lift their limits."""
+
+
+def project_file(root: Path) -> Path:
+    return root / ".worldline" / "settings.json"
+
+
+def read_file(path: Path) -> dict[str, Any]:
+    """The values of one settings file; {} when there is none. Raises BadInput when it cannot be understood."""
+    try:
+        text = path.read_text("utf-8")
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(
+            f"The settings in {path} cannot be read: {error}.", "Correct or remove the file."
+        ) from None
+    try:
+        values = json.loads(text)
+    except ValueError as error:
+        raise BadInput(
+            f"The settings in {path} are not JSON: {error}.", "Correct or remove the file."
+        ) from None
+    if not isinstance(values, dict):
+        raise BadInput(f"The settings in {path} are not a JSON object.", "Correct or remove the file.")
+    return values
+
+
+def merge(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    """`over` on top of `base`, objects key by key; None takes a key out. Neither is changed."""
+    result = dict(base)
+    for key, value in over.items():
+        if value is None:
+            result.pop(key, None)
+        elif isinstance(value, dict) and isinstance(result.get(key), dict):
+            result[key] = merge(result[key], value)
+        else:
+            result[key] = value
+    return result
+
+
+class Settings:
+    """What holds for one session. `problems` are sentences about files that could not be used: the session goes on
+    with the rest, and the person is told."""
+
+    def __init__(self, root: Path | None, overrides: dict[str, Any] | None = None) -> None:
+        self._root = root
+        self._overrides = overrides or {}
+        self.problems: list[str] = []
+        self.values: dict[str, Any] = {}
+        self.reload()
+
+    def reload(self) -> None:
+        self.problems.clear()
+        values = merge(DEFAULTS, self._read(paths.config_file()))
+        if self._root is not None:
+            project = self._read(project_file(self._root))
+            refused = sorted(_PROJECT_MAY_NOT_SET & project.keys())
+            if refused:
+                self.problems.append(
+                    f"{project_file(self._root)} sets {', '.join(refused)}, which only your own settings may."
+                )
+            allowed = {k: v for k, v in project.items() if k not in _PROJECT_MAY_NOT_SET}
+            permissions = allowed.get("permissions")
+            if isinstance(permissions, dict):
+                # The person's rules stay: a project adds to the lists and never replaces them.
+                own = values.get("permissions", {})
+                allowed["permissions"] = {
+                    k: [*own.get(k, []), *v] for k, v in permissions.items() if isinstance(v, list)
+                }
+            values = merge(values, allowed)
+        self.values = merge(values, self._overrides)
+
+    def _read(self, path: Path) -> dict[str, Any]:
+        try:
+            return read_file(path)
+        except BadInput as error:
+            self.problems.append(str(error))
+            return {}
+
+    def get(self, key: str) -> Any:
+        return self.values.get(key, DEFAULTS.get(key))
+
+    def text(self, key: str) -> str:
+        value = self.get(key)
+        return value if isinstance(value, str) else ""
+
+    def change(self, values: dict[str, Any]) -> None:
+        """Merge into the person's own file, durably; what is in the file and unknown here stays."""
+        path = paths.config_file()
+        merged = merge(read_file(path), values)
+        try:
+            with tempfile.NamedTemporaryFile(
+                "wb", dir=path.parent, delete=False, prefix=".settings"
+            ) as handle:
+                handle.write(json.dumps(merged, ensure_ascii=False, indent=2).encode("utf-8") + b"\n")
+                handle.flush()
+                os.fsync(handle.fileno())
+            Path(handle.name).replace(path)
+        except OSError as error:
+            raise WorldlineError(
+                f"The settings could not be saved: {error.strerror}.", "Is the disk full?"
+            ) from error
+        self._overrides = {k: v for k, v in self._overrides.items() if k not in values}
+        self.reload()

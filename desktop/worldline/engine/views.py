@@ -1,0 +1,67 @@
+"""What the model would be sent at a node."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from worldline.context.model import ViewOptions
+from worldline.context.source import forked_calls, path_nodes
+from worldline.context.view import build_view
+from worldline.core.kinds import NodeKind
+from worldline.engine.shared import Shared
+from worldline.protocol import commands as c
+from worldline.protocol.model import Diagnostic
+from worldline.session.document import SessionDocument
+
+
+def poisoned_blocks(shared: Shared) -> dict[tuple[str, int], str]:
+    """Blocks that the API refused once, with the notes that stand for them since."""
+    return {
+        (data["uid"], data["block"]): data["note"]
+        for record in shared.doc.records("diagnostic")
+        if record.data.get("kind") == "poisoned"
+        and {"uid", "block", "note"} <= (data := record.data["data"]).keys()
+    }
+
+
+def calls_elsewhere(doc: SessionDocument, uid: str) -> frozenset[tuple[str, str]]:
+    """Calls of replies on the path to `uid` that ran on another branch."""
+    tree = doc.tree
+    path = tree.path(doc.seq(uid))
+    on_path = set(path)
+    started: dict[str, list[str]] = {}
+    for seq in path:
+        if tree.kind(seq) is not NodeKind.ASSISTANT:
+            continue
+        tools: list[int] = []
+        ahead = [c for c in tree.children(seq) if c not in on_path]
+        while ahead:
+            child = ahead.pop()
+            if tree.kind(child) is NodeKind.TOOL:
+                tools.append(child)
+                ahead += tree.children(child)
+        if tools:
+            bodies = doc.bodies_of(doc.uids(tools))
+            started[doc.uid(seq)] = [str(b.detail["call"]["id"]) for b in bodies if "call" in b.detail]
+    return forked_calls(path_nodes(doc.path_bodies(uid)), started) if started else frozenset()
+
+
+def view_at(shared: Shared, ref: str, *, model: str, local: bool, base: dict[str, Any]) -> c.View:
+    """The request that the model would get at this node. `base` is the part without messages."""
+    doc = shared.doc
+    uid = doc.resolve(ref)
+    options = ViewOptions(
+        model=model, local=local, poisoned=poisoned_blocks(shared), forked_calls=calls_elsewhere(doc, uid)
+    )
+    view = build_view(path_nodes(doc.path_bodies(uid)), options)
+    items = [
+        Diagnostic(id=0, kind=r.kind, node=r.node, at=0, detail=r.detail, data=r.data) for r in view.repairs
+    ]
+    origin = [next((uid for uid, _ in blocks if uid), "") for blocks in view.origin]
+    return c.View(
+        request={**base, "messages": view.messages},
+        origin=origin,
+        diagnostics=items,
+        tokens=view.tokens,
+        bytes=view.bytes,
+    )
