@@ -1,10 +1,62 @@
-"""The command line: `worldline run|inspect|view|jump|diff|import|export|verify|recover|effects`."""
+"""The command line: `worldline run|inspect|view|jump|diff|import|export|verify|recover|effects|engine|…`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any
+
+from worldline.cli.parser import build_parser
+from worldline.core import log
+from worldline.core.errors import BadInput, SessionError, WorldlineError
+
+_WHERE = {
+    "run": "worldline.cli.run",
+    "inspect": "worldline.cli.inspect",
+    "view": "worldline.cli.inspect",
+    "effects": "worldline.cli.inspect",
+    "diff": "worldline.cli.diff",
+    "jump": "worldline.cli.jump",
+    "verify": "worldline.cli.files",
+    "recover": "worldline.cli.files",
+    "import": "worldline.cli.files",
+    "export": "worldline.cli.files",
+    "engine": "worldline.cli.engine",
+    "seed-demo": "worldline.cli.engine",
+}
+"""Command → the module that runs it, loaded only for that command: `verify` must not wait for what `run` needs."""
+_BAD_INPUT = frozenset({"missing", "not_a_session", "bad_input", "guarded", "exists"})
 
 
 def main(argv: Sequence[str]) -> int:
     """Run one command; `argv` without the program name. Returns the exit code (0, 1, 2 or 130)."""
-    raise SystemExit(f"the command line is not built yet: {list(argv)}")
+    if argv and argv[0] == "rehearse":
+        from worldline.rehearsal.cli import main as rehearse
+
+        return rehearse(list(argv[1:]))
+    try:
+        options = build_parser().parse_args(argv)
+    except SystemExit as end:  # argparse has said what is wrong, on standard error
+        return end.code if isinstance(end.code, int) else 2
+    log.setup(f"cli-{options.command}" if options.command != "engine" else "engine")
+    command: Callable[[Any], int] = getattr(
+        import_module(_WHERE[options.command]), options.command.replace("-", "_") + "_command"
+    )
+    try:
+        return command(options)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # The reader has enough (`| head`). Python would complain once more at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except WorldlineError as error:
+        print(f"worldline {options.command}: {error.message}", file=sys.stderr)
+        if error.hint:
+            print(error.hint, file=sys.stderr)
+        bad_input = isinstance(error, BadInput) or (
+            isinstance(error, SessionError | WorldlineError) and error.kind in _BAD_INPUT
+        )
+        return 2 if bad_input else 1

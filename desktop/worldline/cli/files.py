@@ -1,0 +1,113 @@
+"""`worldline verify`, `recover`, `import` and `export`: session files as files."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+
+from worldline.cli.output import SCHEMA, print_json, say
+from worldline.core.errors import BadInput, SessionError, WorkspaceError, WorldlineError
+
+
+def verify_command(options: Namespace) -> int:
+    from worldline.session.verify import verify
+
+    with state_check(options.file) as state_exists:
+        report = verify(options.file, state_exists)
+    if options.json:
+        print_json(report.as_json())
+        return 0 if report.sound else 1
+    if report.sound:
+        print(f"{options.file} is sound.")
+    for fault in report.faults:
+        print(f"{fault.kind} in {fault.where}: {fault.meaning} Still works: {fault.still_works}")
+    for note in report.notes:
+        say(f"note: {note.where}: {note.meaning}")
+    return 0 if report.sound else 1
+
+
+@contextmanager
+def state_check(path: Path) -> Iterator[Callable[[str], bool] | None]:
+    """Whether the session's object store holds a state; None when there is no store to ask or the file cannot be
+    read (`verify` says what is wrong with it)."""
+    from worldline.session.document import SessionDocument
+
+    try:
+        doc = SessionDocument.open(path, mode="read")
+    except SessionError:
+        yield None
+        return
+    place = doc.info()["workspace"]
+    doc.close()
+    folder = place.get("store", "")
+    if not folder or not Path(folder).is_dir():
+        yield (lambda state: False) if folder else None
+        return
+    from worldline.workspace.states import State
+    from worldline.workspace.store import Store
+
+    store = Store(Path(folder))
+
+    def exists(state: str) -> bool:
+        try:
+            State.load(store, state)
+        except WorkspaceError:
+            return False
+        return True
+
+    try:
+        yield exists
+    finally:
+        store.close()
+
+
+def recover_command(options: Namespace) -> int:
+    from worldline.session.recover import recover
+
+    found = recover(options.file, options.out)
+    if options.json:
+        print_json({"schema": SCHEMA, **asdict(found), "out": str(found.out)})
+    else:
+        print(f"{found.out}: {found.nodes} nodes saved.")
+        for note in found.notes:
+            say(note)
+    return 0
+
+
+def import_command(options: Namespace) -> int:
+    from worldline.session.importers.run import import_all
+
+    reports = import_all(options.sources, options.out)
+    failed = [r for r in reports if r.get("error")]
+    if options.json:
+        print_json({"schema": SCHEMA, "files": reports})
+    for report in [] if options.json else reports:
+        if report.get("error"):
+            say(f"{report.get('source')}: {report['error']}")
+        else:
+            print(f"{report.get('out')}: {report.get('nodes')} nodes, {report.get('branches')} branches")
+    if not reports:
+        raise BadInput(
+            "There is no session in what was named.", "Name session files, or folders that hold some."
+        )
+    return 1 if failed else 0
+
+
+def export_command(options: Namespace) -> int:
+    if options.format == "bundle":
+        raise WorldlineError(
+            "Bundles cannot be written in this version.",
+            "Use jsonl, which loses nothing.",
+            kind="unavailable",
+        )
+    from worldline.session.export.run import export_session
+
+    out = export_session(options.file, options.format, options.out)
+    if options.json:
+        print_json({"schema": SCHEMA, "path": str(out), "bytes": out.stat().st_size})
+    else:
+        print(out)
+    return 0

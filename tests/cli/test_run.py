@@ -1,0 +1,202 @@
+"""`run`, `inspect`, `view`, `jump`, `diff`, `verify`, `effects`: from a prompt to a fork, in subprocesses."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests_support import git
+
+CLI = Callable[..., Any]
+
+
+@pytest.mark.slow
+def test_from_a_prompt_to_a_fork(cli: CLI, server: Any, repo: Path, tmp_path: Path) -> None:
+    session = tmp_path / "s.worldline"
+    before = {p.name: p.read_bytes() for p in repo.iterdir() if p.is_file()}
+    index = (repo / ".git" / "index").read_bytes()
+    common = ["--session", session, "--base-url", server.base_url, "--mode", "work", "--json"]
+
+    done = cli("run", "--workspace", repo, "--prompt", "make the file", *common)
+    events = done.lines
+    assert events[-1]["event"] == "result"
+    assert events[-1]["stop_reason"] == "completed"
+    assert {"node_stored", "node_ended", "delta", "run_started"} <= {e["event"] for e in events}
+
+    seen = cli("inspect", session, "--json").json
+    assert seen["schema"] == 1
+    assert seen["session"]["workspace"]["mode"] == "isolated"
+    work = Path(seen["session"]["workspace"]["path"])
+    kinds = [n["kind"] for n in seen["nodes"]]
+    assert kinds == ["root", "user", "assistant", "tool", "assistant", "tool", "tool", "assistant"]
+    assert [r["stop_reason"] for r in seen["runs"]] == ["completed"]
+    assert seen["cursor"] == seen["nodes"][-1]["uid"]
+    tools = [n for n in seen["nodes"] if n["kind"] == "tool"]
+    assert [t["outcome"] for t in tools] == ["ok", "ok", "ok"]
+    assert [bool(t["state"]) for t in tools] == [True, False, True]
+    assert (work / "new.txt").read_text() == "one\n"
+    assert (work / "a.txt").read_text() == "beta\n"
+    assert (work / "mine.txt").read_text() == "my own work\n"
+
+    # Back to the first write: its file is there, the later edit is not.
+    first = tools[0]["uid"]
+    dry = cli("jump", session, first[:8], "--dry-run", "--json").json
+    assert [e["path"] for e in dry["plan"] if e["action"] == "overwrite"] == ["a.txt"]
+    assert (work / "a.txt").read_text() == "beta\n"
+    jumped = cli("jump", session, first[:8], "--json").json
+    assert jumped["cursor"] == first
+    assert jumped["verified"]["files"] == jumped["verified"]["of"] == 1
+    assert (work / "a.txt").read_text() == "alpha\n"
+    assert (work / "new.txt").read_text() == "one\n"
+    assert jumped["branch"].startswith("worldline/")
+    assert git(work, "branch", "--show-current") == jumped["branch"]
+
+    # And on from there, on the fork.
+    again = cli("run", "--prompt", "the other way", "--at", first, *common).lines[-1]
+    assert again["stop_reason"] == "completed"
+    seen = cli("inspect", session, "--json").json
+    children = [n for n in seen["nodes"] if n["parent"] == first]
+    assert [n["kind"] for n in children] == ["assistant", "user"]
+    assert (work / "other.txt").exists()
+    sent = cli("view", session, "cursor", "--json").json
+    text = json.dumps(sent["messages"])
+    assert "taken back to an earlier point" in text
+    assert "change another" not in text
+
+    # The person's own checkout was not touched at all.
+    assert {p.name: p.read_bytes() for p in repo.iterdir() if p.is_file()} == before
+    assert (repo / ".git" / "index").read_bytes() == index
+    assert git(repo, "branch", "--show-current") == "main"
+    assert cli("verify", session, "--json").json["sound"] is True
+    assert cli("effects", session, "--json").json["here"] == []
+
+
+@pytest.mark.slow
+def test_nothing_risky_happens_unasked(cli: CLI, server: Any, repo: Path, tmp_path: Path) -> None:
+    session = tmp_path / "s.worldline"
+    done = cli(
+        "run", "--workspace", repo, "--in-place", "--session", session, "--prompt", "push", "--base-url", server.base_url,
+        "--mode", "ask", "--json",
+    )  # fmt: skip
+    assert done.lines[-1]["stop_reason"] == "completed"
+    nodes = cli("inspect", session, "--json").json["nodes"]
+    assert [n["outcome"] for n in nodes if n["kind"] == "tool"] == ["denied"]
+    assert not (tmp_path / "outside-marker").exists()
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_the_run_in_order(cli: CLI, server: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "plain"
+    folder.mkdir()
+    session = tmp_path / "s.worldline"
+    child = subprocess.Popen(
+        [
+            sys.executable, "-m", "worldline", "run", "--workspace", folder, "--session", session, "--prompt", "sleep",
+            "--base-url", server.base_url, "--mode", "work", "--approve", "allow", "--json",
+        ],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ, text=True,
+    )  # fmt: skip
+    assert child.stdout is not None
+    for line in child.stdout:
+        if '"running"' in line:
+            break
+    child.send_signal(signal.SIGINT)
+    out, err = child.communicate(timeout=20)
+    assert child.returncode == 130, err
+    assert json.loads(out.splitlines()[-1])["stop_reason"] == "aborted"
+    seen = cli("inspect", session, "--json").json
+    assert [n["outcome"] for n in seen["nodes"] if n["kind"] == "tool"] == ["aborted"]
+    assert seen["runs"][0]["stop_reason"] == "aborted"
+
+
+@pytest.mark.slow
+def test_a_kill_in_the_middle_of_a_tool_loses_nothing(cli: CLI, server: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "plain"
+    folder.mkdir()
+    session = tmp_path / "s.worldline"
+    child = subprocess.Popen(
+        [
+            sys.executable, "-m", "worldline", "run", "--workspace", folder, "--session", session, "--prompt", "sleep",
+            "--base-url", server.base_url, "--mode", "work", "--approve", "allow", "--json",
+        ],
+        stdout=subprocess.PIPE, env=os.environ, text=True, start_new_session=True,
+    )  # fmt: skip
+    assert child.stdout is not None
+    for line in child.stdout:
+        if '"running"' in line:
+            break
+    child.kill()
+    child.wait()
+    child.stdout.close()
+    again = cli(
+        "run", "--session", session, "--prompt", "hello", "--base-url", server.base_url, "--json",
+    )  # fmt: skip
+    assert again.lines[-1]["stop_reason"] == "completed"
+    assert "ended in the middle" in again.err
+    seen = cli("inspect", session, "--json").json
+    assert [r["stop_reason"] for r in seen["runs"]] == ["interrupted", "completed"]
+    assert [n["outcome"] for n in seen["nodes"] if n["kind"] == "tool"] == ["interrupted"]
+    sent = json.dumps(cli("view", session, "cursor", "--json").json["messages"])
+    assert "effects" in sent and "unknown" in sent
+
+
+@pytest.mark.slow
+def test_other_ends_have_other_codes(cli: CLI, server: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "plain"
+    folder.mkdir()
+    session = tmp_path / "s.worldline"
+    common = [
+        "--session",
+        session,
+        "--base-url",
+        server.base_url,
+        "--mode",
+        "work",
+        "--approve",
+        "allow",
+        "--json",
+    ]
+    refused = cli("run", "--workspace", folder, "--prompt", "broken", *common, expect=1)
+    assert refused.lines[-1]["stop_reason"] == "auth_error"
+    common[1] = tmp_path / "other.worldline"
+    braked = cli("run", "--workspace", folder, "--prompt", "for ever", "--max-turns", "2", *common, expect=1)
+    assert braked.lines[-1]["stop_reason"] == "max_turns"
+    assert "2 of 2 turns" in braked.lines[-1]["detail"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["run", "--prompt", "x"], "--workspace"),
+        (["run", "--workspace", "/nowhere/at/all", "--prompt", "x"], "not a folder"),
+        (["inspect", "/nowhere/s.worldline"], "no session"),
+        (["verify", "/nowhere/s.worldline"], "no session"),
+        (["nonsense"], ""),
+        (["jump"], "FILE"),
+    ],
+)
+def test_wrong_usage_says_what_to_do(cli: CLI, arguments: list[str], said: str) -> None:
+    done = cli(*arguments, expect=None) if arguments != ["nonsense"] else None
+    if done is None:
+        from worldline.cli.main import main
+
+        assert main(arguments) == 2
+        return
+    assert done.code == 2
+    assert said in done.err
+    assert "Traceback" not in done.err
+
+
+def test_import_of_time_is_not_waited_for() -> None:
+    """`verify` and `inspect` load neither the SDK nor the loop."""
+    code = "import sys, worldline.cli.inspect, worldline.cli.files; print('anthropic' in sys.modules, 'worldline.agent.loop' in sys.modules)"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert out.split() == ["False", "False"]
