@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from worldline.context import branch_summary, compact_text
+from worldline.context.checker import check
 from worldline.core.errors import WorldlineError
 from worldline.rehearsal.conversation import Conversation
 from worldline.rehearsal.demo_repo import (
@@ -19,14 +22,22 @@ from worldline.rehearsal.demo_repo import (
     scenario_file,
     seed,
 )
-from worldline.rehearsal.pairing import check_pairing
 from worldline.rehearsal.scenario import Scenario, load
 
 
+@pytest.fixture(scope="module")
+def seeded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("demo")
+    seed(folder / "shop", remote=folder / "origin.git")
+    return folder
+
+
 @pytest.fixture
-def repo(tmp_path: Path) -> Path:
-    seed(tmp_path / "shop", remote=tmp_path / "origin.git")
-    return tmp_path / "shop"
+def repo(seeded: Path, tmp_path: Path) -> Path:
+    shutil.copytree(seeded, tmp_path, dirs_exist_ok=True, symlinks=True)
+    repo = tmp_path / "shop"
+    subprocess.run(["git", "remote", "set-url", "origin", str(tmp_path / "origin.git")], cwd=repo, check=True)
+    return repo
 
 
 @pytest.fixture(scope="module")
@@ -61,8 +72,8 @@ def play(demo: Scenario, repo: Path, prompt: str, limit: int = 20) -> tuple[list
     called: list[str] = []
     failed: list[bool] = []
     for _ in range(limit):
-        body = {"model": "rehearsal-small", "messages": messages}
-        assert check_pairing(body) == []
+        body = {"model": "rehearsal-small", "max_tokens": 1000, "messages": messages}
+        assert check(body) == []
         reply = demo.answer(Conversation(body))
         content = reply.content()
         messages.append({"role": "assistant", "content": content})
@@ -136,6 +147,26 @@ def test_a_denied_call_is_not_tried_again(demo: Scenario) -> None:
     ]  # fmt: skip
     reply = demo.answer(Conversation({"model": "m", "messages": messages}))
     assert "not allowed" in reply.text and not reply.calls
+
+
+def test_it_reports_and_summarises_for_the_program(demo: Scenario) -> None:
+    for system, word in ((branch_summary.SYSTEM, "Do not repeat"), (compact_text.SYSTEM, "## Decisions")):
+        body = {
+            "model": "m",
+            "system": system,
+            "messages": [{"role": "user", "content": "===== fix the tests"}],
+        }
+        assert word in demo.answer(Conversation(body)).text
+
+
+def test_a_summary_before_the_prompt_does_not_answer_for_it(demo: Scenario) -> None:
+    content = [
+        {"type": "text", "text": "Another attempt tried to fix the failing price test."},
+        {"type": "text", "text": "write the changelog"},
+        {"type": "text", "text": "<reminder>be brief</reminder>"},
+    ]
+    talk = Conversation({"model": "m", "messages": [{"role": "user", "content": content}]})
+    assert demo.answer(talk).calls[0].input == {"path": "CHANGELOG.md"}
 
 
 def test_other_words_get_an_offer_in_their_language(demo: Scenario) -> None:

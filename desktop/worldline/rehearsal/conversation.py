@@ -29,16 +29,17 @@ def _result_text(block: dict[str, Any]) -> str:
 
 
 def _prompt_of(message: dict[str, Any]) -> str:
-    """The person's words in a user message; "" when it only hands results over.
+    """The person's words in a user message: its last text; "" when it only hands results over.
 
-    Beside tool results a text that starts with `<` or `[` is a reminder of the program, not the person.
+    A message may begin with a summary or notes of the program. Beside other blocks, a text that starts with `<` or `[`
+    is a reminder of the program, not the person.
     """
     blocks = _blocks(message)
-    has_result = any(block.get("type") == "tool_result" for block in blocks)
     texts = [str(block.get("text", "")) for block in blocks if block.get("type") == "text"]
-    if has_result:
+    if len(blocks) > 1:
         texts = [text for text in texts if not _REMINDER.match(text)]
-    return "\n".join(text for text in texts if text.strip())
+    texts = [text for text in texts if text.strip()]
+    return texts[-1] if texts else ""
 
 
 @dataclass
@@ -52,6 +53,11 @@ class Conversation:
     @property
     def model(self) -> str:
         return str(self.body.get("model", ""))
+
+    @cached_property
+    def system(self) -> str:
+        raw = self.body.get("system")
+        return raw if isinstance(raw, str) else json.dumps(raw or "", ensure_ascii=False)
 
     @cached_property
     def messages(self) -> list[dict[str, Any]]:

@@ -39,7 +39,7 @@ from worldline.rehearsal.conversation import Conversation
 from worldline.rehearsal.events import Call, Reply
 from worldline.rehearsal.faults import find
 
-_TEXT_CONDITIONS = ("prompt", "result", "model", "said", "last_tool")
+_TEXT_CONDITIONS = ("prompt", "result", "model", "said", "last_tool", "system")
 _EXACT_CONDITIONS = ("step", "chinese", "error", "denied", "count")
 _OTHER_CONDITIONS = ("step_min", "step_max", "not_said")
 _REPLY_KEYS = {"say", "think", "call", "stop", "fault", "usage", "pace_ms", "blocks", "stop_details"}
