@@ -1,0 +1,53 @@
+"""Files that run when the person does something later: opens the folder, commits, installs, tests, pushes."""
+
+from __future__ import annotations
+
+import json
+import re
+
+_NAMES = frozenset(
+    {
+        ".envrc", ".pre-commit-config.yaml", ".gitlab-ci.yml", "jenkinsfile", "makefile", "gnumakefile", "justfile",
+        "rakefile", "taskfile.yml", "taskfile.yaml", "conftest.py", "sitecustomize.py", "usercustomize.py", "setup.py",
+        "noxfile.py", "tox.ini", "build.rs", "gradlew", "build.gradle", "build.gradle.kts", "gulpfile.js", "gruntfile.js",
+        ".gitattributes", ".gitmodules", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", ".bashrc", ".bash_profile",
+        ".profile", ".zshrc", ".zshenv", ".lldbinit", ".gdbinit", ".vimrc", ".exrc", ".nvimrc", "lefthook.yml",
+        ".travis.yml", "azure-pipelines.yml", "dockerfile", "docker-compose.yml", "compose.yaml", "pytest.ini",
+        ".mise.toml", "mise.toml", ".tool-versions", ".mcp.json",
+    }
+)  # fmt: skip
+_PLACES = re.compile(
+    r"(?:^|/)(?:\.git/(?:hooks/|config$)|\.githooks/|\.husky/|hooks/(?:pre|post|prepare|commit|update)-|\.github/(?:workflows|actions)/|"
+    r"\.circleci/|\.vscode/(?:tasks|launch|settings)\.json$|\.idea/(?:runConfigurations/|workspace\.xml$)|"
+    r"\.devcontainer/|\.cargo/config(?:\.toml)?$|\.claude/(?:settings[^/]*\.json$|hooks/)|\.worldline/hooks)|\.pth$"
+)
+_SCRIPT_KEYS = ("scripts", "bin", "husky", "lint-staged", "simple-git-hooks", "pre-commit")
+
+
+def runs_later(path: str, old: bytes | None = None, new: bytes | None = None) -> bool:
+    """Whether a change of this file is code that runs later. With both contents of a `package.json`, only if what
+    runs in it has changed."""
+    name = path.rpartition("/")[2].lower()
+    if name == "package.json":
+        return old is None or new is None or _scripts(old) != _scripts(new)
+    if name in ("pyproject.toml", "setup.cfg", "cargo.toml", "composer.json"):
+        return old is None or new is None or _hooks(old) != _hooks(new)
+    return name in _NAMES or _PLACES.search(path) is not None
+
+
+def _scripts(data: bytes) -> object:
+    try:
+        value = json.loads(data)
+    except ValueError:
+        return data
+    return [value.get(key) for key in _SCRIPT_KEYS] if isinstance(value, dict) else data
+
+
+_HOOK_SECTION = re.compile(
+    rb"^\[+(?:build-system|tool\.(?:poetry\.)?(?:scripts|pytest|taskipy|poe)|project\.(?:gui-)?scripts|options\.entry_points|tool:pytest|package)[^\]]*\][^\[]*",
+    re.MULTILINE,
+)
+
+
+def _hooks(data: bytes) -> list[bytes]:
+    return _HOOK_SECTION.findall(data)
