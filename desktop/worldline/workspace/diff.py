@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import pygit2
 from pygit2.enums import DeltaStatus, DiffFind, DiffOption, FileMode
@@ -19,10 +19,12 @@ from worldline.core.errors import WorkspaceError
 from worldline.protocol.model import DiffRow, FileChange, FileDiff
 from worldline.workspace import difftext
 from worldline.workspace.authorship import Authors, Step, authors_of, last_authors
-from worldline.workspace.engine import Workspace
 from worldline.workspace.model import DISK, NOT_CAPTURED, ProgressCall, _Disk
 from worldline.workspace.runs_later import runs_later
 from worldline.workspace.states import State
+
+if TYPE_CHECKING:
+    from worldline.workspace.engine import Workspace
 
 Ref = str | _Disk
 MAX_COUNTED = 2_000

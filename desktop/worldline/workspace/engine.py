@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
 import pygit2
 
 from worldline.core.errors import WorkspaceError
+from worldline.protocol.model import FileChange, FileDiff
 from worldline.workspace import apply as applying
+from worldline.workspace import diff as differences
+from worldline.workspace.authorship import Step
 from worldline.workspace.capture import Capturer
 from worldline.workspace.journal import Journal
 from worldline.workspace.model import (
@@ -242,6 +245,27 @@ class Workspace:
         if entry is None or entry.mode == MODE_DIR:
             raise WorkspaceError(f"{path} is not in that state.", "Choose another node.", kind="missing_file")
         return self.store.read(entry.oid)
+
+    def changes(
+        self, a: differences.Ref, b: differences.Ref, *, path_states: Sequence[Step] = (),
+        progress: ProgressCall | None = None,
+    ) -> list[FileChange]:  # fmt: skip
+        """See `diff.changes`. `a` and `b` are state ids or `DISK`."""
+        return differences.changes(self, a, b, path_states=path_states, progress=progress)
+
+    def file_diff(
+        self, a: differences.Ref, b: differences.Ref, path: str, *, context: int = 3, ignore_space: bool = False,
+        max_rows: int = 200_000, path_states: Sequence[Step] = (), progress: ProgressCall | None = None,
+    ) -> FileDiff:  # fmt: skip
+        """See `diff.file_diff`."""
+        return differences.file_diff(
+            self, a, b, path, context=context, ignore_space=ignore_space, max_rows=max_rows,
+            path_states=path_states, progress=progress,
+        )  # fmt: skip
+
+    def patch(self, a: differences.Ref, b: differences.Ref, *, progress: ProgressCall | None = None) -> str:
+        """See `diff.patch`."""
+        return differences.patch(self, a, b, progress=progress)
 
     def keep_ref(self, state: str, name: str) -> None:
         """Name a state (and so all before it), for `git log` in the store and for pruning."""
