@@ -13,6 +13,8 @@ from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QFontMetrics, QGuiApplication, QPalette
 from PySide6.QtWidgets import QApplication, QWidget
 
+from worldline.core import paths
+
 ThemeName = Literal["system", "light", "dark", "contrast"]
 
 SPACE_XS, SPACE_S, SPACE_M, SPACE_L, SPACE_XL = 4, 8, 12, 16, 24
@@ -52,9 +54,9 @@ class Tokens:
 
 
 LIGHT = Tokens(
-    bg="#FBFBFA", panel="#FFFFFF", line="#E4E4E1", text="#1D1F23", muted="#62676F", accent="#2F6FDE",
-    ok="#1E7F4F", bad="#C0362C", warn="#9A6200", info="#6B4FBB", add="#DDF4E4", remove="#FBE1DE",
-    add_word="#B4E6C4", remove_word="#F5BDB7", hover="#F1F1EF", selected="#E3ECFB", on_accent="#FFFFFF",
+    bg="#FBFBFA", panel="#FFFFFF", line="#E4E4E1", text="#1D1F23", muted="#5F646C", accent="#2A66D0",
+    ok="#1B7547", bad="#BE342A", warn="#8F5B00", info="#6B4FBB", add="#DDF4E4", remove="#FBE1DE",
+    add_word="#B4E6C4", remove_word="#F5BDB7", hover="#F4F4F2", selected="#EDF3FD", on_accent="#FFFFFF",
 )  # fmt: skip
 DARK = Tokens(
     bg="#16181C", panel="#1C1F24", line="#2C3038", text="#E6E7EA", muted="#9AA1AC", accent="#6AA5FF",
@@ -177,7 +179,7 @@ class Theme(QObject):
         return palette
 
     def stylesheet(self) -> str:
-        text = _STYLE
+        text = _STYLE.replace("@icons", (paths.resources_dir() / "icons").as_posix())
         for field in fields(self.tokens):
             if field.name != "dark":
                 text = text.replace(f"@{field.name};", f"{getattr(self.tokens, field.name)};")
@@ -241,7 +243,9 @@ QLineEdit, QPlainTextEdit, QTextEdit, QComboBox, QSpinBox, QDoubleSpinBox {
   selection-background-color: @accent; selection-color: @on_accent;
 }
 QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus, QComboBox:focus, QSpinBox:focus { border-color: @accent; }
-QComboBox::drop-down { border: none; width: 20px; }
+QComboBox::drop-down { border: none; width: 22px; }
+QComboBox::down-arrow { image: url("@icons/combo.svg"); width: 14px; height: 14px; }
+QComboBox QAbstractItemView { background: @panel; border: 1px solid @line; selection-background-color: @selected; }
 QMenu { background: @panel; color: @text; border: 1px solid @line; padding: 4px; }
 QMenu::item { padding: 5px 24px 5px 12px; border-radius: 4px; }
 QMenu::item:selected { background: @selected; }

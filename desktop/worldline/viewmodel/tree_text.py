@@ -181,6 +181,9 @@ def row_text(model: TreeModel, row: int) -> RowText:
     if outcome is not Outcome.NONE and not quiet:
         result.mark, result.mark_color = _MARKS[outcome], _COLOURS[outcome]
     _numbers(result, model.added[row], model.removed[row])
+    # The mark of a failed step says already that its checks failed.
+    if outcome in (Outcome.OK, Outcome.FAILED):
+        flags &= ~(NodeFlag.CHECKS_PASSED | NodeFlag.CHECKS_FAILED)
     _badges(result, flags)
     label = model.labels.get(row)
     if label is not None:

@@ -1,0 +1,88 @@
+"""Widgets for tests: a real window on a real (if small) process; leaked threads, timers and windows fail."""
+
+from __future__ import annotations
+
+import gc
+import json
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QSettings
+from PySide6.QtWidgets import QApplication
+from worldline.client.process import EngineProcess
+from worldline.ui.main_window import MainWindow
+from worldline.ui.session_state import SessionState
+from worldline.ui.theme import theme
+
+from . import sample
+
+FAKE = Path(__file__).with_name("fake_engine.py")
+
+
+@pytest.fixture(autouse=True)
+def nothing_leaks(qapp: QApplication) -> Iterator[None]:
+    before = set(threading.enumerate())
+    theme().set_name("light")
+    yield
+    QApplication.processEvents()
+    gc.collect()
+    left = [t.name for t in threading.enumerate() if t not in before and t.name.startswith("engine")]
+    assert left == []
+    assert [w for w in QApplication.topLevelWidgets() if w.isVisible()] == []
+
+
+@pytest.fixture
+def fake(tmp_path: Path, qtbot: Any) -> Iterator[Callable[..., EngineProcess]]:
+    """Makes engines that play a script; all of them have ended when the test is over."""
+    made: list[EngineProcess] = []
+
+    def make(**more: Any) -> EngineProcess:
+        file = tmp_path / f"script{len(made)}.json"
+        file.write_text(json.dumps(sample.script(**more)), "utf-8")
+        made.append(EngineProcess([], command=[sys.executable, str(FAKE), str(file)]))
+        return made[-1]
+
+    yield make
+    for client in made:
+        client.stop_and_wait(5)
+
+
+@pytest.fixture
+def state(fake: Callable[..., EngineProcess], qtbot: Any) -> SessionState:
+    session = SessionState(fake())
+    with qtbot.waitSignal(session.loaded, timeout=10_000):
+        session.client.start()
+    return session
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> QSettings:
+    return QSettings(str(tmp_path / "window.ini"), QSettings.Format.IniFormat)
+
+
+@pytest.fixture
+def window_of(fake: Callable[..., EngineProcess], settings: QSettings, qtbot: Any) -> Iterator[Callable[..., MainWindow]]:
+    """Opens a window on a script and waits until its rows are there."""
+    windows: list[MainWindow] = []
+
+    def make(width: int = 1280, height: int = 800, **more: Any) -> MainWindow:
+        client = fake(**more)
+        window = MainWindow(SessionState(client), settings)
+        windows.append(window)
+        window.resize(width, height)
+        with qtbot.waitSignal(window.state.loaded, timeout=10_000):
+            window.show()
+            client.start()
+        QApplication.processEvents()
+        return window
+
+    yield make
+    for window in windows:
+        window.close()
+        window.state.client.stop_and_wait(5)
+        window.deleteLater()
+    QApplication.processEvents()

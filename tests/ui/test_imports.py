@@ -1,0 +1,41 @@
+"""What the window process loads: never the engine, and nothing heavy before it is seen."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+PROGRAM = """
+import json, sys
+from PySide6.QtCore import QTimer
+from worldline.ui import start
+import worldline.ui.windows, worldline.ui.start_view
+from PySide6.QtWidgets import QApplication
+from worldline.client.process import EngineProcess
+from worldline.ui import recents
+from worldline.ui.main_window import MainWindow
+from worldline.ui.session_state import SessionState
+app = QApplication([])
+window = MainWindow(SessionState(EngineProcess([], command=["true"])), recents.settings())
+painted = []
+window.first_painted.connect(lambda: painted.append(sorted(sys.modules)))
+window.show()
+while not painted:
+    app.processEvents()
+app.processEvents()
+print(json.dumps([painted[0], sorted(sys.modules)]))
+"""
+NEVER = ("anthropic", "networkx", "pygit2", "httpx2", "worldline.engine", "worldline.agent", "worldline.session",
+         "worldline.workspace", "worldline.provider", "worldline.tools", "worldline.policy", "worldline.context",
+         "worldline.rehearsal")  # fmt: skip
+NOT_BEFORE_PAINT = ("pydantic", "asyncio", "numpy")
+
+
+def test_the_window_never_loads_the_engine(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    at_first_paint, later = (set(names) for names in json.loads(done.stdout.splitlines()[-1]))
+    assert [name for name in NEVER if name in later] == []
+    assert [name for name in NOT_BEFORE_PAINT if name in at_first_paint] == []
