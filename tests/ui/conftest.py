@@ -65,7 +65,9 @@ def settings(tmp_path: Path) -> QSettings:
 
 
 @pytest.fixture
-def window_of(fake: Callable[..., EngineProcess], settings: QSettings, qtbot: Any) -> Iterator[Callable[..., MainWindow]]:
+def window_of(
+    fake: Callable[..., EngineProcess], settings: QSettings, qtbot: Any
+) -> Iterator[Callable[..., MainWindow]]:
     """Opens a window on a script and waits until its rows are there."""
     windows: list[MainWindow] = []
 

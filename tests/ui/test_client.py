@@ -96,7 +96,9 @@ def test_a_refusal_reaches_the_one_who_asked(state: SessionState, qtbot: Any) ->
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
-def test_killed_while_streaming_it_restarts_and_the_document_is_there(state: SessionState, qtbot: Any) -> None:
+def test_killed_while_streaming_it_restarts_and_the_document_is_there(
+    state: SessionState, qtbot: Any
+) -> None:
     deltas: list[dict[str, Any]] = []
     state.delta_batch.connect(deltas.extend)
     state.request("prompt", {"text": "forever"})
@@ -149,7 +151,9 @@ def test_an_engine_that_cannot_be_started_is_explained(qtbot: Any) -> None:
     assert "could not be started" in refused.args[0]["message"]
 
 
-def test_a_locked_session_is_refused_and_not_restarted(fake: Callable[..., EngineProcess], qtbot: Any) -> None:
+def test_a_locked_session_is_refused_and_not_restarted(
+    fake: Callable[..., EngineProcess], qtbot: Any
+) -> None:
     client = fake(refuse="The session is open elsewhere.")
     with qtbot.waitSignal(client.refused, timeout=10_000) as refused:
         client.start()

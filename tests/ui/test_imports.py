@@ -34,7 +34,9 @@ NOT_BEFORE_PAINT = ("pydantic", "asyncio", "numpy")
 
 
 def test_the_window_never_loads_the_engine(tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=60, check=False
+    )
     assert done.returncode == 0, done.stderr
     at_first_paint, later = (set(names) for names in json.loads(done.stdout.splitlines()[-1]))
     assert [name for name in NEVER if name in later] == []

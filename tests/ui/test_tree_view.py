@@ -149,7 +149,14 @@ def test_zoom_keeps_the_place_under_the_pointer(state: Any, qtbot: Any) -> None:
 def test_filters_by_menu_and_key(state: Any, qtbot: Any) -> None:
     pane = pane_of(state, qtbot)
     pane.choose_filter("failures")
-    assert [pane.view.scene.items.row(i) + 1 for i in range(len(pane.view.scene.items))] == [9, 11, 12, 13, 14, 27]
+    assert [pane.view.scene.items.row(i) + 1 for i in range(len(pane.view.scene.items))] == [
+        9,
+        11,
+        12,
+        13,
+        14,
+        27,
+    ]
     pane.cycle_filter()
     assert pane.filter_button.text() == "Files changed"
     QTest.keyClick(pane.view, Qt.Key.Key_U, Qt.KeyboardModifier.ControlModifier)

@@ -61,9 +61,7 @@ def test_visible_segments_are_those_that_touch_the_rows(parents: list[int], data
     first = data.draw(st.integers(0, len(parents) - 1))
     last = data.draw(st.integers(first, len(parents) - 1))
     expected = {
-        s
-        for s in range(len(layout.seg_lane))
-        if layout.seg_top[s] <= last and layout.seg_last[s] >= first
+        s for s in range(len(layout.seg_lane)) if layout.seg_top[s] <= last and layout.seg_last[s] >= first
     }
     assert set(layout.segments_between(first, last)) == expected
 
@@ -93,7 +91,9 @@ def test_appending_costs_the_same_at_any_size() -> None:
     def cost(start: int, count: int) -> float:
         began = time.thread_time()
         for seq in range(start + 1, start + count + 1):
-            parent = seq - 1 if rng.random() > 0.03 else rng.randint(max(1, seq - 300), seq - 1) if seq > 1 else 0
+            parent = (
+                seq - 1 if rng.random() > 0.03 else rng.randint(max(1, seq - 300), seq - 1) if seq > 1 else 0
+            )
             model.append(NodeHeader(seq, f"{seq:016x}", parent, NodeKind.TOOL, seq, "run pytest"))
             layout.follow()
             items.follow()

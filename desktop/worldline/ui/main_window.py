@@ -104,9 +104,10 @@ class MainWindow(QMainWindow):
         self.middle.setDocumentMode(True)
         self.middle.tabBar().setVisible(False)
         self.middle.setMinimumWidth(320)
-        for place in ("tree", "chat", "changes"):
-            self.panes[place] = panes.make_pane(place, self.state, self.splitter)
-        tree = self.panes["tree"]
+        # The tree is seen first; what needs the protocol's models (200 ms of imports) follows the first paint.
+        for place in ("chat", "changes"):
+            self.panes[place] = QWidget(self.splitter)
+        tree = self.panes["tree"] = panes.make_pane("tree", self.state, self.splitter)
         assert isinstance(tree, TreePane)
         self.tree = tree
         self.splitter.addWidget(self.panes["tree"])
@@ -276,7 +277,28 @@ class MainWindow(QMainWindow):
 
     def _after_first_paint(self) -> None:
         self.first_painted.emit()
+        self._fill_pane("chat")
+        self._fill_pane("changes")
         panes.attach_all(self, self.state)
+
+    def _fill_pane(self, place: str) -> None:
+        """Put the real pane where its empty place is."""
+        empty = self.panes[place]
+        at, tab = self.splitter.indexOf(empty), self.middle.indexOf(empty)
+        sizes = self.splitter.sizes()
+        pane = self.panes[place] = panes.make_pane(place, self.state, self)
+        if tab >= 0:
+            title = self.middle.tabText(tab)
+            self.middle.removeTab(tab)
+            self.middle.insertTab(tab, pane, title)
+            if place == "chat":
+                self.middle.setCurrentWidget(pane)
+        else:
+            self.splitter.replaceWidget(at, pane)
+            pane.setVisible(not empty.isHidden())
+            self.splitter.setSizes(sizes)
+        empty.hide()
+        empty.deleteLater()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
