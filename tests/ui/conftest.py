@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QApplication
+
 from worldline.client.process import EngineProcess
 from worldline.ui.main_window import MainWindow
 from worldline.ui.session_state import SessionState

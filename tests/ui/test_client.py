@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from worldline.client.process import PROTOCOL_VERSION, EngineProcess
 from worldline.protocol import wire
 from worldline.ui.session_state import SessionState

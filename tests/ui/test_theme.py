@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import pytest
+
 from worldline.core import paths
 from worldline.ui import icons
 from worldline.ui.theme import CONTRAST_DARK, CONTRAST_LIGHT, DARK, LIGHT, Tokens, contrast, theme

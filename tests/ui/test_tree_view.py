@@ -8,6 +8,7 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QAccessible, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
+
 from worldline.ui.tree.menu import LabelEditor
 from worldline.ui.tree.pane import TreePane
 from worldline.ui.tree.view import TreeView

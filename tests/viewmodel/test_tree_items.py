@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from ui import sample
 from worldline.core.headers import NodeHeader
 from worldline.core.kinds import NodeKind, Outcome

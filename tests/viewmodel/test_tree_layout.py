@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import time
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from worldline.core.headers import NodeHeader
 from worldline.core.kinds import NodeKind, Outcome
 from worldline.viewmodel.tree_items import TreeItems
@@ -42,7 +44,7 @@ def test_placing_is_stable_and_never_overlaps(parents: list[int]) -> None:
         placed = list(layout.lane)
     for segments in layout.lanes:
         spans = [(layout.seg_top[s], layout.seg_last[s]) for s in segments]
-        for (_top, end), (top, _end) in zip(spans, spans[1:], strict=False):
+        for (_top, end), (top, _end) in itertools.pairwise(spans):
             assert end < top
     for row, parent in enumerate(model.parent):
         segment = layout.segment[row]
