@@ -159,10 +159,37 @@ def _match_words(pattern: str, words: Sequence[str | None], *, unknown: bool) ->
     wanted, more = _pattern_words(pattern)
     if not unknown and None in words:
         return False
+    if unknown and any(word.startswith("-") for word in wanted) and _same_options(wanted, more, words):
+        return True
     if len(words) < len(wanted) or (len(words) > len(wanted) and not more):
         # An unknown word may be several words.
         return unknown and None in words[: len(wanted)] and _prefix(wanted, words, unknown)
     return _prefix(wanted, words, unknown)
+
+
+_LONG = {"--recursive": "r", "--force": "f", "--delete": "d", "--all": "a", "--hard": "hard"}
+
+
+def _same_options(wanted: Sequence[str], more: bool, words: Sequence[str | None]) -> bool:
+    """The same command with its options in another order or form: `rm -fr`, `rm -r -f`, `rm --recursive --force`."""
+
+    def split(items: Sequence[str | None]) -> tuple[list[str | None], set[str]]:
+        plain: list[str | None] = []
+        options: set[str] = set()
+        for item in items:
+            if item is None or not item.startswith("-") or item == "-":
+                plain.append(item)
+            elif item.startswith("--"):
+                options.add(_LONG.get(item, item))
+            else:
+                options |= {letter.lower() if letter == "R" else letter for letter in item[1:]}
+        return plain, options
+
+    want_plain, want_options = split(wanted)
+    plain, options = split(words)
+    if not want_options <= options or (not more and len(plain) != len(want_plain)):
+        return False
+    return len(plain) >= len(want_plain) and _prefix([word or "" for word in want_plain], plain, True)
 
 
 def _prefix(wanted: Sequence[str], words: Sequence[str | None], unknown: bool) -> bool:

@@ -246,6 +246,8 @@ _WRAPPERS: dict[str, frozenset[str]] = {
     "doas": frozenset({"-u", "-C"}),
     "xargs": frozenset({"-I", "-n", "-P", "-L", "-d", "-a", "-E", "-s"}),
     "chroot": frozenset(),
+    "busybox": frozenset(),
+    "toybox": frozenset(),
     "unshare": frozenset(),
     "strace": frozenset({"-o", "-e", "-p"}),
     "watch": frozenset({"-n", "-d"}),

@@ -31,6 +31,13 @@ STOP_AT = 5
 """The fifth ends the run."""
 _WINDOW = 24
 _NEAR = 85.0
+_NOT_REACHED = frozenset(
+    {"invalid_arguments", "invalid_json", "unknown_tool", "hook_blocked", "permission_denied"}
+)
+_POLLING = re.compile(
+    r"(?:^|_)(?:poll|wait|await|monitor|sleep)|(?:bash|task|process|command|shell)_?(?:output|status)",
+    re.IGNORECASE,
+)
 _ACTS = frozenset({"write", "edit", "multi_edit", "bash"})
 
 
@@ -58,6 +65,13 @@ def canonical(value: Any) -> str:
         return [ordered(part) for part in item] if isinstance(item, list | tuple) else item
 
     return dumps(ordered(value)).decode()
+
+
+def is_polling(tool: str, value: Any) -> bool:
+    """Asking again with the same arguments is what this call is for."""
+    if tool == "process":
+        return isinstance(value, dict) and value.get("action") != "stop"
+    return _POLLING.search(tool) is not None
 
 
 def key_of(tool: str, value: Any) -> str:
@@ -119,7 +133,7 @@ class Breaker:
         polling: bool = False,
     ) -> Step:
         """Enter one call with its end, in source order. Calls that never reached their tool count as well."""
-        if polling:
+        if polling or is_polling(tool, value):
             return GO
         key = key_of(tool, value)
         calls = self._list("calls")
@@ -128,6 +142,7 @@ class Breaker:
         findings = [
             ("identical_call", self._identical(calls), StopReason.REPEATED_CALLS),
             ("identical_failure", 0 if ok else self._failures(calls, key), StopReason.REPEATED_FAILURES),
+            ("same_error", 0 if ok else self._same_error(calls), StopReason.REPEATED_FAILURES),
             ("cycle", self._cycle(calls), StopReason.REPEATED_CALLS),
             ("near_identical_edits", self._near_edits(tool, value, ok), StopReason.REPEATED_FAILURES),
         ]
@@ -154,6 +169,18 @@ class Breaker:
                 count += 1
             elif call[3] in _ACTS and not call[1]:
                 break
+        return count
+
+    def _same_error(self, calls: list[list[str]]) -> int:
+        """Calls of one tool in a row that never reach it, whatever their arguments: the model does not learn from it."""
+        tool, error = calls[-1][3], calls[-1][1]
+        if error not in _NOT_REACHED:
+            return 0
+        count = 0
+        for call in reversed(calls):
+            if call[1] != error or (call[3] != tool and error != "unknown_tool"):
+                break
+            count += 1
         return count
 
     def _cycle(self, calls: list[list[str]]) -> int:
@@ -219,6 +246,10 @@ _HINTS = {
     "identical_failure": (
         "This failed {count} times in the same way ({error}). Do not try it once more. Restate the goal, read the file or "
         "the output again, and try another way; if there is none, ask the person with ask_user."
+    ),
+    "same_error": (
+        "Calls of {tool} have been refused {count} times in a row for the same reason ({error}). Read the reason and the "
+        "list of fields, and do what it says; or work with another tool."
     ),
     "cycle": (
         "You are going round in a circle: the same calls have come {count} times in the same order. Stop, restate the "

@@ -245,8 +245,8 @@ def nearest(text: str, old: str, context: int = 2) -> str:
         return ""
     key = max(wanted, key=lambda line: len(line.strip()))
     offset = old.splitlines().index(key)
-    stripped = [line.strip() for line in lines]
-    best = process.extract(key.strip(), stripped, scorer=fuzz.ratio, limit=3, score_cutoff=45)
+    stripped = ["".join(line.split()) for line in lines]
+    best = process.extract("".join(key.split()), stripped, scorer=fuzz.ratio, limit=3, score_cutoff=45)
     if not best:
         return ""
     height = min(len(old.splitlines()), 12)

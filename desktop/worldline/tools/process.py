@@ -33,6 +33,8 @@ OUTPUT_LIMIT = 4_000_000
 """Bytes kept of one command: half from its start, half from its end."""
 GRACE_S = 0.2
 """After the shell ended, how long a quiet pipe is still read."""
+DRAIN_S = 1.0
+"""How long at most, when something goes on writing into it."""
 TERM_GRACE_S = 0.5
 _MARK = "WORLDLINE_CALL"
 _LIVE_LIMIT = 64_000
@@ -266,13 +268,14 @@ async def finish(started: Started, timeout_s: float | None) -> CommandResult:
             left = await end(started.mark, process.pid)
             await started.ended.wait()
         seen = -1
+        drained_by = time.monotonic() + DRAIN_S
         while not started.closed.is_set() and started.output.total != seen:
             seen = started.output.total
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(GRACE_S):
                     await started.closed.wait()
-            if time.monotonic() - started.began > (timeout_s or 1e9) + 2:
-                break  # a child that never stops writing
+            if time.monotonic() > drained_by:
+                break  # a child that goes on writing
     except asyncio.CancelledError:
         await asyncio.shield(asyncio.ensure_future(end(started.mark, process.pid)))
         raise

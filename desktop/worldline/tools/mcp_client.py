@@ -1,0 +1,258 @@
+"""Tools of MCP servers (stdio and HTTP), from the person's or the project's configuration.
+
+`{"name": {"command": "…", "args": […], "env": {…}}}` or `{"name": {"url": "https://…"}}`, also below `mcpServers`. The
+package is imported in a thread when the first server starts, not before. A server of a *project* runs code that came
+with the files: `ServerConfig.needs_approval` is set and the engine asks before `start`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any, Literal
+
+from worldline.core.errors import ErrorClass, ToolError
+from worldline.tools.arguments import check_schema
+from worldline.tools.base import BaseTool, text
+from worldline.tools.model import AccessRequest, ToolContext, ToolResult, fail
+from worldline.tools.process import clean_env
+from worldline.tools.schema import legal_name
+
+START_S = 30.0
+CALL_S = 300.0
+NAME_CHARS = 64
+DESCRIPTION_CHARS = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class ServerConfig:
+    name: str
+    where: Literal["user", "project"]
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: dict[str, str] = field(default_factory=dict)
+    url: str = ""
+
+    @property
+    def needs_approval(self) -> bool:
+        return self.where == "project"
+
+    @property
+    def shown(self) -> str:
+        """For the dialog: exactly what would be started or contacted."""
+        return self.url or " ".join([self.command, *self.args])
+
+
+def parse_servers(config: Any, where: Literal["user", "project"]) -> tuple[list[ServerConfig], list[str]]:
+    """Servers of a configuration, and what was wrong in it."""
+    servers: list[ServerConfig] = []
+    problems: list[str] = []
+    if config is None:
+        return servers, problems
+    if isinstance(config, dict) and isinstance(config.get("mcpServers"), dict):
+        config = config["mcpServers"]
+    if not isinstance(config, dict):
+        return servers, [f"MCP servers ({where}): must be an object of servers by name"]
+    for name, entry in config.items():
+        problem = ""
+        command, url = (
+            (entry.get("command", ""), entry.get("url", "")) if isinstance(entry, dict) else ("", "")
+        )
+        args, env = (entry.get("args", []), entry.get("env", {})) if isinstance(entry, dict) else ([], {})
+        if not isinstance(command, str) or not isinstance(url, str) or bool(command) == bool(url):
+            problem = "needs either a command or a url"
+        elif url and not url.startswith(("http://", "https://")):
+            problem = "the url must begin with http:// or https://"
+        elif not isinstance(args, list) or not all(isinstance(arg, str) for arg in args):
+            problem = "args must be a list of texts"
+        elif not isinstance(env, dict) or not all(isinstance(value, str) for value in env.values()):
+            problem = "env must be an object of texts"
+        if problem:
+            problems.append(f"MCP server {name!r} ({where}): {problem}; it is left out")
+            continue
+        servers.append(ServerConfig(str(name), where, command, tuple(args), dict(env), url))
+    return servers, problems
+
+
+class McpServer:
+    """One connection. `start`, `call` and `stop` on the engine's loop; none raises but ToolFailure and cancellation."""
+
+    def __init__(self, config: ServerConfig, root: Path) -> None:
+        self.config = config
+        self._root = root
+        self._client: Any = None
+        self._task: asyncio.Task[None] | None = None
+        self._stop = asyncio.Event()
+        self.problem = ""
+        """Why it cannot be used, for the person."""
+        self.tools: list[McpTool] = []
+
+    async def start(self, timeout_s: float = START_S) -> list[McpTool]:
+        """Connect and list the tools. On failure there are none, and `problem` says why."""
+        ready = asyncio.Event()
+        self._stop.clear()
+        self.problem = ""
+        self._task = asyncio.create_task(self._serve(ready), name=f"mcp {self.config.name}")
+        try:
+            async with asyncio.timeout(timeout_s):
+                await ready.wait()
+        except TimeoutError:
+            self.problem = f"did not answer within {timeout_s:g} s"
+            await self.stop()
+        return self.tools
+
+    async def _serve(self, ready: asyncio.Event) -> None:
+        try:
+            mcp = await asyncio.to_thread(importlib.import_module, "mcp")
+            with _nowhere() as nowhere:
+                async with mcp.Client(self._target(mcp, nowhere)) as client:
+                    self.tools = [McpTool(self, tool) for tool in await _all_tools(client)]
+                    self._client = client
+                    ready.set()
+                    await self._stop.wait()
+        except Exception as error:  # noqa: BLE001  # whatever a foreign server does, it is not a defect of ours
+            self.problem = self.problem or f"could not be used: {_reason(error)}"
+        finally:
+            self._client = None
+            ready.set()
+
+    def _target(self, mcp: Any, nowhere: Any) -> Any:
+        config = self.config
+        if config.url:
+            return config.url
+        parameters = mcp.StdioServerParameters(
+            command=config.command,
+            args=list(config.args),
+            env={**clean_env(), **config.env},
+            cwd=str(self._root),
+        )
+        return mcp.stdio_client(parameters, errlog=nowhere)
+
+    async def call(self, tool: str, value: dict[str, Any], timeout_s: float = CALL_S) -> Any:
+        """The server's result. Raises ToolFailure when there is none."""
+        client = self._client
+        if client is None:
+            raise fail(
+                ErrorClass.ENVIRONMENT,
+                "server_gone",
+                f"The MCP server {self.config.name} is not running: {self.problem or 'it was stopped'}.",
+                next_="Work without it, or tell the person.",
+            )
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await client.call_tool(tool, value)
+        except TimeoutError:
+            raise fail(
+                ErrorClass.ENVIRONMENT,
+                "timeout",
+                f"The MCP server {self.config.name} did not answer within {timeout_s:g} s.",
+                next_="Ask for less at once, or work without it.",
+            ) from None
+        except Exception as error:  # as above: the failure of a foreign program
+            raise fail(
+                ErrorClass.ENVIRONMENT,
+                "mcp_error",
+                f"The MCP server {self.config.name} failed: {_reason(error)}",
+                next_="Check the arguments; if they are right, work without this tool.",
+            ) from error
+
+    async def stop(self) -> None:
+        self._stop.set()
+        if self._task is None:
+            return
+        task, self._task = self._task, None
+        done, _ = await asyncio.wait({task}, timeout=5)
+        if not done:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+
+
+def _nowhere() -> IO[str]:
+    """Takes the error output of servers: it is theirs, and there is no terminal to show it in."""
+    return Path(os.devnull).open("w", encoding="utf-8")
+
+
+async def _all_tools(client: Any) -> list[Any]:
+    tools: list[Any] = []
+    cursor: str | None = None
+    for _ in range(50):
+        page = await client.list_tools(cursor=cursor)
+        tools += page.tools
+        cursor = page.next_cursor
+        if not cursor:
+            break
+    return tools
+
+
+def _reason(error: BaseException) -> str:
+    """One line of what went wrong, through the groups that the transport wraps it in."""
+    while isinstance(error, BaseExceptionGroup) and error.exceptions:
+        error = error.exceptions[0]
+    said = " ".join(str(error).split())[:300]
+    return f"{said} ({type(error).__name__})" if said else type(error).__name__
+
+
+class McpTool(BaseTool):
+    """A tool of a server. Its description comes from outside: it is shown to the model as the server's words."""
+
+    access = "execute"
+
+    def __init__(self, server: McpServer, tool: Any) -> None:
+        self._server = server
+        self._tool = str(tool.name)
+        self.name = legal_name(f"{server.config.name}__{tool.name}")[:NAME_CHARS]
+        said = str(tool.description or tool.title or "")[:DESCRIPTION_CHARS]
+        self.description = f"[from the MCP server {server.config.name}] {said}".strip()
+        schema = tool.input_schema if isinstance(tool.input_schema, dict) else {}
+        self._schema: dict[str, Any] = {"type": "object", "properties": {}, **schema}
+
+    def schema(self) -> dict[str, Any]:
+        return self._schema
+
+    def validate(self, value: dict[str, Any]) -> Any:
+        check_schema(value, self._schema, self.name)
+        return value
+
+    def prepare(self, args: Any, ctx: ToolContext) -> AccessRequest:
+        return self.request(args, ctx, summary=f"{self._tool} of {self._server.config.name}")
+
+    async def run(self, args: Any, ctx: ToolContext) -> ToolResult:
+        result = await self._server.call(self._tool, args)
+        content: list[dict[str, Any]] = []
+        for part in result.content:
+            kind = getattr(part, "type", "")
+            if kind == "text":
+                content += text(part.text)
+            elif kind == "image" and part.mime_type in ("image/png", "image/jpeg", "image/gif", "image/webp"):
+                source = {"type": "base64", "media_type": part.mime_type, "data": part.data}
+                content.append({"type": "image", "source": source})
+            elif kind == "resource" and getattr(part.resource, "text", None) is not None:
+                content += text(f"[{part.resource.uri}]\n{part.resource.text}")
+            else:
+                content += text(f"[{kind or 'unknown'} content that cannot be shown here]")
+        if not content and result.structured_content is not None:
+            content += text(str(result.structured_content))
+        error = None
+        if result.is_error:
+            said = " ".join(part["text"] for part in content if part["type"] == "text")[:1000]
+            error = ToolError(
+                error_class=ErrorClass.ENVIRONMENT,
+                type="mcp_error",
+                message=said or "The server reports an error without saying which.",
+                next="Correct the arguments, or reach the goal without this tool.",
+            )
+            content = []
+        return ToolResult(content=content, error=error, summary="error" if error else "ok")
+
+
+async def start_servers(configs: list[ServerConfig], root: Path) -> tuple[list[McpServer], list[str]]:
+    """Start all at once. Gives those that work, and a sentence for each that does not."""
+    servers = [McpServer(config, root) for config in configs]
+    await asyncio.gather(*(server.start() for server in servers))
+    problems = [f"MCP server {s.config.name!r} {s.problem}" for s in servers if s.problem]
+    return [server for server in servers if not server.problem], problems
