@@ -21,7 +21,7 @@ from worldline.session.verify import verify
 
 def fill(path: Path, turns: int = 40) -> list[str]:
     rng = random.Random(5)
-    with SessionDocument.create(path, title="T") as doc:
+    with SessionDocument.create(path, title="T") as doc, doc.transaction():
         uids = [doc.append(make.root()).uid]
         for turn in range(turns):
             run = f"run{turn}"
@@ -137,7 +137,7 @@ def test_what_is_still_in_the_log_is_recovered(path: Path, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("page", ["first", "inner", "leaves"])
 def test_whole_rows_survive_destroyed_pages(path: Path, tmp_path: Path, page: str) -> None:
-    uids = fill(path, 150)
+    uids = fill(path, 100)
     data = bytearray(path.read_bytes())
     pages = len(data) // 4096
     rng = random.Random(page)

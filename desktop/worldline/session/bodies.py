@@ -31,8 +31,8 @@ def encode(data: bytes) -> tuple[int, bytes]:
     return PLAIN, data
 
 
-def decode(codec: int, data: bytes, size: int) -> bytes:
-    """Raises ValueError when the stored bytes do not give back `size` bytes."""
+def decode(codec: int, data: bytes, size: int, digest: bytes) -> bytes:
+    """Raises ValueError when the stored bytes do not give back what was stored: damage is never shown as content."""
     if codec == PLAIN:
         body = bytes(data)
     elif codec == ZLIB:
@@ -46,6 +46,8 @@ def decode(codec: int, data: bytes, size: int) -> bytes:
         raise ValueError(f"unknown packing {codec}")
     if len(body) != size:
         raise ValueError(f"{len(body)} bytes instead of {size}")
+    if hashlib.sha256(body).digest() != digest:
+        raise ValueError("its bytes do not fit their hash")
     return body
 
 
@@ -68,7 +70,7 @@ def put(connection: sqlite3.Connection, data: bytes, *, shared: bool = False) ->
 
 def get(connection: sqlite3.Connection, body_id: int) -> bytes:
     """Raises SessionError `damaged` when the body is gone or does not fit its size."""
-    row = connection.execute("SELECT codec, data, size FROM bodies WHERE id = ?", (body_id,)).fetchone()
+    row = connection.execute("SELECT codec, data, size, hash FROM bodies WHERE id = ?", (body_id,)).fetchone()
     if row is None:
         raise damaged(f"body {body_id} is missing")
     try:

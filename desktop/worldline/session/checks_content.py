@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -15,13 +14,15 @@ from worldline.session.faults import Found, bad
 def check_bodies(connection: sqlite3.Connection, path: Path) -> Found:
     users: dict[int, str] | None = None
     rows = connection.execute("SELECT id, hash, codec, size, data FROM bodies")
+    broken: set[int] = set()
     for body_id, digest, codec, size, data in rows:
         try:
-            sound = hashlib.sha256(bodies.decode(codec, data, size)).digest() == digest
-            why = "" if sound else "its bytes do not fit their hash"
+            bodies.decode(codec, data, size, digest)
+            why = ""
         except (ValueError, TypeError) as problem:
             why = str(problem)
         if why:
+            broken.add(body_id)
             users = _users(connection) if users is None else users
             where = users.get(body_id, "an output stored apart")
             yield bad(
@@ -35,13 +36,15 @@ def check_bodies(connection: sqlite3.Connection, path: Path) -> Found:
         ("detail", "nodes", "seq"),
         ("message", "node_ends", "node"),
     ):
-        for seq, codec, data, size in connection.execute(
-            f"SELECT t.{key}, b.codec, b.data, b.size FROM {table} t JOIN bodies b ON b.id = t.{column}"
+        for seq, body_id, *stored in connection.execute(
+            f"SELECT t.{key}, b.id, b.codec, b.data, b.size, b.hash FROM {table} t JOIN bodies b ON b.id = t.{column}"
         ):
-            try:
-                fits = isinstance(loads(bodies.decode(codec, data, size)), dict)
-            except (ValueError, TypeError):
+            if body_id in broken:
                 continue  # named above
+            try:
+                fits = isinstance(loads(bodies.decode(*stored)), dict)
+            except ValueError:
+                fits = False
             if not fits:
                 yield bad(
                     "bad_body",

@@ -22,8 +22,8 @@ from worldline.session.tree import SessionTree
 
 _CHUNK = 900
 _BODY = (
-    "n.seq, n.uid, n.kind, m.codec, m.data, m.size, d.codec, d.data, d.size,"
-    " em.codec, em.data, em.size, ed.codec, ed.data, ed.size"
+    "n.seq, n.uid, n.kind, m.codec, m.data, m.size, m.hash, d.codec, d.data, d.size, d.hash,"
+    " em.codec, em.data, em.size, em.hash, ed.codec, ed.data, ed.size, ed.hash"
     " FROM nodes n LEFT JOIN node_ends e ON e.node = n.seq"
     " LEFT JOIN bodies m ON m.id = n.message LEFT JOIN bodies d ON d.id = n.detail"
     " LEFT JOIN bodies em ON em.id = e.message LEFT JOIN bodies ed ON ed.id = e.detail"
@@ -171,8 +171,7 @@ class SessionReader:
                 seq, uid, kind = row[:3]
                 try:
                     message, detail, end_message, end_detail = (
-                        b"" if row[at] is None else bodies.decode(row[at], row[at + 1], row[at + 2])
-                        for at in (3, 6, 9, 12)
+                        b"" if row[at] is None else bodies.decode(*row[at : at + 4]) for at in (3, 7, 11, 15)
                     )
                 except ValueError as problem:
                     raise bodies.damaged(f"the body of node {uid}: {problem}") from problem

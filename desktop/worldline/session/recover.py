@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import bisect
 import contextlib
-import hashlib
 import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -62,9 +61,10 @@ def _is_body(row: list[Value]) -> bool:
     ):
         return False
     try:
-        return shared in (0, 1) and hashlib.sha256(bodies.decode(codec, data, size)).digest() == digest
+        bodies.decode(codec, data, size, digest)
     except ValueError:
         return False
+    return shared in (0, 1)
 
 
 def _is_node(row: list[Value]) -> bool:
@@ -284,9 +284,17 @@ def _lost_result(target: sqlite3.Connection, rows: Rows, node: int) -> Value:
     """A result that pairs with the call and says that it is lost; None when the call is lost as well."""
     detail = rows["nodes"].get(node, [None] * 23)[20]
     stored = rows["bodies"].get(detail) if isinstance(detail, int) else None
-    if stored is None or not isinstance(stored[5], bytes):
+    if stored is None:
         return None
-    call = loads(bodies.decode(int(stored[2] or 0), stored[5], int(stored[3] or 0))).get("call") or {}
+    _, digest, codec, size, _, data = stored
+    if not (
+        isinstance(codec, int)
+        and isinstance(size, int)
+        and isinstance(data, bytes)
+        and isinstance(digest, bytes)
+    ):
+        return None
+    call = loads(bodies.decode(codec, data, size, digest)).get("call") or {}
     text = "[The result of this call was lost when the session file was damaged.]"
     block = {"type": "tool_result", "tool_use_id": call.get("id", ""), "content": text, "is_error": True}
     return bodies.put(target, dumps({"role": "user", "content": [block]}))
