@@ -104,9 +104,10 @@ def measure(files: int, base: Path) -> dict[str, float]:
     row(f"{many} files, watched / git add -A", ours, theirs, 0.7)
     git(work, "checkout", "-q", "-f", "main")
     base_state = ws.capture(state).state
-    for count, goal in ((1, 0.1), (10, 0.1), (many, 0.8)):
+    for count, goal, commit in ((1, 0.1, False), (10, 0.1, False), (many, 0.8, False), (10, None, True)):
         edit(count)(0)
-        git(work, "commit", "-qam", f"change {count}")
+        if commit:  # the staging area and HEAD go along
+            git(work, "commit", "-qam", f"change {count}")
         changed = ws.capture(base_state).state
         pair = [changed, base_state]
 
@@ -116,14 +117,17 @@ def measure(files: int, base: Path) -> dict[str, float]:
             assert report.done, report.note
             pair.reverse()
 
-        git(work, "branch", "-f", "other", "HEAD~1")
         ours = timed(jump, rounds=6)
+        if not commit:
+            git(work, "commit", "-qam", f"change {count}")
+        git(work, "branch", "-f", "other", "HEAD~1")
         git(work, "checkout", "-q", "-f", "main")
         turn = iter(["other", "main"] * 10)
         theirs = timed(lambda turn=turn: git(work, "checkout", "-q", next(turn)), rounds=6)
-        row(f"go to a node, {count} files, watched / git checkout", ours, theirs, goal)
+        row(f"go to a node, {count} files{', committed' if commit else ''} / git checkout", ours, theirs, goal)
         git(work, "checkout", "-q", "-f", "main")
         git(work, "reset", "-q", "--hard", "HEAD~1")
+        base_state = ws.capture(base_state).state
     numbers = iter(range(100))
     ours = timed(lambda: isolate.prepare(work, f"bench{next(numbers)}"), rounds=3)
     theirs = timed(

@@ -278,7 +278,8 @@ class Restorer:
                 data = gitmove.index_bytes(root, self.target, wanted[move.path])
                 gitmove.index_file(move).write_bytes(data)
                 move.index_after = hashlib.sha1(data, usedforsecurity=False).hexdigest()
-        self.journal.save()
+        if any(move.index_after for move in self.journal.roots):
+            self.journal.save()
         for move in self.journal.roots:
             path = move.path
             gitmove.carry_out(

@@ -70,6 +70,8 @@ class Capturer:
     def forget(self) -> None:
         """Read everything again the next time."""
         self.top = Dir()
+        self.context.special = {}
+        self.keeper = Keeper(self.store)
         self.roots = {}
         self._walked = False
         self.store.discard()
@@ -103,23 +105,31 @@ class Capturer:
         finally:
             os.close(fd)
         if changed or not self._walked:
-            self._omitted, self._clashes, self._found = {}, [], []
-            self._collect(self.top, "")
+            self._collect()
             self._walked = True
         for path in [p for p in self.roots if p and p not in self._found]:
             del self.roots[path]
         files, perms = build_trees(self.top, self.context)
         return self._state(label, files, perms)
 
-    def _collect(self, node: Dir, prefix: str) -> None:
-        if node.repo and prefix:
-            self._found.append(prefix[:-1])
-        for name, reason in node.skipped.items():
-            if reason != IGNORED:
-                self._omitted[prefix + name] = reason
-        self._clashes += [prefix + name for name in node.clash]
-        for name, child in node.dirs.items():
-            self._collect(child, f"{prefix}{name}/")
+    def _collect(self) -> None:
+        self._omitted, self._clashes, self._found = {}, [], []
+        for prefix, node in sorted(self.context.special.items()):
+            if self._node(prefix) is not node:
+                del self.context.special[prefix]
+                continue
+            if node.repo and prefix:
+                self._found.append(prefix[:-1])
+            for name, reason in node.skipped.items():
+                if reason != IGNORED:
+                    self._omitted[prefix + name] = reason
+            self._clashes += [prefix + name for name in node.clash]
+
+    def _node(self, prefix: str) -> Dir | None:
+        node: Dir | None = self.top
+        for part in prefix.split("/")[:-1]:
+            node = node.dirs.get(part) if node is not None else None
+        return node
 
     def ignored_paths(self, limit: int) -> list[str]:
         """Files that are ignored now, at most `limit`; looks into ignored folders."""

@@ -153,7 +153,8 @@ class Workspace:
         tree = SafeTree(self.work)
         try:
             planner = Planner(now, wanted, before, users or set(), choices or {}, default_choice, tree)
-            items = planner.items() + self._ignored_items(now, wanted)
+            items = planner.items()
+            items += self._ignored_items(now, wanted, items)
         finally:
             tree.close()
         items += [
@@ -182,15 +183,17 @@ class Workspace:
         plan.notes += [f"{note.path}: {note.reason}" for note in notes_of(wanted) if "case" in note.reason]
         return plan
 
-    def _ignored_items(self, now: State, wanted: State) -> list[PlanItem]:
+    def _ignored_items(self, now: State, wanted: State, items: list[PlanItem]) -> list[PlanItem]:
         """Files that are ignored now and would not be at the target: they stay, and the plan says so."""
-        if now.files == wanted.files:
+        excludes = [[root.exclude for root in state.roots] for state in (now, wanted)]
+        same_rules = now.meta["rules"] == wanted.meta["rules"] and excludes[0] == excludes[1]
+        if same_rules and not any(item.path.rpartition("/")[2] == ".gitignore" for item in items):
             return []
-        items = []
+        found = []
         for path in self._capturer.ignored_paths(limit=2000):
             if not wanted.rules.ignored(path):
-                items.append(PlanItem(path, "not_captured", "ignored now, so it was not captured; it stays"))
-        return items[:200]
+                found.append(PlanItem(path, "not_captured", "ignored now, so it was not captured; it stays"))
+        return found[:200]
 
     def apply(
         self, plan: RestorePlan, *, new_branch: str | None = None, home: str = "", progress: ProgressCall | None = None,

@@ -170,11 +170,15 @@ def carry_out(
     note: Callable[[str], None],
 ) -> None:
     """Do it. The journal already holds `move`. Raises `WorkspaceError` when the repository refuses."""
-    repo = root.reopen()
-    if repo is None or wanted.trouble or now.trouble:
+    if wanted.trouble or now.trouble:
+        return
+    moves = wanted.head != now.head or bool(move.index_after)
+    repo = root.reopen() if moves else root.repo
+    if repo is None:
         return
     try:
-        give_back(repo, target.store, wanted)
+        if moves:
+            give_back(repo, target.store, wanted)
         if move.branch_made:
             repo.references.create(move.branch_made, pygit2.Oid(hex=move.branch_at), force=False)
     except (KeyError, ValueError, pygit2.GitError, OSError) as error:

@@ -3,6 +3,8 @@ session, and staged content. With them a `git gc --prune=now` there cannot break
 
 from __future__ import annotations
 
+import itertools
+
 import pygit2
 
 from worldline.workspace.objects import (
@@ -30,6 +32,7 @@ class Keeper:
         self._commits: dict[str, dict[str, bytes]] = {}
         """For each repository: commit → id of its raw text as a blob."""
         self._trees: dict[str, bytes] = {}
+        self._blobs: tuple[str, frozenset[bytes]] = ("", frozenset())
 
     def keep(self, root: GitRoot, head: str) -> bytes:
         """Id of a tree that holds the copies, b"" when nothing needs copying."""
@@ -46,13 +49,31 @@ class Keeper:
         for commit, blob in commits.items():
             rows.append(TreeEntry(f"c-{commit}", MODE_FILE, blob))
             rows.append(TreeEntry(f"t-{commit}", MODE_DIR, self._trees[commit]))
-        staged = {e.oid for e in root.entries if e.mode != MODE_GITLINK and e.oid != b"\0" * 20}
-        for oid in staged:
+        staged = {e.oid for e in root.entries if e.mode != MODE_GITLINK}
+        for oid in sorted(staged - self._committed(head)):
             if self._copy_blob(repo, oid):
                 rows.append(TreeEntry(f"b-{oid.hex()}", MODE_FILE, oid))
         kept = self.store.put_tree(rows) if rows else b""
         self._done[root.path] = (head, root.index_sig, kept)
         return kept
+
+    def _committed(self, head: str) -> frozenset[bytes]:
+        """Blobs of HEAD's tree: they are kept with it."""
+        if not head:
+            return frozenset()
+        if self._blobs[0] != head:
+            found: set[bytes] = set()
+
+            def visit(tree: bytes) -> None:
+                for entry in parse_tree(self.store.read_new(tree)) if tree != EMPTY_TREE else ():
+                    if entry.mode == MODE_DIR:
+                        visit(entry.oid)
+                    else:
+                        found.add(entry.oid)
+
+            visit(self._trees[head])
+            self._blobs = (head, frozenset(found))
+        return self._blobs[1]
 
     def _copy_commits(self, repo: pygit2.Repository, head: str, commits: dict[str, bytes]) -> None:
         if head in commits:
@@ -61,13 +82,12 @@ class Keeper:
         for known in commits:
             if pygit2.Oid(hex=known) in repo.odb:
                 walk.hide(pygit2.Oid(hex=known))
-        limit = _MAX_COMMITS if commits else 1
-        for number, commit in enumerate(walk):
-            if number >= limit:
-                break
-            raw = repo.read(commit.id)[1]
-            commits[str(commit.id)] = self.store.put(BLOB, raw)
-            self._trees[str(commit.id)] = self._copy_tree(repo, bytes(commit.tree_id.raw))
+        new = [str(c.id) for c in itertools.islice(walk, _MAX_COMMITS)] if commits else []
+        for name in dict.fromkeys((head, *new)):
+            commit = repo[pygit2.Oid(hex=name)].peel(pygit2.Commit)
+            blob = self.store.put(BLOB, repo.read(commit.id)[1])
+            self._trees[name] = self._copy_tree(repo, bytes(commit.tree_id.raw))
+            commits[name] = blob
 
     def _copy_tree(self, repo: pygit2.Repository, tree: bytes) -> bytes:
         # A tree that is in the store is there with everything below it: children are always added before it.

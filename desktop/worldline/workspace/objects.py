@@ -69,6 +69,7 @@ class PackWriter:
         self._file.write(b"PACK\0\0\0\2\0\0\0\0")
         self._offset = 12
         self._rows: list[tuple[bytes, int, int]] = []
+        self._places: dict[bytes, int] = {}
         self.size = 0
 
     def add(self, oid: bytes, kind: int, data: bytes) -> None:
@@ -86,6 +87,25 @@ class PackWriter:
         self._file.write(body)
         self._offset += len(body)
         self.size += len(body)
+
+    def read(self, oid: bytes) -> bytes:
+        """Content of an object that was added to this pack."""
+        if not self._places:
+            self._places = {row[0]: row[2] for row in self._rows}
+        at = self._places.get(oid)
+        if at is None:
+            self._places = {row[0]: row[2] for row in self._rows}
+            at = self._places[oid]
+        self._file.flush()
+        with self._temp.open("rb") as file:
+            file.seek(at)
+            while file.read(1)[0] & 0x80:
+                pass
+            unpack = zlib.decompressobj()
+            parts = []
+            while not unpack.eof:
+                parts.append(unpack.decompress(file.read(1 << 16)))
+        return b"".join(parts)
 
     def abort(self) -> None:
         self._file.close()

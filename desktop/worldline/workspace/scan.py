@@ -147,6 +147,9 @@ class Context:
     """Told of each folder before it is looked at."""
     dirty: set[str] | None = None
     """Folders that changed (as prefixes); None: not known, look at all."""
+    special: dict[str, Dir] = field(default_factory=dict)
+    """Folders (as prefixes) with something to tell: left out, a repository, names that clash. May hold folders that are
+    gone."""
     tick: Callable[[], None] | None = None
     device: int = 0
     base: Stack = ()
@@ -227,18 +230,18 @@ class Walk:
                 del node.dirs[name]
                 node.sig = None
                 return True
-            return self._skip_child(node, name, f"cannot be read ({error.strerror})")
+            return self._skip_child(node, name, prefix, f"cannot be read ({error.strerror})")
         try:
             if os.fstat(child_fd).st_dev != self.c.device:
-                return self._skip_child(node, name, "is another file system mounted here")
+                return self._skip_child(node, name, prefix, "is another file system mounted here")
             if depth >= MAX_DEPTH:
-                return self._skip_child(node, name, f"lies more than {MAX_DEPTH} folders deep")
+                return self._skip_child(node, name, prefix, f"lies more than {MAX_DEPTH} folders deep")
             return self._visit(child_fd, child, f"{prefix}{name}/", stack, force, depth + 1, check)
         finally:
             os.close(child_fd)
 
-    @staticmethod
-    def _skip_child(node: Dir, name: str, reason: str) -> bool:
+    def _skip_child(self, node: Dir, name: str, prefix: str, reason: str) -> bool:
+        self.c.special[prefix] = node
         del node.dirs[name]
         node.skipped[name] = reason
         node.sig = None
@@ -305,6 +308,8 @@ class Walk:
         changed = self._differs(node, files, dirs, skipped)
         node.files, node.dirs, node.skipped = files, dirs, skipped
         node.clash = _clashes(names)
+        if node.clash or any(reason != IGNORED for reason in skipped.values()):
+            self.c.special[prefix] = node
         return stack, force, changed
 
     def _is_included(self, path: str, name: str, is_dir: bool) -> bool:
@@ -327,6 +332,8 @@ class Walk:
         if repo and self.c.is_linked is not None and self.c.is_linked(path):
             skipped[name] = "is another worktree of this repository"
             return False
+        if repo:
+            self.c.special[path + "/"] = child
         if repo != child.repo:
             child.repo = repo
             child.sig = None

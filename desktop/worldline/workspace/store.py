@@ -173,6 +173,16 @@ class Store:
                 kind="missing_object",
             ) from error
 
+    def read_new(self, oid: bytes) -> bytes:
+        """Like `read`, also for what was added since the last `flush`."""
+        if oid in self._new:
+            for known, _, data in self._pending:
+                if known == oid:
+                    return data
+            assert self._pack is not None
+            return self._pack.read(oid)
+        return self.read(oid)
+
     def size_of(self, oid: bytes) -> int:
         return int(self.repo.odb.read_header(pygit2.Oid(raw=oid))[1])
 
