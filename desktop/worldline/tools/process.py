@@ -156,14 +156,17 @@ def start(
     limit: int = OUTPUT_LIMIT,
     command: str = "",
     pass_fds: Sequence[int] = (),
+    extra_env: Mapping[str, str] | None = None,
 ) -> Started:
-    """Start `argv` in its own session. To be called on the loop. Raises OSError when it cannot be started."""
+    """Start `argv` in its own session. To be called on the loop. Raises OSError when it cannot be started.
+
+    `env` is cleaned of secrets; `extra_env` is added as it is (what a sandbox sets)."""
     loop = asyncio.get_running_loop()
     mark = secrets.token_hex(8)
     process = subprocess.Popen(
         argv,
         cwd=cwd,
-        env={**clean_env(env), _MARK: mark},
+        env={**clean_env(env), **(extra_env or {}), _MARK: mark},
         stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -316,7 +319,7 @@ async def run_command(
     argv = shell_argv(command)
     started = start(wrap(argv) if wrap else argv, cwd=cwd, emit=emit, command=command, limit=limit)
     if background and table is not None:
-        entry = _entry(started, node)
+        entry = entry_of(started, node)
         table.add(entry)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(0.3):
@@ -331,13 +334,13 @@ async def run_command(
         )
     result = await finish(started, timeout_s)
     if result.survivors and table is not None:
-        entry = _entry(started, node, result.survivors[0])
+        entry = entry_of(started, node, result.survivors[0])
         table.add(entry)
         result.process_id = entry.id
     return result
 
 
-def _entry(started: Started, node: str, pid: int = 0) -> ProcessEntry:
+def entry_of(started: Started, node: str, pid: int = 0) -> ProcessEntry:
     process = started.process
     return ProcessEntry(
         pid=pid or process.pid,

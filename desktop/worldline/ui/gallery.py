@@ -132,24 +132,6 @@ def about() -> QWidget:
     return AboutDialog()
 
 
-def shortcuts() -> QWidget:
-    from PySide6.QtGui import QAction
-
-    from worldline.ui.dialogs.small import ShortcutsDialog
-
-    actions = []
-    for group, text, keys in (
-        ("Tree", "Go here", "Return"),
-        ("Tree", "Search", "Ctrl+F"),
-        ("Run", "Stop", "Ctrl+."),
-    ):
-        action = QAction(text)
-        action.setShortcut(keys)
-        action.setProperty("group", group)
-        actions.append(action)
-    return ShortcutsDialog(actions)
-
-
 def bring_home() -> QWidget:
     from worldline.protocol.commands import BringHomeResult
     from worldline.ui.dialogs.bring_home import BringHomeDialog
@@ -287,6 +269,18 @@ def model_view() -> QWidget:
     )
 
 
+def effects() -> QWidget:
+    from worldline.protocol.commands import Effects
+    from worldline.ui.dialogs.effects import EffectsDialog
+
+    dialog = EffectsDialog()
+    here, elsewhere = sample.effects()[:1], sample.effects()[1:]
+    dialog.show_effects(
+        Effects(cursor="c", here=here, elsewhere=elsewhere, processes=sample.jump_plan().processes)
+    )
+    return dialog
+
+
 def compare() -> QWidget:
     from worldline.ui.compare.view import CompareDialog
 
@@ -310,7 +304,7 @@ GALLERY: dict[str, Factory] = {
     "recovery": recovery,
     "lossy": lossy,
     "about": about,
-    "shortcuts": shortcuts,
+    "effects": effects,
     "bring-home": bring_home,
     "first-start": first_start,
     "new-session": new_session,

@@ -260,6 +260,7 @@ QListView, QTreeView, QTableView, QListWidget, QTreeWidget {
   selection-color: @text;
 }
 QListView::item, QListWidget::item { padding: 5px 8px; border-radius: 4px; }
+QListView::item:selected, QListWidget::item:selected { background: @selected; color: @text; }
 QHeaderView::section { background: @bg; color: @muted; border: none; border-bottom: 1px solid @line; padding: 4px 8px; }
 QProgressBar { background: @line; border: none; border-radius: 2px; height: 4px; }
 QProgressBar::chunk { background: @accent; border-radius: 2px; }

@@ -78,7 +78,9 @@ def steps_of(attempt: Attempt, headers: Mapping[str, NodeHeader]) -> list[Step]:
         header = headers.get(uid)
         if header is None or header.kind in (NodeKind.ROOT, NodeKind.JUMP):
             continue
-        text = f"{header.tool} {header.preview}".strip() if header.kind is NodeKind.TOOL else header.preview
+        text = header.preview
+        if header.kind is NodeKind.TOOL and not text.startswith(header.tool):
+            text = f"{header.tool} {text}".strip()
         steps.append(Step(uid, header.kind, text, header.outcome.value))
     return steps
 

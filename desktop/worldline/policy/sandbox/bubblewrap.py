@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import sys
 from pathlib import Path
 
 from worldline.policy.sandbox.model import Profile
+from worldline.policy.sandbox.places import OBJECTS_MOUNT, empty_file, prepare_objects
 
 INSIDE = Path(__file__).resolve().parent / "inside"
 INSIDE_MOUNT = "/run/worldline"
@@ -66,7 +68,8 @@ def arguments(profile: Profile, names_folder: Path | None, *, network: bool = Fa
     for grant in profile.grants:
         if grant.kind == "write" and Path(grant.target).exists():
             args += ["--bind", grant.target, grant.target]
-    args += _protect(profile, writable)
+    args += _repository(profile)
+    args += _protect(profile.read_only, writable)
     args += _mask_sockets(profile, writable, names_folder)
     if names_folder is not None:
         args += ["--ro-bind", str(names_folder), "/run/nscd"]
@@ -91,11 +94,63 @@ def _hide(profile: Profile) -> list[str]:
     return args
 
 
-def _protect(profile: Profile, writable: list[Path]) -> list[str]:
+def _repository(profile: Profile) -> list[str]:
+    """The repository: its objects can be read, new ones go to a private folder; branches and tags of the person cannot
+    move, the agent's own below `worldline/` can; what makes git run code stays as it is."""
+    git = profile.git
+    common = git.common_dir
+    if common is None or git.git_dir is None:
+        return []
+    private = profile.private_objects
+    prepare_objects(common, private)
+    args: list[str] = []
+    if git.shared:
+        # A folder of our own instead of the real one: lock files can be made, everything real is bound one by one.
+        args += ["--tmpfs", str(common)]
+        for child in sorted(common.iterdir()):
+            if (
+                child.name not in ("objects", "refs")
+                and not child.is_symlink()
+                and (child.is_dir() or child.is_file())
+            ):
+                args += ["--ro-bind", str(child), str(child)]
+        args += ["--bind", str(git.git_dir), str(git.git_dir)]
+        args += _protect([git.git_dir / "commondir", git.git_dir / "gitdir"], [git.git_dir])
+        args += _protect([profile.workspace / ".git"], [profile.workspace])
+    else:
+        args += _protect(git.read_only, [profile.workspace])
+    if not (common / "packed-refs").exists():
+        # Without one, packing refs would move them into a passing file and delete the real ones.
+        args += ["--ro-bind", str(empty_file(private)), str(common / "packed-refs")]
+    args += _refs(common / "refs", private / "refs")
+    if (common / "logs" / "refs").is_dir():
+        args += _refs(common / "logs" / "refs", private / "logs")
+    objects = common / "objects"
+    if objects.is_dir():
+        args += ["--ro-bind", str(objects), OBJECTS_MOUNT, "--bind", str(private), str(objects)]
+    return args
+
+
+def _refs(real: Path, private: Path) -> list[str]:
+    """A folder of the session's own (its stash lives there), with the real branches, tags and remotes bound into it."""
+    private.mkdir(parents=True, exist_ok=True)
+    args = ["--bind", str(private), str(real)]
+    own = real / "heads" / "worldline"
+    if (real / "heads").is_dir() and not own.exists():
+        own.mkdir()
+    for child in sorted(real.iterdir()):
+        if child.is_dir() and not child.is_symlink():
+            args += ["--bind" if child.name == "remotes" else "--ro-bind", str(child), str(child)]
+    if own.is_dir():
+        args += ["--bind", str(own), str(own)]
+    return args
+
+
+def _protect(read_only: list[Path], writable: list[Path]) -> list[str]:
     """Bind what must not change read only. Every folder above it, up to the writable root, becomes a mount point of its
     own: otherwise `mv .git x` would get round it."""
     pins: list[Path] = []
-    for path in profile.read_only:
+    for path in read_only:
         root = next((w for w in writable if path != w and path.is_relative_to(w)), None)
         above = path.parent
         while root is not None and above != root and above.is_relative_to(root):
@@ -106,7 +161,7 @@ def _protect(profile: Profile, writable: list[Path]) -> list[str]:
     for folder in sorted(pins, key=lambda p: len(p.parts)):
         if folder.is_dir():
             args += ["--bind", str(folder), str(folder)]
-    for path in profile.read_only:
+    for path in read_only:
         if path.exists():
             args += ["--ro-bind", str(path), str(path)]
     return args
@@ -129,15 +184,34 @@ def _mask_sockets(profile: Profile, writable: list[Path], names_folder: Path | N
 
 
 def listening_sockets() -> list[str]:
-    """Paths of the unix sockets that are listened on, from /proc/net/unix (readable for everybody)."""
+    """Paths of the unix sockets that are listened on, from /proc/net/unix (readable for everybody). A socket that was
+    bound by a relative name stands there by that name: it is looked for in the folder of its owner."""
     try:
         text = Path("/proc/net/unix").read_text(errors="surrogateescape")
     except OSError:
         return []
     found: set[str] = set()
+    relative: dict[str, str] = {}
     for line in text.splitlines()[1:]:
         fields = line.split(None, 7)
-        accepts = len(fields) == 8 and int(fields[3], 16) & 0x10000  # __SO_ACCEPTCON
-        if accepts and fields[7].startswith("/"):
-            found.add(os.path.realpath(fields[7]))
+        if len(fields) < 8 or not int(fields[3], 16) & 0x10000:  # __SO_ACCEPTCON
+            continue
+        name = fields[7]
+        if name.startswith("/"):
+            found.add(os.path.realpath(name))
+        elif not name.startswith("@"):
+            relative[f"socket:[{fields[6]}]"] = name
+    if relative:
+        found |= _by_owner(relative)
     return sorted(found)
+
+
+def _by_owner(names: dict[str, str]) -> set[str]:
+    found: set[str] = set()
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # of another user, or gone
+            for descriptor in (process / "fd").iterdir():
+                name = names.get(str(descriptor.readlink()))
+                if name is not None:
+                    found.add(os.path.realpath((process / "cwd").readlink() / name))
+    return found

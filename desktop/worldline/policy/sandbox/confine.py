@@ -70,7 +70,7 @@ class Confinement:
             inner = [python, "-I", "-S", f"{bubblewrap.INSIDE_MOUNT}/launch.py", str(self._pipe)]
             self.argv = [*bubblewrap.arguments(profile, folder), "--chdir", str(cwd), "--", *inner]
         else:
-            writable = [profile.workspace, profile.private_tmp, *profile.writable]
+            writable = [profile.workspace, profile.private_tmp, *profile.writable, *profile.git.writable]
             writable += [Path(g.target) for g in profile.grants if g.kind == "write"]
             network = any(g.kind == "net" for g in profile.grants)
             spec["landlock"] = {"writable": [*map(str, writable), *_ALWAYS_WRITABLE], "network": network}
@@ -106,10 +106,18 @@ class Confinement:
         profile = self._profile
         if "notify" in descriptors:
             # Granted paths are left out on purpose: the use of a grant must be seen.
-            writable = [profile.workspace, *profile.writable, profile.private_tmp]
+            writable = [profile.workspace, *profile.writable, *profile.git.writable, profile.private_tmp]
             if self.label == "complete":
                 writable += [Path("/tmp"), Path("/var/tmp"), Path("/run")]
-            self._observer = Observer(descriptors["notify"], writable, profile.read_only)
+            protected = [*profile.read_only, *profile.git.read_only]
+            common = profile.git.common_dir
+            if common is not None and self.label == "complete":
+                writable.append(profile.git.git_dir or common)
+                protected.append(common / "packed-refs")
+                for refs in (common / "refs", common / "logs" / "refs"):
+                    protected += [refs / "heads", refs / "tags"]
+                    writable.append(refs / "heads" / "worldline")
+            self._observer = Observer(descriptors["notify"], writable, protected)
             self._threads.append(self._observer)
         if "proxy" in descriptors:
             self._proxy = Proxy(

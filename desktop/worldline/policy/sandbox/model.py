@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from worldline.policy.sandbox.places import GitPlaces
+
 Label = Literal["complete", "partial", "none"]
 
 
@@ -59,13 +61,19 @@ class Profile:
     private_tmp: Path
     """Becomes /tmp inside; the command's own, kept for the session."""
     writable: list[Path] = field(default_factory=list)
-    """More folders that belong to the workspace: the common git folder of a worktree, caches of its own."""
+    """More folders that belong to the workspace."""
     read_only: list[Path] = field(default_factory=list)
-    """Inside the writable ones, but not to be changed: hooks and configuration of git."""
+    """Inside the writable ones, but not to be changed."""
+    git: GitPlaces = field(default_factory=GitPlaces)
     hidden: list[Path] = field(default_factory=list)
     grants: list[Grant] = field(default_factory=list)
     host_policy: HostPolicy | None = None
     processes: int = 4096
+
+    @property
+    def private_objects(self) -> Path:
+        """New git objects of commands, until they are taken over."""
+        return self.private_tmp.with_name(f"{self.private_tmp.name}-objects")
 
 
 @dataclass(slots=True)

@@ -103,10 +103,14 @@ class Observer(threading.Thread):
             self._address(name, self._bytes(pid, args[address], min(args[length], 128)), pid)
 
     def _may_write(self, path: str) -> bool:
-        def below(roots: list[str]) -> bool:
-            return any(path == r or path.startswith(r.rstrip("/") + "/") for r in roots)
+        """The longest root that the path lies below decides, as it does for mounts."""
 
-        return below(self._writable) and not below(self._protected)
+        def longest(roots: list[str]) -> int:
+            return max(
+                (len(r) for r in roots if path == r or path.startswith(r.rstrip("/") + "/")), default=-1
+            )
+
+        return longest(self._writable) > longest(self._protected)
 
     def _note(self, denial: Denial, pid: int) -> None:
         key = (denial.kind, denial.target)

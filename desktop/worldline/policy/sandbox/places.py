@@ -5,18 +5,19 @@ Read from files alone: a `git` command in the agent's workspace would run what t
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
-_CACHES = {
+CACHE_ENV = {
     "XDG_CACHE_HOME": "/tmp/cache",
     "PIP_CACHE_DIR": "/tmp/cache/pip",
     "npm_config_cache": "/tmp/cache/npm",
     "GOCACHE": "/tmp/cache/go-build",
-    "PYTHONPYCACHEPREFIX": "",
 }
-CACHE_ENV = {name: place for name, place in _CACHES.items() if place}
 """Package managers find a cache that they may write, kept for the session in the private temp folder."""
+OBJECTS_MOUNT = "/run/worldline-objects"
+"""Where a command sees the objects of the person's repository, to read."""
 
 
 @dataclass(slots=True)
@@ -26,8 +27,13 @@ class GitPlaces:
     git_dir: Path | None = None
     common_dir: Path | None = None
     writable: list[Path] = field(default_factory=list)
-    """Outside the workspace: the common folder of a worktree. Without it nothing could be committed."""
+    """Outside the workspace, for machines that cannot shield: the common folder of a worktree."""
     read_only: list[Path] = field(default_factory=list)
+
+    @property
+    def shared(self) -> bool:
+        """The workspace is a worktree of a repository that lies elsewhere: that one is the person's own."""
+        return self.common_dir is not None and self.common_dir != self.git_dir
 
 
 def git_places(workspace: Path) -> GitPlaces:
@@ -54,6 +60,57 @@ def git_places(workspace: Path) -> GitPlaces:
     # The person's own checkout shares the common folder: its HEAD and index are not the agent's.
     own = [common / "HEAD", common / "index"] if common != git_dir else []
     return GitPlaces(git_dir, common, outside, [dot, *_code_of(common), *own])
+
+
+def prepare_objects(common: Path, private: Path) -> None:
+    """Make a private object folder for commands: new objects go there, the person's are read through `alternates`.
+
+    So no command can delete or damage an object of the repository. The new ones are taken over after each call.
+    """
+    for name in ("info", "pack"):
+        (private / name).mkdir(parents=True, exist_ok=True, mode=0o700)
+    lines = [OBJECTS_MOUNT]
+    try:
+        for line in (
+            (common / "objects" / "info" / "alternates").read_text(errors="surrogateescape").splitlines()
+        ):
+            if line and not line.startswith("#"):
+                lines.append(str((common / "objects" / line).resolve()))
+    except OSError:
+        pass  # the repository borrows from nobody
+    (private / "info" / "alternates").write_text("\n".join(lines) + "\n", errors="surrogateescape")
+
+
+def empty_file(private: Path) -> Path:
+    path = private / "info" / "empty"
+    path.touch()
+    return path
+
+
+@dataclass(slots=True)
+class GitFiles:
+    """HEAD and index of a worktree before a command: put back when the command deleted them, so that the repository
+    stays one and a state can be restored into it."""
+
+    contents: dict[Path, bytes] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, places: GitPlaces) -> GitFiles:
+        found = cls()
+        for name in ("HEAD", "index"):
+            if places.git_dir is not None:
+                with contextlib.suppress(OSError):
+                    found.contents[places.git_dir / name] = (places.git_dir / name).read_bytes()
+        return found
+
+    def put_back(self) -> list[Path]:
+        """What had to be put back."""
+        back = []
+        for path, data in self.contents.items():
+            if not path.exists() and path.parent.is_dir():
+                path.write_bytes(data)
+                back.append(path)
+        return back
 
 
 def _code_of(git_dir: Path) -> list[Path]:

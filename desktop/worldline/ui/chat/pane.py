@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-from PySide6.QtCore import QSettings, Qt, QTimer, QUrl
+from PySide6.QtCore import Qt, QTimer, QUrl
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QDesktopServices, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
@@ -17,6 +17,7 @@ from worldline.ui.chat import words
 from worldline.ui.chat.composer import Composer, WaitingBar
 from worldline.ui.chat.row_base import ColorLabel, tool_button
 from worldline.ui.chat.view import ChatView
+from worldline.ui.recents import settings as window_settings
 from worldline.ui.session_state import SessionState
 from worldline.ui.theme import theme
 from worldline.viewmodel.chat import ChatModel
@@ -303,7 +304,7 @@ class ChatPane(QWidget):
             if info.get("read_only")
             else ""
         )
-        draft = QSettings().value(f"drafts/{self._draft_key()}", "")
+        draft = window_settings().value(f"drafts/{self._draft_key()}", "")
         if draft and not self.composer.text():
             self.composer.edit.set_text(str(draft))
 
@@ -400,7 +401,7 @@ class ChatPane(QWidget):
 
     def _save_draft(self) -> None:
         if self.state.info:
-            QSettings().setValue(f"drafts/{self._draft_key()}", self.composer.text())
+            window_settings().setValue(f"drafts/{self._draft_key()}", self.composer.text())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

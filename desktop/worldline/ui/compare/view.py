@@ -21,13 +21,13 @@ from PySide6.QtWidgets import (
 from worldline.core.headers import NodeHeader
 from worldline.core.stop import StopReason
 from worldline.protocol.commands import Attempt, Compare
-from worldline.protocol.model import FileDiff
+from worldline.protocol.model import FileChange, FileDiff
 from worldline.ui.chat import words
 from worldline.ui.chat.chooser import ComboBox
 from worldline.ui.chat.pane import header_at
 from worldline.ui.chat.row_base import ColorLabel
 from worldline.ui.dialogs.base import Dialog
-from worldline.ui.diff.file_diff_panel import FileDiffPanel
+from worldline.ui.diff.file_diff_panel import FileChange, FileDiffPanel
 from worldline.ui.session_state import SessionState
 from worldline.ui.theme import theme
 from worldline.viewmodel.compare import LETTERS, align, checks_words, file_rows, parting, steps_of
@@ -57,7 +57,7 @@ class CompareView(QWidget):
         layout.setSpacing(12)
         layout.addLayout(self._facts())
         split = QSplitter(Qt.Orientation.Horizontal, self)
-        split.setHandleWidth(9)
+        split.setHandleWidth(1)
         self.steps = self._steps_table(headers)
         self.files = self._files_table()
         self.panel = FileDiffPanel(self)
@@ -81,7 +81,7 @@ class CompareView(QWidget):
         column.addWidget(self.panel, 1)
         for widget in (self.steps, self.files, right):
             split.addWidget(widget)
-        split.setSizes([380, 260, 480])
+        split.setSizes([340, 350, 480])
         layout.addWidget(split, 1)
         layout.addLayout(self._actions())
         self.files.currentCellChanged.connect(lambda *_: self.ask_diff())
@@ -204,7 +204,7 @@ class CompareView(QWidget):
             name.setToolTip(row.path)
             table.setItem(at, 0, name)
             for column, change in enumerate(row.changes):
-                text = f"{change.status} +{change.added} −{change.removed}" if change is not None else "·"
+                text = _cell(change) if change is not None else "·"
                 cell = QTableWidgetItem(text)
                 cell.setTextAlignment(Qt.AlignmentFlag.AlignCenter)
                 cell.setForeground(theme().tokens.color("text" if change is not None else "muted"))
@@ -265,6 +265,12 @@ class CompareView(QWidget):
         self._which.setCurrentIndex(at)
         for button, text in self._buttons:
             button.setText(text.format(LETTERS[at]))
+
+
+def _cell(change: FileChange) -> str:
+    letter = "" if change.status == "M" else f"{change.status} "
+    numbers = f"+{change.added} −{change.removed}" if change.added or change.removed else "~"
+    return letter + numbers
 
 
 class CompareDialog(Dialog):

@@ -32,7 +32,7 @@ class Desk(QObject):
         state.approval_gone.connect(lambda approval_id, _why: self._gone(approval_id))
         state.question_asked.connect(lambda _raw: self._arrived())
         state.question_gone.connect(self._gone)
-        state.plan_needed.connect(self._show_plan)
+        state.plan_needed.connect(self.show_plan)
         state.recovered.connect(self._show_recovery)
         if state.approvals or state.questions:
             self._arrived()
@@ -90,7 +90,7 @@ class Desk(QObject):
         if answered and self.state.approvals:
             self.show_waiting()
 
-    def _show_plan(self, raw: dict[str, Any], params: dict[str, Any]) -> None:
+    def show_plan(self, raw: dict[str, Any], params: dict[str, Any]) -> None:
         plan = JumpPlan.model_validate(raw)
         row = self.state.tree.row(plan.node)
         title = self.state.tree.preview(row) if row >= 0 else plan.node[:8]

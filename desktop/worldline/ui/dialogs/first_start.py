@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSettings, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import (
     QButtonGroup,
     QHBoxLayout,
@@ -16,6 +16,7 @@ from worldline.ui.chat.chooser import ComboBox
 from worldline.ui.chat.row_base import ColorLabel
 from worldline.ui.dialogs.base import Dialog, checked_value
 from worldline.ui.i18n import LANGUAGES, choose
+from worldline.ui.recents import settings as window_settings
 from worldline.ui.theme import theme
 
 
@@ -86,7 +87,7 @@ class FirstStartDialog(Dialog):
         for code, name in LANGUAGES.items():
             self.language.addItem(name, code)
         self.language.setCurrentIndex(
-            max(0, self.language.findData(choose(str(QSettings().value("language", "")))))
+            max(0, self.language.findData(choose(str(window_settings().value("language", "")))))
         )
         self.language.activated.connect(self._on_language)
         self.theme_box = ComboBox(self)
@@ -122,12 +123,12 @@ class FirstStartDialog(Dialog):
         self._result.set("", "muted")
 
     def _on_language(self) -> None:
-        QSettings().setValue("language", self.language.currentData())
+        window_settings().setValue("language", self.language.currentData())
         self.language_changed.emit(self.language.currentData())
 
     def _on_theme(self) -> None:
         theme().set_name(self.theme_box.currentData())
-        QSettings().setValue("theme", self.theme_box.currentData())
+        window_settings().setValue("theme", self.theme_box.currentData())
 
     def _start(self) -> None:
         values = self.values()

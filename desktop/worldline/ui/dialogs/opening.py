@@ -1,8 +1,10 @@
-"""Actions that open views and dialogs, and what they ask the engine for."""
+"""Actions, signals and screenshot views that open dialogs, and what they ask the engine for."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+
+from PySide6.QtWidgets import QWidget
 
 from worldline.ui.session_state import SessionState
 
@@ -12,8 +14,8 @@ if TYPE_CHECKING:
 
 
 def add_actions(window: MainWindow, state: SessionState, desk: Desk) -> None:
-    actions = window.actions_list
-    group = window.tr("Dialogs")
+    """Everything that can be opened from menu, palette, status bar, tree and `--view`."""
+    actions, group = window.actions_list, desk.tr("Dialogs")
 
     def add(name: str, text: str, call: Any, keys: str = "", icon: str = "") -> None:
         if name not in actions:
@@ -21,84 +23,151 @@ def add_actions(window: MainWindow, state: SessionState, desk: Desk) -> None:
 
     add("show_waiting", desk.tr("Show what waits for you"), desk.show_waiting, "Ctrl+Shift+A", "bell")
     add(
-        "model_view",
-        desk.tr("As the model sees it"),
-        lambda: _model_view(window, state),
-        "Ctrl+Shift+M",
-        "eye",
+        "effects",
+        desk.tr("Done outside the workspace…"),
+        lambda: effects(window, state),
+        "Ctrl+Shift+E",
+        "warn",
     )
     add(
         "diagnostics",
         desk.tr("Diagnostics"),
-        lambda: _diagnostics(window, state),
+        lambda: diagnostics(window, state),
         "Ctrl+Shift+D",
         "diagnostics",
     )
-    add("settings", desk.tr("Settings…"), lambda: _settings(window, state), "Ctrl+,", "settings")
-    add(
-        "bring_home",
-        desk.tr("Bring to my branch…"),
-        lambda: bring_home(window, state),
-        "Ctrl+Shift+B",
-        "home",
-    )
-    add(
-        "compare",
-        desk.tr("Compare the chosen attempts"),
-        lambda: compare(window, state, state.selected),
-        "",
-        "compare",
-    )
-    add("shortcuts", desk.tr("Keyboard shortcuts"), lambda: _shortcuts(window), "Ctrl+/", "keyboard")
-    add("about", desk.tr("About Worldline"), lambda: _about(window), "", "info")
-    add("sessions", desk.tr("Sessions…"), lambda: sessions(window), "Ctrl+O", "session")
+    add("settings", desk.tr("Settings…"), lambda: settings(window, state), "Ctrl+,", "settings")
+    add("new_session", desk.tr("New session…"), lambda: new_session(window, state), "Ctrl+N", "plus")
+    add("import", desk.tr("All sessions, import…"), lambda: sessions(window), "", "import")
+    add("about", desk.tr("About Worldline"), lambda: about(window), "", "info")
     state.compare_asked.connect(lambda nodes: compare(window, state, nodes))
+    state.as_model_sees_asked.connect(lambda uid: model_view(window, state, uid))
+    state.bring_home_asked.connect(lambda uid: bring_home(window, state, uid))
+    window.status.show_waiting.connect(desk.show_waiting)
+    window.status.show_effects.connect(lambda: effects(window, state))
+    window.status.show_diagnostics.connect(lambda: diagnostics(window, state))
+    window.views.update(
+        {
+            "compare": lambda: _compare_or_sample(window, state),
+            "approval": lambda: _approval_or_sample(window, state, desk),
+            "jump-plan": lambda: _plan_or_sample(window, state, desk),
+            "effects": lambda: effects(window, state),
+            "first-start": lambda: first_start(window),
+            "new-session": lambda: new_session(window, state),
+            "settings": lambda: settings(window, state),
+            "as-model-sees": lambda: model_view(window, state, state.looked_at()),
+        }
+    )
 
 
-def _model_view(window: MainWindow, state: SessionState) -> None:
+def model_view(window: QWidget, state: SessionState, uid: str) -> None:
     from worldline.ui.dialogs.model_view import open_model_view
 
-    open_model_view(state, state.looked_at(), window)
+    open_model_view(state, uid, window)
 
 
-def _diagnostics(window: MainWindow, state: SessionState) -> None:
+def effects(window: QWidget, state: SessionState) -> None:
+    from worldline.ui.dialogs.effects import open_effects
+
+    open_effects(state, window)
+
+
+def diagnostics(window: QWidget, state: SessionState) -> None:
     from worldline.ui.dialogs.diagnostics import open_diagnostics
 
     open_diagnostics(state, window)
 
 
-def _settings(window: MainWindow, state: SessionState) -> None:
+def settings(window: QWidget, state: SessionState) -> None:
     from worldline.ui.dialogs.settings import open_settings
 
     open_settings(state, window)
 
 
-def bring_home(window: MainWindow, state: SessionState, node: str = "") -> None:
+def bring_home(window: QWidget, state: SessionState, node: str) -> None:
     from worldline.ui.dialogs.bring_home import open_bring_home
 
-    open_bring_home(state, node or state.looked_at(), window)
+    open_bring_home(state, node, window)
 
 
-def compare(window: MainWindow, state: SessionState, nodes: list[str]) -> None:
+def compare(window: QWidget, state: SessionState, nodes: list[str]) -> None:
     from worldline.ui.compare.view import open_compare
 
     if len(nodes) >= 2:
         open_compare(state, nodes, window)
 
 
-def _shortcuts(window: MainWindow) -> None:
-    from worldline.ui.dialogs.small import ShortcutsDialog
-
-    ShortcutsDialog(window.actions_list, window).open()
-
-
-def _about(window: MainWindow) -> None:
+def about(window: QWidget) -> None:
     from worldline.ui.dialogs.small import AboutDialog
 
     AboutDialog(window).open()
 
 
+def first_start(window: QWidget) -> None:
+    from worldline.ui.dialogs.first_start import FirstStartDialog
+
+    FirstStartDialog(window).open()
+
+
+def new_session(window: MainWindow, state: SessionState) -> None:
+    from worldline.ui.dialogs.new_session import NewSessionDialog
+
+    dialog = NewSessionDialog(str(state.info.get("root", "")), window)
+
+    def chosen(values: dict[str, str]) -> None:
+        if window.windows is not None:
+            window.windows.new_session(
+                values["folder"], in_place=values["mode"] == "in_place", title=values["title"]
+            )
+
+    dialog.chosen.connect(chosen)
+    dialog.open()
+
+
 def sessions(window: MainWindow) -> None:
     from worldline.ui.dialogs.sessions import SessionsDialog
 
-    SessionsDialog(window).open()
+    dialog = SessionsDialog(window)
+    dialog.opened.connect(window.open_asked)
+    dialog.open()
+
+
+# -- pictures: real data where the session has some, else the sample
+
+
+def _compare_or_sample(window: MainWindow, state: SessionState) -> None:
+    tree = state.tree
+    for row in range(len(tree)):
+        if tree.children[row] > 1:
+            compare(window, state, [tree.uid(tree.leaf_of(child)) for child in tree.children_of(row)][:4])
+            return
+    _sample(window, "compare")
+
+
+def _approval_or_sample(window: MainWindow, state: SessionState, desk: Desk) -> None:
+    if state.approvals:
+        desk.show_waiting()
+    else:
+        _sample(window, "approval")
+
+
+def _plan_or_sample(window: MainWindow, state: SessionState, desk: Desk) -> None:
+    prompts = [row for row in range(len(state.tree)) if state.is_prompt(row)]
+    if not prompts:
+        _sample(window, "jump-plan")
+        return
+    uid = state.tree.uid(prompts[0])
+    state.request(
+        "jump_plan",
+        {"node": uid},
+        lambda plan: desk.show_plan(plan, {"node": uid}),
+        lambda _e: _sample(window, "jump-plan"),
+    )
+
+
+def _sample(window: QWidget, name: str) -> None:
+    from worldline.ui.gallery import GALLERY
+
+    dialog = GALLERY[name]()
+    dialog.setParent(window, dialog.windowFlags())
+    dialog.show()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import QCoreApplication, QSettings, Qt, Signal
+from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtWidgets import (
     QCheckBox,
     QDoubleSpinBox,
@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
 from worldline.ui.chat.chooser import ComboBox
 from worldline.ui.chat.row_base import ColorLabel
 from worldline.ui.i18n import LANGUAGES
+from worldline.ui.recents import settings as window_settings
 from worldline.ui.theme import theme
 
 translate = QCoreApplication.translate
@@ -233,7 +234,7 @@ class AppearancePage(Page):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(translate("Settings", "Appearance"), parent)
-        settings = QSettings()
+        settings = window_settings()
         self.theme_box = ComboBox(self)
         for value, text in (("system", self.tr("as the system")), ("light", self.tr("light")), ("dark", self.tr("dark")),
                             ("contrast", self.tr("high contrast"))):  # fmt: skip
@@ -258,11 +259,11 @@ class AppearancePage(Page):
 
     def _on_theme(self) -> None:
         theme().set_name(self.theme_box.currentData())
-        QSettings().setValue("theme", self.theme_box.currentData())
+        window_settings().setValue("theme", self.theme_box.currentData())
 
     def _on_motion(self, on: bool) -> None:
         theme().set_reduced_motion(on)
-        QSettings().setValue("reduced_motion", on)
+        window_settings().setValue("reduced_motion", on)
 
     def load(self, values: dict[str, Any]) -> None:
         return

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import (
     QButtonGroup,
-    QHeaderView,
     QLineEdit,
     QPlainTextEdit,
     QRadioButton,
-    QTableWidget,
-    QTableWidgetItem,
     QWidget,
 )
 
@@ -168,51 +164,3 @@ class AboutDialog(Dialog):
             self.tr("MIT licence. Made with Qt for Python (LGPL), libgit2, SQLite and others."), "muted"
         )
         self.add_button(self.tr("Close"), self.reject, default=True)
-
-
-class ShortcutsDialog(Dialog):
-    """All actions that have a key, by group; typing filters."""
-
-    def __init__(self, actions: Iterable[QAction], parent: QWidget | None = None) -> None:
-        super().__init__(self.tr("Keyboard shortcuts"), parent, width=620)
-        self.resize(620, 560)
-        self._rows = sorted(
-            (
-                (str(action.property("group") or ""), action.text().replace("&", ""), self._keys(action))
-                for action in actions
-                if action.shortcuts()
-            ),
-        )
-        self._filter = QLineEdit(self)
-        self._filter.setPlaceholderText(self.tr("Filter"))
-        self._filter.setAccessibleName(self.tr("Filter the shortcuts"))
-        self._filter.textChanged.connect(self._show)
-        self.table = QTableWidget(0, 3, self)
-        self.table.setHorizontalHeaderLabels([self.tr("Where"), self.tr("Action"), self.tr("Keys")])
-        self.table.horizontalHeader().setSectionResizeMode(1, QHeaderView.ResizeMode.Stretch)
-        self.table.verticalHeader().hide()
-        self.table.setShowGrid(False)
-        self.table.setEditTriggers(QTableWidget.EditTrigger.NoEditTriggers)
-        self.table.setAccessibleName(self.tr("Shortcuts"))
-        self.body.addWidget(self._filter)
-        self.body.addWidget(self.table, 1)
-        self.add_button(self.tr("Close"), self.reject)
-        self._show()
-
-    @staticmethod
-    def _keys(action: QAction) -> str:
-        return "  ".join(one.toString(QKeySequence.SequenceFormat.NativeText) for one in action.shortcuts())
-
-    def _show(self) -> None:
-        wanted = self._filter.text().lower()
-        self.table.setRowCount(0)
-        for row in self._rows:
-            if wanted in " ".join(row).lower():
-                at = self.table.rowCount()
-                self.table.insertRow(at)
-                for column, text in enumerate(row):
-                    cell = QTableWidgetItem(text)
-                    cell.setFlags(Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable)
-                    self.table.setItem(at, column, cell)
-        self.table.resizeColumnToContents(0)
-        self.table.resizeColumnToContents(2)

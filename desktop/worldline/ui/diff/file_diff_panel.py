@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QCoreApplication, QSettings, Qt, Signal
+from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QMenu,
@@ -18,6 +18,7 @@ from worldline.ui.chat import words
 from worldline.ui.chat.row_base import ColorLabel, tool_button
 from worldline.ui.diff.image_diff import ImageDiff
 from worldline.ui.diff.view import DiffView
+from worldline.ui.recents import settings as window_settings
 from worldline.ui.theme import theme
 
 translate = QCoreApplication.translate
@@ -34,7 +35,7 @@ class FileDiffPanel(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        settings = QSettings()
+        settings = window_settings()
         self.context = 3
         self.ignore_space = False
         self._change: FileChange | None = None
@@ -119,7 +120,7 @@ class FileDiffPanel(QWidget):
 
     def _on_split(self, on: bool) -> None:
         self.view.set_side_by_side(on)
-        QSettings().setValue("diff/side_by_side", on)
+        window_settings().setValue("diff/side_by_side", on)
 
     def _on_space(self, on: bool) -> None:
         self.ignore_space = on

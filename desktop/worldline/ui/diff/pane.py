@@ -6,7 +6,7 @@ from collections import OrderedDict
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QSettings, Qt, QTimer, QUrl
+from PySide6.QtCore import Qt, QTimer, QUrl
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QHBoxLayout, QMessageBox, QSplitter, QVBoxLayout, QWidget
 
@@ -16,6 +16,7 @@ from worldline.ui.chat.chooser import ComboBox
 from worldline.ui.chat.row_base import ColorLabel, copy_text, tool_button
 from worldline.ui.diff.file_diff_panel import FileDiffPanel
 from worldline.ui.diff.file_list import FileList
+from worldline.ui.recents import settings as window_settings
 from worldline.ui.session_state import SessionState
 from worldline.ui.theme import caption, theme
 
@@ -90,7 +91,7 @@ class ChangesPane(QWidget):
         state.node_ended.connect(lambda _seq: self._refresh(stale=True))
         state.files_changed.connect(lambda _node: self._refresh(stale=True))
         state.loaded.connect(self._refresh)
-        self._tree.setChecked(bool(QSettings().value("diff/as_tree", False, bool)))
+        self._tree.setChecked(bool(window_settings().value("diff/as_tree", False, bool)))
         self._refresh()
 
     # -- which
@@ -231,7 +232,7 @@ class ChangesPane(QWidget):
 
     def _on_tree(self, on: bool) -> None:
         self.files.set_as_tree(on)
-        QSettings().setValue("diff/as_tree", on)
+        window_settings().setValue("diff/as_tree", on)
 
     # -- actions
 

@@ -1,0 +1,98 @@
+"""A workspace that is a worktree of somebody's repository, and a runner that confines commands to it."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from worldline.agent.confined import ConfinedRunner, SandboxPlace
+from worldline.core.access import CommandResult
+from worldline.policy.ledger import Copies
+from worldline.policy.sandbox import selftest
+from worldline.policy.sandbox.model import Grant, Label
+from worldline.tools.process_table import ProcessTable
+from worldline.workspace.absorb import absorb
+
+
+@pytest.fixture(scope="session")
+def best_label(tmp_path_factory: pytest.TempPathFactory) -> Label:
+    """What this machine really enforces."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WORLDLINE_HOME", str(tmp_path_factory.mktemp("selftest")))
+        return selftest.run().label
+
+
+def git(folder: Path, *args: str) -> str:
+    done = subprocess.run(["git", *args], cwd=folder, capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+@dataclass
+class Lab:
+    """`outside` is not the agent's; `repo` is the person's; `workspace` is the agent's worktree of it."""
+
+    base: Path
+    label: Label
+    grants: list[Grant] = field(default_factory=list)
+    answer: Callable[[str, int], str] = lambda host, port: "not approved"
+    asked: list[tuple[str, int, str]] = field(default_factory=list)
+    table: ProcessTable = field(default_factory=ProcessTable)
+
+    @property
+    def workspace(self) -> Path:
+        return self.base / "work"
+
+    @property
+    def repo(self) -> Path:
+        return self.base / "repo"
+
+    @property
+    def outside(self) -> Path:
+        return self.base / "outside"
+
+    async def _ask(self, host: str, port: int, method: str, command: str) -> str:
+        self.asked.append((host, port, method))
+        return self.answer(host, port)
+
+    def run(self, command: str, timeout_s: float = 30, background: bool = False) -> CommandResult:
+        place = SandboxPlace(
+            self.workspace, self.base / "tmp", self.label, Copies(self.base / "copies"), absorb
+        )
+        runner = ConfinedRunner(place, self.table, "node", lambda _: self.grants, self._ask)
+        return asyncio.run(
+            runner.run(
+                command, cwd=self.workspace, timeout_s=timeout_s, emit=lambda *_: None, background=background
+            )
+        )
+
+
+@pytest.fixture
+def lab(best_label: Label) -> Iterator[Lab]:
+    if best_label != "complete":
+        pytest.skip(
+            "user namespaces are blocked on this machine; the self-test says so to the person as well"
+        )
+    # Not below /tmp: confined commands have a /tmp of their own.
+    with tempfile.TemporaryDirectory(prefix=".lab-", dir=Path(__file__).parent) as folder:
+        yield _furnish(Lab(Path(folder), "complete"))
+
+
+def _furnish(lab: Lab) -> Lab:
+    for folder in (lab.repo, lab.outside, lab.base / "tmp"):
+        folder.mkdir()
+    (lab.outside / "file").write_text("before\n")
+    git(lab.repo, "init", "-q", "-b", "main")
+    git(lab.repo, "config", "user.name", "Somebody")
+    git(lab.repo, "config", "user.email", "somebody@example.org")
+    (lab.repo / "a.txt").write_text("one\n")
+    git(lab.repo, "add", ".")
+    git(lab.repo, "commit", "-qm", "first")
+    git(lab.repo, "branch", "other")
+    git(lab.repo, "worktree", "add", "-q", "-b", "worldline/s/1", str(lab.workspace))
+    return lab
