@@ -83,7 +83,7 @@ def arguments(profile: Profile, names_folder: Path | None, *, network: bool = Fa
 def _hide(profile: Profile) -> list[str]:
     args: list[str] = []
     home = Path.home()
-    granted = {g.target for g in profile.grants if g.kind == "write"}
+    granted = {g.target for g in profile.grants if g.kind in ("write", "read")}
     for place in [*profile.hidden, *(home / name for name in SECRET_PLACES)]:
         if str(place) in granted or profile.workspace.is_relative_to(place):
             continue

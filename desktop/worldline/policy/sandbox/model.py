@@ -14,9 +14,9 @@ Label = Literal["complete", "partial", "none"]
 
 @dataclass(slots=True, frozen=True)
 class Grant:
-    """One opening of the sandbox. `target`: an absolute path (write, socket), `host:port` (net), or "" (unconfined)."""
+    """One opening of the sandbox. `target`: an absolute path (write, read, socket), `host:port` (net), or "" (unconfined)."""
 
-    kind: Literal["write", "net", "socket", "unconfined"]
+    kind: Literal["write", "read", "net", "socket", "unconfined"]
     target: str
     rule: str = ""
     """The rule or the approval that gave it."""

@@ -1,0 +1,223 @@
+"""Commands of the agent, confined as far as this machine allows. The one place that puts sandbox and processes together."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from worldline.core.access import CommandResult, Emit
+from worldline.core.errors import ErrorClass, ToolError, ToolFailure
+from worldline.policy.ledger import Copies, SavedCopy, effects_of
+from worldline.policy.sandbox.confine import Confinement, SandboxFailed
+from worldline.policy.sandbox.model import Denial, Grant, Label, Profile, Report
+from worldline.policy.sandbox.places import CACHE_ENV, GitFiles, git_places, refs_of
+from worldline.tools.process import entry_of, finish, run_command, shell_argv, start
+from worldline.tools.process_table import ProcessTable
+
+HOLD_S = 15.0
+"""Seconds that a connection waits for the person before it is refused."""
+_QUIET_WRITES = ("/__pycache__", ".pyc", "/.cache/", "/.npm/_logs", "/.python_history", "/.local/state/")
+"""Programs try these and go on without; naming them would only send the model astray."""
+
+AskHost = Callable[[str, int, str, str], Coroutine[Any, Any, str]]
+"""(host, port, method, command) → "" allow, else why not. Awaited on the engine's loop."""
+TakeGrants = Callable[[str], Sequence[Grant]]
+"""Openings for this command line: of the session, the branch, rules, and those given once (used up by this)."""
+
+
+@dataclass(slots=True)
+class SandboxPlace:
+    """What a session's commands are confined to. One for a session."""
+
+    workspace: Path
+    private_tmp: Path
+    label: Label
+    copies: Copies
+    absorb: Callable[[Path, Path], int]
+    """(private objects, objects of the repository): take new objects over (see workspace.absorb)."""
+    hidden: list[Path] = field(default_factory=list)
+
+
+class ConfinedRunner:
+    """A `CommandRunner`. With the label "none" commands run plain and everything about them is assumed."""
+
+    def __init__(
+        self, place: SandboxPlace, table: ProcessTable, node: str, grants: TakeGrants, ask_host: AskHost
+    ) -> None:
+        self._place = place
+        self._table = table
+        self._node = node
+        self._grants = grants
+        self._ask_host = ask_host
+
+    async def run(
+        self, command: str, *, cwd: Path, timeout_s: float, emit: Emit, background: bool = False
+    ) -> CommandResult:
+        grants = list(self._grants(command))
+        if self._place.label == "none" or any(g.kind == "unconfined" for g in grants):
+            return await self._plain(command, grants, cwd, timeout_s, emit, background)
+        loop = asyncio.get_running_loop()
+
+        def policy(host: str, port: int, method: str) -> str:
+            if any(g.kind == "net" and g.target == f"{host}:{port}" for g in grants):
+                return ""
+            question = asyncio.run_coroutine_threadsafe(self._ask_host(host, port, method, command), loop)
+            try:
+                return question.result(HOLD_S)
+            except TimeoutError:
+                question.cancel()
+                return "nobody answered in time; ask with request_access"
+
+        git = git_places(self._place.workspace)
+        profile = Profile(
+            workspace=self._place.workspace,
+            private_tmp=self._place.private_tmp,
+            git=git,
+            hidden=self._place.hidden,
+            grants=grants,
+            host_policy=policy,
+        )
+        before, copies = await asyncio.to_thread(self._before, git.common_dir, grants)
+        files = GitFiles.read(git)
+        confinement = Confinement(shell_argv(command), cwd, profile, self._place.label)
+        started = start(
+            confinement.argv,
+            cwd=cwd,
+            emit=emit,
+            command=command,
+            pass_fds=confinement.pass_fds,
+            extra_env={**CACHE_ENV, **confinement.env},
+        )
+        try:
+            await asyncio.to_thread(confinement.started)
+        except SandboxFailed as error:
+            await finish(started, 10)
+            await asyncio.to_thread(confinement.report)
+            raise _sandbox_failure(error) from error
+        if background:
+            return await self._background(started, confinement, command)
+        try:
+            result = await finish(started, timeout_s)
+        except asyncio.CancelledError:
+            await asyncio.shield(asyncio.to_thread(confinement.report))
+            raise
+        report = await asyncio.to_thread(confinement.report)
+        await asyncio.to_thread(_remove_unused_places, copies, report)
+        await asyncio.to_thread(files.put_back)
+        if git.common_dir is not None and self._place.label == "complete":
+            await self._absorb(profile.private_objects, git.common_dir / "objects")
+        after = await asyncio.to_thread(refs_of, git.common_dir) if git.common_dir is not None else {}
+        found = await asyncio.to_thread(effects_of, report, grants, copies, (before, after), command)
+        result.confinement = report.label
+        result.denials = denials_of(report)
+        result.effects += found.effects
+        return result
+
+    async def _absorb(self, private: Path, objects: Path) -> None:
+        try:
+            await asyncio.to_thread(self._place.absorb, private, objects)
+        except OSError as error:
+            raise ToolFailure(
+                ToolError(
+                    error_class=ErrorClass.SYSTEM,
+                    type="commits_not_saved",
+                    message="The command ran, but what it committed could not be written to the repository.",
+                    hint=str(error)[:300],
+                    next="Tell the person; nothing else should be committed until there is room or permission.",
+                )
+            ) from error
+
+    def _before(self, common: Path | None, grants: list[Grant]) -> tuple[dict[str, str], list[SavedCopy]]:
+        copies = []
+        for grant in grants:
+            if grant.kind == "write":
+                target = Path(grant.target)
+                copies.append(self._place.copies.save(target))
+                # Only what exists can be mounted into the sandbox: a new file needs its (empty) place.
+                if not target.exists() and target.parent.is_dir():
+                    with contextlib.suppress(OSError):
+                        target.touch()
+        return refs_of(common) if common is not None else {}, copies
+
+    async def _background(self, started: Any, confinement: Confinement, command: str) -> CommandResult:
+        entry = entry_of(started, self._node)
+        self._table.add(entry)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(0.3):
+                await started.ended.wait()
+
+        async def watch() -> None:
+            await started.ended.wait()
+            await asyncio.to_thread(confinement.report)
+
+        task = asyncio.get_running_loop().create_task(watch())
+        _watchers.add(task)
+        task.add_done_callback(_watchers.discard)
+        return CommandResult(
+            exit_code=started.process.poll(),
+            output=started.output.get(),
+            total_bytes=started.output.total,
+            process_id=entry.id,
+            confinement=self._place.label,
+        )
+
+    async def _plain(
+        self, command: str, grants: list[Grant], cwd: Path, timeout_s: float, emit: Emit, background: bool
+    ) -> CommandResult:
+        result = await run_command(
+            command,
+            cwd=cwd,
+            timeout_s=timeout_s,
+            emit=emit,
+            background=background,
+            table=self._table,
+            node=self._node,
+        )
+        unconfined = [g for g in grants if g.kind == "unconfined"] or [Grant("unconfined", "")]
+        result.effects += effects_of(Report("none"), unconfined, [], ({}, {}), command).effects
+        return result
+
+
+def _remove_unused_places(copies: Sequence[SavedCopy], report: Report) -> None:
+    """Take away the empty files that were made so that they could be mounted, where the command did not touch them."""
+    used = {g.target for g in report.used}
+    for saved in copies:
+        if not saved.existed and str(saved.target) not in used:
+            with contextlib.suppress(OSError):
+                if saved.target.is_file() and saved.target.stat().st_size == 0:
+                    saved.target.unlink()
+
+
+_watchers: set[asyncio.Task[None]] = set()
+"""The loop keeps only weak references to tasks."""
+
+
+def denials_of(report: Report) -> list[dict[str, Any]]:
+    """Refusals worth telling, by name, at most 50."""
+    told = [d for d in report.denials if not _quiet(d)]
+    return [
+        {"kind": d.kind, "target": d.target, "how": d.how, "by": d.program, "count": d.count}
+        for d in told[:50]
+    ]
+
+
+def _quiet(denial: Denial) -> bool:
+    if denial.kind == "write":
+        return any(part in denial.target for part in _QUIET_WRITES)
+    return denial.kind == "lookup" and "." not in denial.target
+
+
+def _sandbox_failure(error: SandboxFailed) -> ToolFailure:
+    return ToolFailure(
+        ToolError(
+            error_class=ErrorClass.SYSTEM,
+            type="sandbox_failed",
+            message="The sandbox could not be set up, so the command was not run.",
+            hint=error.message[:300],
+            next="Do not try to get round it. Tell the person; go on with reading and editing.",
+        )
+    )
