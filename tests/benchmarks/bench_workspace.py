@@ -124,7 +124,9 @@ def measure(files: int, base: Path) -> dict[str, float]:
         git(work, "checkout", "-q", "-f", "main")
         turn = iter(["other", "main"] * 10)
         theirs = timed(lambda turn=turn: git(work, "checkout", "-q", next(turn)), rounds=6)
-        row(f"go to a node, {count} files{', committed' if commit else ''} / git checkout", ours, theirs, goal)
+        row(
+            f"go to a node, {count} files{', committed' if commit else ''} / git checkout", ours, theirs, goal
+        )
         git(work, "checkout", "-q", "-f", "main")
         git(work, "reset", "-q", "--hard", "HEAD~1")
         base_state = ws.capture(base_state).state

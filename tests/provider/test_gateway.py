@@ -30,7 +30,7 @@ def broken(*models: str, fault: str = "overloaded") -> Scenario:
 
 async def test_a_reply(gateway: Gateway, server: RehearsalServer) -> None:
     heard = Heard()
-    answer = await gateway.ask(request_for(server), heard)
+    answer = await gateway.ask(request_for(server, "some-llama"), heard)
     assert answer.failure is None and answer.exchange.runnable
     assert heard.text == "I will write it. "
     assert [c.input for c in answer.exchange.tool_uses] == [{"path": "a.txt", "content": "hello world"}]
@@ -301,3 +301,30 @@ async def test_a_server_that_is_not_there(gateway: Gateway) -> None:
     answer = await gateway.ask(request_for(server), Heard())
     assert answer.failure is not None and answer.failure.stop_reason is StopReason.NETWORK_ERROR
     assert len(answer.attempts) == FAST.attempts - 1
+
+
+async def test_the_servers_own_fallback_is_told(gateway: Gateway) -> None:
+    switch = {
+        "type": "fallback",
+        "from": {"model": "a"},
+        "to": {"model": "b-20260101"},
+        "trigger": {"type": "refusal"},
+    }
+    reply = Reply(blocks=[switch, {"type": "text", "text": "hello"}], stop="end_turn")
+    with RehearsalServer(Scenario.of(reply)) as server:
+        heard = Heard()
+        answer = await gateway.ask(request_for(server, "a"), heard)
+        assert [(e.from_model, e.to_model) for e in heard.fallbacks] == [("a", "b-20260101")]
+        assert answer.fallbacks == heard.fallbacks
+
+
+async def test_cache_misses_are_judged_where_a_server_caches(gateway: Gateway) -> None:
+    with RehearsalServer(Scenario.of("hi", caching=True)) as server:
+        verdicts = []
+        for system in ("long " * 2000, "long " * 2000, "other " * 2000):
+            request = request_for(server)
+            request.system = system
+            answer = await gateway.ask(request, Heard())
+            verdicts.append(answer.cache)
+        assert verdicts[1] is not None and verdicts[1].hit is not None and verdicts[1].hit > 0.9
+        assert gateway.cache.hit_rate is not None

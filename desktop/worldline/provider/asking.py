@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from worldline.core.usage import Usage
+from worldline.provider.cache_health import Verdict
 from worldline.provider.errors import classify
-from worldline.provider.fallback import name_of
+from worldline.provider.fallback import names_of
 from worldline.provider.model import (
     Answer,
     Endpoint,
@@ -42,18 +43,26 @@ class Asking:
     last_exchange: Exchange | None = None
     first_why: str = ""
     has_stand_in: bool = False
+    cache: Verdict | None = None
 
     def hop(self, from_: Endpoint, to: Endpoint, why: str) -> None:
         if self.last_exchange is not None:
             self._discard(self.last_exchange)
         if not self.first_why:
             self.first_why = why
-        event = FallbackEvent(name_of(from_), name_of(to), why)
+        event = FallbackEvent(*names_of(from_, to), why)
         self.fallbacks.append(event)
         self.listener(event)
 
-    def back(self, from_: str, to: str) -> None:
-        event = FallbackEvent(from_, to, "The asked-for model answers again.", back=True)
+    def back(self, from_: Endpoint, to: Endpoint) -> None:
+        event = FallbackEvent(*names_of(from_, to), "The asked-for model answers again.", back=True)
+        self.fallbacks.append(event)
+        self.listener(event)
+
+    def served(self, by: str) -> None:
+        """The server itself went on with another model."""
+        asked = self.request.endpoint.model
+        event = FallbackEvent(asked, by, f"{asked} declined; the server went on with {by}.")
         self.fallbacks.append(event)
         self.listener(event)
 
@@ -95,6 +104,7 @@ class Asking:
             self.fallbacks,
             self.partial,
             self.wasted,
+            self.cache,
         )
 
     def give_up(self) -> Answer:

@@ -18,6 +18,8 @@ WARN_AFTER = 3
 MIN_TOKENS = 1024
 """Shorter prompts are never cached."""
 LIFETIME_S = 300.0
+REMEMBERED = 64
+"""Requests to compare with."""
 
 Reason = Literal[
     "", "first", "too_short", "model", "system", "tools", "messages", "expired", "unknown", "not_cached"
@@ -56,36 +58,57 @@ class Verdict:
 
 @dataclass(slots=True)
 class _Sent:
+    """One answered request, by digests."""
+
+    place: str
     model: str
     system: str
     tools: str
     messages: list[str]
+    message_id: str
     at: float
 
 
 @dataclass(slots=True)
 class CacheHealth:
-    """One per branch that is worked on (a fork starts with a copy). `now` is a monotonic clock in seconds."""
+    """One per gateway. The request that came before one on its branch is found by what they have in common, so that
+    forks, sub-agents and summaries do not disturb each other. `now` is a monotonic clock in seconds."""
 
     misses: int = 0
     """In a row."""
-    _last: _Sent | None = None
+    _sent: list[_Sent] = field(default_factory=list)
     _hits: list[float] = field(default_factory=list)
+
+    def previous_message_id(
+        self,
+        *,
+        place: str,
+        model: str,
+        system: str,
+        tools: list[dict[str, Any]],
+        messages: list[dict[str, Any]],
+    ) -> str:
+        """Id of the answer to the request before this one, for the server's own diagnosis; "" = there was none."""
+        before = self._before(_Sent(place, model, _digest(system), _digest(tools), _digests(messages), "", 0))
+        return before.message_id if before else ""
 
     def observe(
         self,
         *,
+        place: str,
         model: str,
         system: str,
         tools: list[dict[str, Any]],
         messages: list[dict[str, Any]],
         usage: Usage,
         now: float,
+        message_id: str = "",
         diagnosis: dict[str, Any] | None = None,
     ) -> Verdict:
-        """Judge an answer. `diagnosis` is the server's `diagnostics`, if it sent any."""
-        sent = _Sent(model, _digest(system), _digest(tools), [_digest(m) for m in messages], now)
-        before, self._last = self._last, sent
+        """Judge an answer. `place` is the server, `diagnosis` its `diagnostics`, if it sent any."""
+        sent = _Sent(place, model, _digest(system), _digest(tools), _digests(messages), message_id, now)
+        before = self._before(sent)
+        self._sent = [*self._sent[-(REMEMBERED - 1) :], sent]
         total = usage.context_tokens
         if before is None:
             return Verdict(None, "first")
@@ -93,7 +116,7 @@ class CacheHealth:
             return Verdict(None, "too_short")
         part = usage.cache_read_tokens / total
         self._hits = [*self._hits[-9:], part]
-        if part >= 0.5 or usage.cache_read_tokens >= self._expected(before, messages, total):
+        if part >= 0.5 or usage.cache_read_tokens >= _expected(before, sent, messages, total):
             self.misses = 0
             return Verdict(part)
         self.misses += 1
@@ -105,27 +128,55 @@ class CacheHealth:
             part, reason, f"The prompt cache was missed: {_WORDS.get(reason, reason)}.", missed, warn
         )
 
-    @staticmethod
-    def _expected(before: _Sent, messages: list[dict[str, Any]], total: int) -> int:
-        """Tokens that could come from the cache at least: the share of the messages that were sent before. A long new
-        message makes a low share, and that is no miss."""
-        if not messages:
-            return 1
-        sizes = [len(dumps(message)) for message in messages]
-        known = sum(sizes[: len(before.messages)])
-        return max(1, int(total * known / max(1, sum(sizes)) * 0.5))
-
     @property
     def hit_rate(self) -> float | None:
-        """Of the last ten answers; None before the second."""
+        """Of the last ten answers; None before the second of any branch."""
         return sum(self._hits) / len(self._hits) if self._hits else None
 
-    def copy(self) -> CacheHealth:
-        return CacheHealth(self.misses, self._last, list(self._hits))
+    def _before(self, sent: _Sent) -> _Sent | None:
+        """The request with the longest beginning in common; of equal ones the newest. One that shares neither its
+        first message nor system text and tools is another conversation."""
+        best: _Sent | None = None
+        best_score = 0
+        for other in self._sent:
+            if other.place != sent.place:
+                continue
+            shared = _shared(other.messages, sent.messages)
+            same_frame = (other.system, other.tools) == (sent.system, sent.tools)
+            score = 4 * shared + 2 * same_frame + (other.model == sent.model)
+            if (shared or same_frame) and score >= best_score:
+                best, best_score = other, score
+        return best
+
+
+def _shared(one: list[str], two: list[str]) -> int:
+    count = 0
+    for left, right in zip(one, two, strict=False):
+        if left != right:
+            break
+        count += 1
+    return count
+
+
+def _expected(before: _Sent, sent: _Sent, messages: list[dict[str, Any]], total: int) -> int:
+    """Tokens that should come from the cache at least. A long new message makes a low share, and that is no miss; nor
+    is a fork that leaves an earlier step: what both have in common is what counts."""
+    sizes = [len(repr(message)) for message in messages]
+    shared = _shared(before.messages, sent.messages)
+    known = sum(sizes[: shared or len(before.messages)])
+    return max(1, int(total * known / max(1, sum(sizes)) * 0.5))
+
+
+def _digests(messages: list[dict[str, Any]]) -> list[str]:
+    return [_digest(message) for message in messages]
 
 
 def _digest(value: Any) -> str:
-    return hashlib.sha256(dumps(value)).hexdigest()
+    try:
+        return hashlib.sha256(dumps(value)).hexdigest()
+    except (TypeError, ValueError):
+        # What cannot be sent is refused elsewhere; here it only must not look like anything else.
+        return f"unsendable {id(value)}"
 
 
 def _server_reason(diagnosis: dict[str, Any] | None) -> Reason:
@@ -141,7 +192,7 @@ def _own_reason(before: _Sent, now: _Sent, usage: Usage) -> Reason:
         return "system"
     if before.tools != now.tools:
         return "tools"
-    if before.messages != now.messages[: len(before.messages)]:
+    if not _shared(before.messages, now.messages):
         return "messages"
     if now.at - before.at > LIFETIME_S:
         return "expired"

@@ -17,8 +17,15 @@ HOPPABLE: frozenset[FailureKind] = frozenset(
 
 
 def name_of(endpoint: Endpoint) -> str:
-    """How an endpoint is called in events."""
+    """Model and place."""
     return f"{endpoint.model} at {endpoint.base_url}" if endpoint.base_url else endpoint.model
+
+
+def names_of(one: Endpoint, other: Endpoint) -> tuple[str, str]:
+    """How both are called in an event: by their models, and by their places where only those differ or both do."""
+    if one.base_url == other.base_url:
+        return one.model, other.model
+    return name_of(one), name_of(other)
 
 
 def may_hop(failure: Failure, here: Endpoint, there: Endpoint) -> bool:
@@ -61,7 +68,7 @@ def _has_image(request: ModelRequest) -> bool:
 @dataclass(slots=True)
 class _Rest:
     until: float
-    substitute: str
+    substitute: Endpoint
     why: str
 
 
@@ -76,12 +83,12 @@ class CoolDown:
     def failed(self, primary: Endpoint, substitute: Endpoint, why: str, now: float) -> None:
         """The stand-in answered. The rest is jittered, so that many clients do not come back at once."""
         wait = self.seconds * (1 + 0.2 * self.rng.random())
-        self._resting[name_of(primary)] = _Rest(now + wait, name_of(substitute), why)
+        self._resting[name_of(primary)] = _Rest(now + wait, substitute, why)
 
-    def answered(self, primary: Endpoint) -> str:
-        """The model answers again; the name of the stand-in it had, or ""."""
+    def answered(self, primary: Endpoint) -> Endpoint | None:
+        """The model answers again; the stand-in it had, if any."""
         rest = self._resting.pop(name_of(primary), None)
-        return rest.substitute if rest else ""
+        return rest.substitute if rest else None
 
     def was_away(self, primary: Endpoint) -> bool:
         return name_of(primary) in self._resting
@@ -92,6 +99,6 @@ class CoolDown:
         if rest is None or now >= rest.until:
             return 0, ""
         for index, target in enumerate(targets):
-            if index and name_of(target) == rest.substitute:
+            if index and name_of(target) == name_of(rest.substitute):
                 return index, rest.why
         return 0, ""

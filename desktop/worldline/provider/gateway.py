@@ -7,11 +7,13 @@ import random
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from worldline.provider import credentials, prices
 from worldline.provider.address import normalise
 from worldline.provider.asking import Asking
 from worldline.provider.body import Features, arguments, features_for
+from worldline.provider.cache_health import CacheHealth
 from worldline.provider.catalog import KNOWN, ModelFacts, facts, merge
 from worldline.provider.errors import classify, feature_refused
 from worldline.provider.fallback import CoolDown, adapt, estimate_tokens, may_hop, name_of
@@ -65,6 +67,7 @@ class Gateway:
         self._rng = random.Random(self.settings.seed)
         self._cool = CoolDown(self.settings.cool_down_s, self._rng)
         self._clients: dict[tuple[str, str], Client] = {}
+        self.cache = CacheHealth()
         self._retired: list[Client] = []
         self._features: dict[str, Features] = {}
         self._listed: dict[str, dict[str, ModelFacts]] = {}
@@ -119,6 +122,9 @@ class Gateway:
             here = target
             exchange, failure = await self._attempts(adapted, asking, is_primary=target is primary)
             if failure is None:
+                by = served_by(exchange)
+                if by:
+                    asking.served(by)
                 self._settle(primary, target, asking)
                 return asking.answer(exchange, None)
             asking.failed(target is primary, exchange, failure)
@@ -141,7 +147,7 @@ class Gateway:
             return
         substitute = self._cool.answered(primary)
         if substitute and not any(not event.back for event in asking.fallbacks):
-            asking.back(substitute, name_of(primary))
+            asking.back(substitute, primary)
 
     async def _attempts(
         self, request: ModelRequest, asking: Asking, *, is_primary: bool
@@ -181,6 +187,15 @@ class Gateway:
         endpoint = request.endpoint
         features = self._features.get(endpoint.base_url, features_for(endpoint))
         client = await self._client(endpoint)
+        frame: dict[str, Any] = {
+            "place": endpoint.base_url, "model": endpoint.model, "system": request.system,
+            "tools": request.tools, "messages": request.messages,
+        }  # fmt: skip
+        if features.cache:
+            request = replace(
+                request,
+                extra={"previous_message_id": self.cache.previous_message_id(**frame), **request.extra},
+            )
         made = arguments(request, self.facts(endpoint), features)
         if endpoint.local:
             # A machine of the person's own answers one at a time; a second request would only look stalled.
@@ -190,13 +205,25 @@ class Gateway:
             exchange = await client.exchange(made, asking.listener, asking.on_cancel)
         if not exchange.model:
             exchange.model = endpoint.model
-        return self._priced(exchange, endpoint)
+        exchange = self._priced(exchange, endpoint)
+        if exchange.outcome == "complete" and (
+            features.cache or exchange.usage.cache_read_tokens or exchange.usage.cache_write_tokens
+        ):
+            diagnosis = exchange.raw.get("diagnostics")
+            asking.cache = self.cache.observe(
+                **frame,
+                usage=exchange.usage,
+                now=time.monotonic(),
+                message_id=exchange.message_id,
+                diagnosis=diagnosis if isinstance(diagnosis, dict) else None,
+            )
+        return exchange
 
     def _priced(self, exchange: Exchange, endpoint: Endpoint) -> Exchange:
         if exchange.usage.answers:
-            cost = None if endpoint.local else self.prices.cost(exchange.model, exchange.usage)
-            if cost is None and not endpoint.local:
-                cost = self.prices.cost(endpoint.model, exchange.usage)
+            names = (served_by(exchange), exchange.model, endpoint.model)
+            costs = (self.prices.cost(n, exchange.usage, local=endpoint.local) for n in names if n)
+            cost = next((cost for cost in costs if cost is not None), None)
             exchange.usage = exchange.usage.model_copy(update={"cost": cost})
         return exchange
 
@@ -300,6 +327,19 @@ class Gateway:
             return Tested(True, f"{wanted} answers.", names)
         finally:
             await client.close()
+
+
+def served_by(exchange: Exchange) -> str:
+    """The model that the server itself went on with after a refusal; "" = none."""
+    usage = exchange.raw.get("usage")
+    rounds = usage.get("iterations") if isinstance(usage, dict) else None
+    for entry in reversed(rounds if isinstance(rounds, list) else []):
+        if isinstance(entry, dict) and entry.get("type") == "fallback_message":
+            return str(entry.get("model", ""))
+    for block in reversed(exchange.blocks):
+        if block.get("type") == "fallback" and isinstance(block.get("to"), dict):
+            return str(block["to"].get("model", ""))
+    return ""
 
 
 def failure_of(exchange: Exchange) -> Failure | None:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from worldline.core.stop import StopReason
 from worldline.core.usage import Usage
+from worldline.provider.cache_health import Verdict
 
 
 @dataclass(slots=True)
@@ -161,6 +162,8 @@ class Answer:
     """Blocks kept from attempts that failed after their first byte."""
     wasted: Usage = field(default_factory=Usage)
     """What failed attempts used, as far as the server said so. Not in `exchange.usage`."""
+    cache: Verdict | None = None
+    """Whether the prompt came from the server's cache; None where no cache is asked for."""
 
 
 Listener = Callable[[StreamEvent | RetryEvent | FallbackEvent], None]

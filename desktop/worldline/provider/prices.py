@@ -26,6 +26,8 @@ _TABLE: dict[str, tuple[float, float]] = {
     "claude-haiku-4-5": (1, 5),
 }
 """US dollars for a million tokens, in and out."""
+_FREE = frozenset({"rehearsal", "rehearsal-large", "rehearsal-small"})
+"""Scripts, not models: these are known to cost nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +41,12 @@ class Price:
 
 
 class PriceTable:
-    """Prices by model id. An unknown model has no price: never 0."""
+    """Prices by model id. An unknown model has no price: never 0. `own` are those that hold on a server of the
+    person's own as well: there a model may bear the name of one that costs something elsewhere."""
 
-    def __init__(self, prices: dict[str, Price], as_of: str) -> None:
+    def __init__(self, prices: dict[str, Price], as_of: str, own: frozenset[str] = frozenset()) -> None:
         self._prices = prices
+        self._own = own
         self.as_of = as_of
 
     def price(self, model: str) -> Price | None:
@@ -54,8 +58,10 @@ class PriceTable:
                 found = self._prices.get(head)
         return found
 
-    def cost(self, model: str, usage: Usage) -> float | None:
+    def cost(self, model: str, usage: Usage, *, local: bool = False) -> float | None:
         """Dollars for these tokens; None when the price is not known."""
+        if local and model not in self._own:
+            return None
         price = self.price(model)
         if price is None:
             return None
@@ -81,9 +87,10 @@ def load(override: Path | None = None) -> PriceTable:
     """The built-in table with the entries of the override file on top. Raises BadInput for a file that is wrong:
     wrong prices are worse than none."""
     table = {name: _price(given, out) for name, (given, out) in _TABLE.items()}
+    table |= {name: _price(0, 0) for name in _FREE}
     path = override if override is not None else override_file()
     if not path.is_file():
-        return PriceTable(table, AS_OF)
+        return PriceTable(table, AS_OF, _FREE)
     try:
         data = json.loads(path.read_text("utf-8"))
         models = data["models"]
@@ -95,7 +102,7 @@ def load(override: Path | None = None) -> PriceTable:
             f"The price file {path} cannot be used: {error}.",
             'It must look like {"as_of": "2026-11-01", "models": {"some-model": {"input": 2, "output": 10}}}.',
         ) from error
-    return PriceTable(table, as_of)
+    return PriceTable(table, as_of, _FREE | frozenset(map(str, models)))
 
 
 def _price(given: float, out: float, write: float | None = None, read: float | None = None) -> Price:

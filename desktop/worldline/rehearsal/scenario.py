@@ -115,6 +115,8 @@ class Scenario:
     """When set, other keys are refused with 401."""
     pace: float = 0.0
     delta_chars: int = 12
+    caching: bool = False
+    """Keep a prompt cache also for requests that do not ask for one, as some local servers do."""
     name: str = ""
     faults: Callable[[Conversation], str] | None = None
     """Which fault to play for a request; "" = none."""
@@ -187,7 +189,17 @@ def parse(data: Any, where: str = "scenario") -> Scenario:
     """A scenario from plain data. Raises BadInput."""
     if not isinstance(data, dict):
         raise BadInput(f"{where}: a mapping is needed.", "See resources/rehearsal/demo.yaml for an example.")
-    allowed = {"name", "pace_ms", "delta_chars", "models", "known_models_only", "key", "rules", "default"}
+    allowed = {
+        "name",
+        "pace_ms",
+        "delta_chars",
+        "models",
+        "known_models_only",
+        "key",
+        "rules",
+        "default",
+        "caching",
+    }
     _no_others(data, allowed, where)
     default = data.get("default", {"say": _DEFAULT.text})
     scenario = Scenario(
@@ -195,6 +207,7 @@ def parse(data: Any, where: str = "scenario") -> Scenario:
         default=_choices(default, f"{where}: default"),
         known_models_only=bool(data.get("known_models_only", False)),
         key=str(data.get("key", "")),
+        caching=bool(data.get("caching", False)),
         pace=float(data.get("pace_ms", 0)) / 1000,
         delta_chars=int(data.get("delta_chars", 12)),
         name=str(data.get("name", "")),

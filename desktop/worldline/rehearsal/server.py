@@ -322,7 +322,7 @@ class RehearsalServer:
         """Estimated counts; the part of the prompt that was sent before comes from the cache, if caching is on."""
         total = talk.input_tokens()
         output = max(1, sum(len(json.dumps(b, ensure_ascii=False)) for b in reply.content()) // 4)
-        if "cache_control" not in json.dumps(talk.body):
+        if not self.scenario.caching and "cache_control" not in json.dumps(talk.body):
             return {"input_tokens": total, "output_tokens": output}
         digest = hashlib.sha256()
         read = size = 0
