@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from toolbench import Bench, error_of
-from worldline.core.access import AccessRequest
 from worldline.core.errors import BadInput
 from worldline.policy.approvals import ApprovalDesk, digest_of
 from worldline.policy.decide import PolicyGate
@@ -100,7 +99,3 @@ async def test_one_denied_the_other_runs_and_both_have_results(tmp_path: Path) -
     assert outcome.error is not None and "not today" in outcome.error.message
     again = await bench.call("bash", command="send mail")
     assert error_of(again) == "permission_denied" and len(shown) == 1
-
-
-def request_of(root: Path, **more: Any) -> AccessRequest:
-    return AccessRequest(call_id="t", tool=more.pop("tool", "bash"), input={}, root=root, **more)

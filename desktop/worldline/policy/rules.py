@@ -16,87 +16,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from worldline.policy.programs import (
+    HARMLESS,
+    HIDDEN_START,
+    INTERPRETERS,
+    LONG_OPTIONS,
+    PACKAGE_MANAGERS,
+    STEERING,
+    TELLING,
+)
 from worldline.policy.shell import ParsedLine, SimpleCommand, has_glob, parse
 
 Decision = Literal["allow", "ask", "deny"]
 KINDS = ("Bash", "Net", "Write", "Read", "Socket", "Unsandboxed", "Tool")
 
 _RULE = re.compile(r"(\w+)(?:\((.*)\))?", re.DOTALL)
-_STEERING = re.compile(
-    r"PATH|LD_\w+|DYLD_\w+|GIT_\w+|NODE_\w+|PYTHON\w+|PERL\w+|RUBY\w+|BASH_ENV|ENV|IFS|SHELLOPTS|BASHOPTS|PS4|PROMPT_COMMAND"
-    r"|EDITOR|VISUAL|PAGER|LESS\w*|MANPAGER|BROWSER|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|CLASSPATH|GCONV_PATH|npm_config_\w+"
-    r"|PIP_\w+|UV_\w+|CARGO_\w+|RUSTC\w*|MAKEFLAGS|SSH_\w+|HOME|TMPDIR|http_proxy|https_proxy|all_proxy",
-    re.IGNORECASE,
-)
-"""Variables that change what a command starts or where it goes."""
-
-_INTERPRETERS = re.compile(
-    r"(?:python[\d.]*|pypy[\d.]*|perl|ruby|node|deno|bun|php|lua\w*|tclsh|osascript|pwsh|powershell|java|rscript|awk|gawk"
-    r"|mawk|sed|sh|bash|zsh|dash|ksh|ash|fish|eval|source|\.|exec|xargs|env|ssh|sudo|su|doas|make|docker|podman|kubectl|find)"
-)
-_PACKAGE_MANAGERS = frozenset(
-    [
-        "npm",
-        "npx",
-        "pnpm",
-        "pnpx",
-        "yarn",
-        "bunx",
-        "pip",
-        "pip3",
-        "pipx",
-        "uv",
-        "uvx",
-        "poetry",
-        "pdm",
-        "hatch",
-        "conda",
-        "mamba",
-        "apt",
-        "apt-get",
-        "dnf",
-        "yum",
-        "brew",
-        "gem",
-        "bundle",
-        "cargo",
-        "go",
-        "composer",
-        "mvn",
-        "gradle",
-        "dotnet",
-        "nix",
-        "cpan",
-        "luarocks",
-    ]
-)
-_TELLING = {
-    # program → first words after it that say what is run; a wildcard after these is no blank cheque
-    "npm": ("run *", "test", "t", "ls", "view", "outdated"), "pnpm": ("run *", "test"), "yarn": ("run *", "test"),
-    "cargo": ("build", "check", "test", "clippy", "fmt", "doc", "tree"), "go": ("build", "test", "vet", "fmt", "list", "doc"),
-    "dotnet": ("build", "test"), "make": ("*",), "find": ("* *",), "uv": ("run *",), "poetry": ("run *",),
-    "mvn": ("test", "compile"), "gradle": ("test", "build"), "docker": ("ps", "images", "logs"),
-    "kubectl": ("get", "describe", "logs"), "bundle": ("exec *",),
-}  # fmt: skip
-_HIDDEN_START: dict[str, re.Pattern[str]] = {
-    # options by which a program that looks harmless starts another one or writes elsewhere
-    "git": re.compile(
-        r"-c|-c.+|-C|-C.+|--exec-path.*|--git-dir.*|--work-tree.*|--config-env.*|--exec.*|-x|--upload-pack.*|--receive-pack.*"
-        r"|-u|--output.*|--ext-diff|--textconv|--open-files-in-pager.*|-O.*|--paginate|-p|foreach|--extcmd.*|--tool.*|alias\..*"
-    ),
-    "tar": re.compile(r"--to-command.*|--checkpoint-action.*|-I|--use-compress-program.*|--rsh-command.*"),
-    "find": re.compile(r"-exec|-execdir|-ok|-okdir|-delete|-fprint.*|-fls"),
-    "sort": re.compile(r"-o.*|--output.*|--compress-program.*"),
-    "rg": re.compile(r"--pre.*|--hostname-bin.*"),
-    "less": re.compile(r"\+.*|-o.*|-O.*"),
-    "man": re.compile(r"-P.*|--pager.*|-H.*"),
-    "rsync": re.compile(r"-e.*|--rsh.*|--rsync-path.*"),
-    "zip": re.compile(r"-T.*|--unzip-command.*"),
-    "date": re.compile(r"-s.*|--set.*"),
-    "tree": re.compile(r"-o.*"),
-    "curl": re.compile(r"-o.*|-O.*|--output.*|-K.*|--config.*|-T.*|-d.*|--data.*|-F.*"),
-    "pytest": re.compile(r"-p|-p.+|--rootdir.*|-c|--confcutdir.*"),
-}  # fmt: skip
 PROTECTED = (".git", ".worldline")
 """Folders of the workspace that no rule opens for writing by tools: what is in them runs or steers something."""
 
@@ -124,22 +58,22 @@ class Rule:
         if not wildcard:
             return False
         program = command.program or ""
-        options = _HIDDEN_START.get(program)
+        options = HIDDEN_START.get(program)
         beyond = [word for word in command.words[len(words) :] if word is not None]
         if options is not None and any(options.fullmatch(word) for word in beyond):
             return True
         if not words:
             return True
-        if program not in _PACKAGE_MANAGERS and not _INTERPRETERS.fullmatch(program):
+        if program not in PACKAGE_MANAGERS and not INTERPRETERS.fullmatch(program):
             return False
         given = " ".join(words[1:])
-        if any(fnmatch.fnmatchcase(given, telling) for telling in _TELLING.get(program, ())):
+        if any(fnmatch.fnmatchcase(given, telling) for telling in TELLING.get(program, ())):
             return False
         module = len(words) > 2 and words[1] == "-m"
         script = (
             len(words) > 1
             and not words[1].startswith("-")
-            and program not in _PACKAGE_MANAGERS
+            and program not in PACKAGE_MANAGERS
             and "." in words[1]
         )
         return not (module or script)
@@ -167,9 +101,6 @@ def _match_words(pattern: str, words: Sequence[str | None], *, unknown: bool) ->
     return _prefix(wanted, words, unknown)
 
 
-_LONG = {"--recursive": "r", "--force": "f", "--delete": "d", "--all": "a", "--hard": "hard"}
-
-
 def _same_options(wanted: Sequence[str], more: bool, words: Sequence[str | None]) -> bool:
     """The same command with its options in another order or form: `rm -fr`, `rm -r -f`, `rm --recursive --force`."""
 
@@ -180,7 +111,7 @@ def _same_options(wanted: Sequence[str], more: bool, words: Sequence[str | None]
             if item is None or not item.startswith("-") or item == "-":
                 plain.append(item)
             elif item.startswith("--"):
-                options.add(_LONG.get(item, item))
+                options.add(LONG_OPTIONS.get(item, item))
             else:
                 options |= {letter.lower() if letter == "R" else letter for letter in item[1:]}
         return plain, options
@@ -272,7 +203,7 @@ class RuleSet:
             problem = self._never_allowed(command)
             if problem:
                 return Judgement("ask", None, problem, part, by_default=True)
-            if _only_starts(command):
+            if _only_starts(command, self.root):
                 continue
             used = next((rule for rule in allow if rule.allows_command(command)), None)
             if used is None:
@@ -283,7 +214,7 @@ class RuleSet:
 
     def _never_allowed(self, command: SimpleCommand) -> str:
         for name in command.assigns:
-            if _STEERING.fullmatch(name):
+            if STEERING.fullmatch(name):
                 return f"{name}= changes what the command does"
         if not command.fixed:
             return "part of it is known only when it runs"
@@ -353,10 +284,14 @@ def _could_be(rule: Rule, command: SimpleCommand) -> bool:
     return bool(command.words) and rule.matches_command(command)
 
 
-def _only_starts(command: SimpleCommand) -> bool:
-    """Itself only starts what is judged besides: `bash -c`, `eval`, an assignment, `cd` inside."""
-    if not command.words:
+def _only_starts(command: SimpleCommand, root: Path) -> bool:
+    """Does nothing of its own: an assignment, `true`, `cd` into the workspace, or what only starts others (`bash -c`)."""
+    if not command.words or command.program in HARMLESS:
         return True
+    if command.program == "cd" and len(command.words) == 2:
+        target = command.words[1] or ""
+        path = Path(os.path.normpath(root / target))
+        return not target.startswith(("-", "~")) and path.is_relative_to(root) and not protected(path, root)
     return command.program in ("bash", "sh", "dash", "zsh") and any(
         word is not None and re.fullmatch(r"-[a-zA-Z]*c[a-zA-Z]*", word) for word in command.words[1:3]
     )

@@ -50,8 +50,10 @@ _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
 )  # fmt: skip
 
 _NAMED = re.compile(
-    r"(?P<name>\b[A-Za-z0-9_.-]*(?:secret|token|passw(?:or)?d|passphrase|api[_-]?key|access[_-]?key|private[_-]?key|credential)"
-    r"[A-Za-z0-9_-]*[\"']?\s*(?:=|:|=>)\s*)(?P<quote>[\"']?)(?P<v>[A-Za-z0-9+/_.~!@#%^&*=-]{12,200})(?P=quote)(?=[\s,;)}\]]|$)",
+    r"(?P<name>\b[A-Za-z0-9_.-]*(?:secret|token|passw(?:or)?d|passphrase|api[_-]?key|access[_-]?key|private[_-]?key"
+    r"|credential)(?:[_-]?(?:key|value))?(?![A-Za-z])(?![_-](?:path|file|dir|url|uri|name|count|limit|type|id)\b)"
+    r"[A-Za-z0-9_-]*[\"']?\s*(?:=|:|=>)\s*)"
+    r"(?P<quote>[\"']?)(?P<v>[A-Za-z0-9+/_.~!@#%^&*=-]{12,200})(?P=quote)(?=[\s,;)}\]]|$)",
     re.IGNORECASE,
 )
 _PLACEHOLDER = re.compile(
@@ -71,6 +73,8 @@ def _random(value: str) -> bool:
         return False
     if re.fullmatch(r"[a-z_]+(?:[._-][a-z0-9_]+)*", value) or _PLACEHOLDER.search(value):
         return False
+    if re.fullmatch(r"[\w.~-]*(?:/[\w.~-]+)+\.\w{1,5}", value):
+        return False  # a path
     counts = Counter(value)
     entropy = -sum(n / len(value) * math.log2(n / len(value)) for n in counts.values())
     return entropy >= 3.0

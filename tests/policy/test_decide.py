@@ -1,0 +1,208 @@
+"""Mode, rules, grants and the person together."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from toolbench import Bench, error_of, text_of
+from worldline.core.errors import BadInput
+from worldline.policy.approvals import ApprovalDesk
+from worldline.policy.decide import PolicyGate
+from worldline.policy.rules import RuleSet, parse_rule
+from worldline.protocol.commands import AnswerApproval
+from worldline.protocol.model import Approval
+
+
+class Person:
+    """Answers what is shown as told; without orders it says no."""
+
+    def __init__(self, **answer: Any) -> None:
+        self.shown: list[Approval] = []
+        self.gone: list[str] = []
+        self.answer = answer
+        self.desk = ApprovalDesk(self.see, lambda id_, why: self.gone.append(why), timeout_s=5)
+
+    def see(self, approval: Approval) -> None:
+        self.shown.append(approval)
+        if self.answer:
+            answer = AnswerApproval(id=approval.id, digest=approval.digest, **self.answer)
+            asyncio.get_running_loop().call_soon(self.desk.answer, answer)
+
+
+def bench_with(tmp_path: Path, person: Person, **more: Any) -> tuple[Bench, PolicyGate]:
+    root = tmp_path / "ws"
+    root.mkdir()
+    bench = Bench(root)
+    gate = PolicyGate(RuleSet(more.pop("rules", []), root), person.desk, **more)
+    bench.pipeline.policy = gate
+    return bench, gate
+
+
+async def test_what_can_be_undone_passes_and_what_reaches_outside_is_asked(tmp_path: Path) -> None:
+    person = Person(decision="deny")
+    bench, _ = bench_with(tmp_path, person)
+    assert (await bench.call("write", path="a.txt", content="x")).ok
+    assert (await bench.call("read", path="a.txt")).ok
+    assert person.shown == []
+    for tool, fields in [
+        ("write", {"path": "../out.txt", "content": "x"}),
+        ("write", {"path": ".git/hooks/pre-commit", "content": "x"}),
+        ("read", {"path": "/etc/hostname"}),
+        ("bash", {"command": "ls"}),
+        ("web_fetch", {"url": "http://127.0.0.1:9/"}),
+        ("request_access", {"kind": "net", "target": "example.org:443", "why": "docs"}),
+    ]:
+        outcome = await bench.call(tool, **fields)
+        assert error_of(outcome) == "permission_denied", tool
+    assert len(person.shown) == 6
+    assert person.shown[0].diff is not None and person.shown[0].diff.rows
+    assert not (tmp_path / "out.txt").exists()
+    assert "always" not in person.shown[1].scopes
+
+
+async def test_a_link_that_leads_out_is_not_written_through(tmp_path: Path) -> None:
+    person = Person(decision="allow")
+    bench, _ = bench_with(tmp_path, person)
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (bench.root / "link").symlink_to(outside)
+    (outside / "f").write_text("old")
+    assert error_of(await bench.call("write", path="link/f", content="new")) == "link_leads_out"
+    assert error_of(await bench.call("edit", path="link/f", old="old", new="new")) == "link_leads_out"
+    assert (outside / "f").read_text() == "old"
+
+
+async def test_plan_mode_only_reads(tmp_path: Path) -> None:
+    person = Person(decision="allow")
+    bench, gate = bench_with(tmp_path, person, mode="plan")
+    for tool, fields in [("write", {"path": "a", "content": "x"}), ("bash", {"command": "ls"})]:
+        outcome = await bench.call(tool, **fields)
+        assert error_of(outcome) == "permission_denied" and "plan mode" in text_of(outcome)
+    assert (await bench.call("list_dir")).ok
+    gate.mode = "ask"
+    assert (await bench.call("write", path="a", content="x")).ok
+
+
+@pytest.mark.parametrize(
+    ("sandbox", "mode", "asked"),
+    [("none", "work", 1), ("complete", "work", 0), ("complete", "ask", 1), ("partial", "work", 1)],
+)
+async def test_commands_pass_unasked_only_in_a_complete_sandbox(
+    tmp_path: Path, sandbox: Any, mode: Any, asked: int
+) -> None:
+    person = Person(decision="allow")
+    bench, _ = bench_with(tmp_path, person, sandbox=sandbox, mode=mode)
+    assert (await bench.call("bash", command="bash -c true; somethingunknown || true")).ok
+    assert len(person.shown) == asked
+
+
+async def test_scopes(tmp_path: Path) -> None:
+    saved: list[str] = []
+    person = Person(decision="allow", scope="branch")
+    bench, _ = bench_with(tmp_path, person, save_rule=saved.append)
+    for _ in range(2):
+        assert (await bench.call("bash", command="echo a")).ok
+    assert len(person.shown) == 1 and len(bench.state.grants) == 1
+    assert (await bench.call("bash", command="echo b")).ok
+    assert len(person.shown) == 2
+    bench.state.grants.clear()  # another branch
+    assert (await bench.call("bash", command="echo a")).ok
+    assert len(person.shown) == 3
+    person.answer = {"decision": "allow", "scope": "session"}
+    target = str(tmp_path / "out.txt")
+    assert (await bench.call("write", path=target, content="1")).ok
+    bench.state.files.clear()
+    assert (await bench.call("write", path=target, content="2")).ok
+    assert len(person.shown) == 4
+    person.answer = {"decision": "allow", "scope": "always"}
+    assert (await bench.call("bash", command="git status")).outcome.value == "failed"
+    assert saved == ["Bash(git status:*)"]
+    assert (await bench.call("bash", command="git status -s")).outcome.value == "failed"
+    assert len(person.shown) == 5
+
+
+async def test_edited_arguments_run_and_a_scope_that_is_not_offered_is_refused(tmp_path: Path) -> None:
+    person = Person(decision="allow", edited_input={"command": "echo mine"}, scope="session")
+    bench, gate = bench_with(tmp_path, person)
+    outcome = await bench.call("bash", command="echo theirs")
+    assert "mine" in text_of(outcome) and outcome.input == {"command": "echo mine"}
+    assert gate.session_grants == []
+    person.answer = {}
+    task = asyncio.create_task(bench.call("bash", command="sudo true"))
+    while len(person.shown) < 2:
+        await asyncio.sleep(0.01)
+    shown = person.shown[-1]
+    with pytest.raises(BadInput):
+        person.desk.answer(
+            AnswerApproval(id=shown.id, digest=shown.digest, decision="allow", scope="session")
+        )
+    person.desk.stop_all()
+    assert error_of(await task) == "cancelled"
+
+
+async def test_no_answer_is_a_denial_and_the_next_waits_its_turn(tmp_path: Path) -> None:
+    person = Person()
+    person.desk._timeout_s = 0.1
+    bench, _ = bench_with(tmp_path, person)
+    outcomes = await asyncio.gather(*(bench.call("bash", command=f"echo {n}") for n in range(2)))
+    assert [error_of(outcome) for outcome in outcomes] == ["approval_timeout", "approval_timeout"]
+    assert person.gone == ["timeout", "timeout"] and person.desk.pending() == []
+
+
+async def test_a_cancelled_run_takes_its_request_back(tmp_path: Path) -> None:
+    person = Person()
+    bench, _ = bench_with(tmp_path, person)
+    task = asyncio.create_task(bench.call("bash", command="echo x"))
+    while not person.shown:
+        await asyncio.sleep(0.01)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert person.desk.pending() == [] and person.gone == ["stopped"]
+
+
+@pytest.mark.parametrize(
+    ("unattended", "ok"), [("deny", [False, False]), ("rules", [True, False]), ("allow", [True, True])]
+)
+async def test_without_a_person(tmp_path: Path, unattended: Any, ok: list[bool]) -> None:
+    person = Person()
+    rules = [parse_rule("Bash(echo *)", "allow")]
+    bench, _ = bench_with(tmp_path, person, rules=rules, unattended=unattended)
+    outcomes = [await bench.call("bash", command="echo a"), await bench.call("bash", command="true")]
+    assert [outcome.ok for outcome in outcomes] == ok
+    assert person.shown == []
+    assert (await bench.call("write", path="a", content="x")).ok
+
+
+async def test_ask_rules_beat_grants_and_deny_rules_beat_everything(tmp_path: Path) -> None:
+    person = Person(decision="allow")
+    rules = [
+        parse_rule("Bash(git push:*)", "ask"),
+        parse_rule("Bash(rm *)", "deny"),
+        parse_rule("Tool(web_fetch)", "deny"),
+    ]
+    bench, _ = bench_with(tmp_path, person, rules=rules, mode="work", sandbox="complete")
+    for _ in range(2):
+        await bench.call("bash", command="git push")
+    assert len(person.shown) == 2 and person.shown[0].scopes == ["once"]
+    assert error_of(await bench.call("bash", command="rm x")) == "permission_denied"
+    assert error_of(await bench.call("web_fetch", url="http://127.0.0.1:9/")) == "permission_denied"
+    assert len(person.shown) == 2
+
+
+async def test_an_opening_for_the_sandbox(tmp_path: Path) -> None:
+    person = Person(decision="allow")
+    bench, gate = bench_with(tmp_path, person)
+    outcome = await bench.call("request_access", kind="write", target="/opt/x", why="install")
+    assert outcome.ok and gate.openings(bench.state.grants) == ["Write(/opt/x)"]
+    gate.spend_once()
+    assert gate.openings(bench.state.grants) == []
+    person.answer["scope"] = "branch"
+    await bench.call("request_access", kind="net", target="example.org:443", why="docs")
+    assert gate.openings(bench.state.grants) == ["Net(example.org:443)"]
+    docker = await bench.call("request_access", kind="socket", target="/run/docker.sock", why="build")
+    assert docker.ok is False or person.shown[-1].scopes == ["once"]
