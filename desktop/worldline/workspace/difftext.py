@@ -68,6 +68,4 @@ def path_text(raw: bytes) -> tuple[str, str]:
     try:
         return raw.decode("utf-8"), ""
     except UnicodeDecodeError:
-        return raw.decode("utf-8", "backslashreplace"), base64.b64encode(raw).decode(
-            "ascii"
-        )
+        return raw.decode("utf-8", "backslashreplace"), base64.b64encode(raw).decode("ascii")

@@ -1,0 +1,264 @@
+"""Kill captures and restores at every step, and see that nothing is lost.
+
+A child process is killed (SIGKILL) at its n-th system event; afterwards the workspace is opened again as at a start of
+the program. The files, links, modes, staging area and HEAD must be those of before or those of the target, whole.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "desktop"))
+
+from worldline.workspace.engine import Workspace
+
+ENV = {**os.environ, "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null"}
+_SETUP = (
+    "git init -q -b main . && git config user.name t && git config user.email t@e && mkdir -p a/b c empty && "
+    "for n in $(seq 12); do echo v1-$n > a/b/f$n; done && echo s > c/s && ln -s a link && echo '*.log' > .gitignore && "
+    "echo x > x.log && echo K=1 > .env && echo .env >> .git/info/exclude && printf '#!/bin/sh\\n' > run && chmod +x run && "
+    "git add -A && git commit -qm one && echo staged > c/s && git add c/s && echo dirty > c/s && mkdir n && "
+    "(cd n && git init -q && echo n > n && git add n && echo nn > n)"
+)
+_AGENT = (
+    "rm -r a/b/f1 a/b/f2 link empty && for n in 3 4 5; do echo v2 > a/b/f$n; done && mkdir link d && echo l > link/l && "
+    "echo d > d/d && chmod -x run && echo K=2 > .env && (cd n && git add n && rm n) && git add -A c a run && git commit -qm agent"
+)
+
+
+def _sh(command: str, cwd: Path) -> str:
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=cwd, env=ENV, capture_output=True, check=True, text=True
+    )
+    return done.stdout
+
+
+def _files(work: Path) -> dict[str, tuple[int, bytes]]:
+    found: dict[str, tuple[int, bytes]] = {}
+    for place, folders, names in os.walk(work):
+        if ".git" in folders:
+            folders.remove(".git")
+        for name in (*folders, *names):
+            path = Path(place, name)
+            mode = path.lstat().st_mode
+            content = os.fsencode(os.readlink(path)) if path.is_symlink() else b""
+            if path.is_file() and not path.is_symlink():
+                content = path.read_bytes()
+            found[str(path.relative_to(work))] = (mode, content)
+    return found
+
+
+def _view(work: Path) -> tuple[Any, ...]:
+    return (
+        _files(work), _sh("git ls-files -s", work), _sh("git -C n ls-files -s", work), _sh("git rev-parse HEAD", work),
+        _sh("git for-each-ref refs/heads/main", work),
+    )  # fmt: skip
+
+
+@dataclass
+class Tally:
+    kills: int = 0
+    undone: int = 0
+    finished: int = 0
+    untouched: int = 0
+    """Killed before anything was changed, or after everything was done."""
+    lost: list[str] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "kills": self.kills, "undone": self.undone, "finished": self.finished, "untouched": self.untouched,
+            "failures": self.lost,
+        }  # fmt: skip
+
+
+class _Stage:
+    """A workspace with two states, copied fresh for each kill."""
+
+    def __init__(self, base: Path) -> None:
+        self.base = base
+        work = base / "template" / "work"
+        work.mkdir(parents=True)
+        _sh(_SETUP, work)
+        ws = Workspace(work, base / "template" / "store", watch=False)
+        self.first = ws.capture(None).state
+        self.target_view = _view(work)
+        _sh(_AGENT, work)
+        self.second = ws.capture(self.first).state
+        self.now_view = _view(work)
+        # The branch of the person never moves.
+        self.target_view = (*self.target_view[:-1], self.now_view[-1])
+        ws.close()
+
+    def fresh(self, number: int) -> Path:
+        place = self.base / f"k{number}"
+        shutil.copytree(self.base / "template", place, symlinks=True)
+        return place
+
+
+def _child(action: Callable[[], None], kill_at: int) -> tuple[int, int]:
+    """Run `action` in a fork that dies at its `kill_at`-th event (0 = never). Returns (exit status, events)."""
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        count = 0
+        armed = True
+
+        def hook(event: str, _: tuple[Any, ...]) -> None:
+            nonlocal count
+            if not armed or not event.startswith(("os.", "open", "shutil.", "fcntl.", "pathlib.")):
+                return
+            count += 1
+            if count == kill_at:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        sys.addaudithook(hook)
+        code = 1
+        try:
+            action()
+            code = 0
+        finally:
+            armed = False
+            os.write(writer, str(count).encode())
+            os._exit(code)
+    os.close(writer)
+    _, status = os.waitpid(pid, 0)
+    events = int(os.read(reader, 32) or b"0")
+    os.close(reader)
+    return status, events
+
+
+def _restore(place: Path, stage: _Stage) -> None:
+    ws = Workspace(place / "work", place / "store", watch=False)
+    plan = ws.plan(stage.first, last=stage.second)
+    report = ws.apply(plan, new_branch="worldline/s/1")
+    if not report.done:
+        raise AssertionError(report.note)
+    ws.close()
+
+
+def _capture(place: Path, stage: _Stage) -> None:
+    (place / "work" / "c" / "new").write_bytes(os.urandom(5000))
+    for number in range(40):
+        (place / "work" / f"many{number}").write_text(f"many {number}")
+    ws = Workspace(place / "work", place / "store", watch=False)
+    if ws.capture(stage.second).state == "!":
+        raise AssertionError("not captured")
+    ws.close()
+
+
+def _judge(place: Path, stage: _Stage, tally: Tally, what: str) -> None:
+    """Open it again as the program does at its start, and look."""
+    work = place / "work"
+    ws = Workspace(work, place / "store", watch=False)
+    try:
+        report = ws.recover()
+        view = _view(work)
+        if view == stage.now_view and report is not None:
+            tally.undone += 1
+        elif report is not None and report.finished and view == stage.target_view:
+            tally.finished += 1
+        elif report is None and view in (stage.now_view, stage.target_view):
+            tally.untouched += 1
+        else:
+            tally.lost.append(f"{what}: {_difference(view, stage)}")
+            return
+        leftovers = [p for p in work.rglob("*.lock") if ".git" in p.parts] + list(work.glob(".worldline-*"))
+        leftovers += list((place / "store" / "objects" / "pack").glob("tmp_*"))
+        if leftovers:
+            tally.lost.append(f"{what}: left behind {leftovers}")
+        _sh("git fsck && git status && git -C n status", work)
+        last = ws.capture(stage.second).state
+        plan = ws.plan(stage.first, last=last)
+        done = ws.apply(plan, new_branch="worldline/s/2")
+        if not done.done or _view(work) != stage.target_view:
+            tally.lost.append(
+                f"{what}: the next jump failed {done.note} {done.failed} {_difference(_view(work), stage)}"
+            )
+    finally:
+        ws.close()
+
+
+def _judge_capture(place: Path, stage: _Stage, tally: Tally, what: str) -> None:
+    work = place / "work"
+    files = _files(work)
+    ws = Workspace(work, place / "store", watch=False)
+    try:
+        ws.recover()
+        result = ws.capture(stage.second)
+        plan = ws.plan(stage.first, last=result.state)
+        report = ws.apply(plan, new_branch="worldline/s/1")
+        back = ws.apply(ws.plan(result.state, last=stage.first))
+        if not (report.done and back.done) or _files(work) != files:
+            tally.lost.append(f"{what}: {result.error} {report.note} {back.note}")
+        elif list((place / "store" / "objects" / "pack").glob("tmp_*")):
+            tally.lost.append(f"{what}: temp files stay")
+        else:
+            tally.untouched += 1
+    finally:
+        ws.close()
+
+
+def _difference(view: tuple[Any, ...], stage: _Stage) -> str:
+    words = []
+    for name, wanted in (("before", stage.now_view), ("target", stage.target_view)):
+        paths = [p for p in view[0].keys() | wanted[0].keys() if view[0].get(p) != wanted[0].get(p)]
+        rest = [
+            part
+            for part, a, b in zip(("index", "inner", "head", "main"), view[1:], wanted[1:], strict=True)
+            if a != b
+        ]
+        words.append(f"differs from {name} in {sorted(paths)[:6]} {rest}")
+    return "; ".join(words)
+
+
+def run(kills: int, seed: int) -> dict[str, Any]:
+    """`kills` kills, spread over all steps of a restore (four of five) and a capture. `failures` must be empty."""
+    rng = random.Random(seed)
+    tally = Tally()
+    base = Path(tempfile.mkdtemp(prefix="worldline-crash-"))
+    try:
+        stage = _Stage(base)
+        restores, captures = kills - kills // 5, kills // 5
+        for action, judge, count in ((_restore, _judge, restores), (_capture, _judge_capture, captures)):
+            probe = stage.fresh(-1)
+            status, events = _child(lambda: action(probe, stage), 0)  # noqa: B023 - called at once
+            shutil.rmtree(probe)
+            if status != 0 or events < 10:
+                raise AssertionError(f"{action.__name__} does not run by itself: {status} {events}")
+            steps = [1 + (events - 1) * n // max(1, count - 1) for n in range(count)]
+            steps = [min(events, max(1, step + rng.randrange(-1, 2))) for step in steps]
+            for number, step in enumerate(steps):
+                place = stage.fresh(number)
+                _child(lambda: action(place, stage), step)  # noqa: B023
+                tally.kills += 1
+                judge(place, stage, tally, f"{action.__name__} killed at {step} of {events}")
+                shutil.rmtree(place)
+    finally:
+        shutil.rmtree(base, ignore_errors=True)
+    return tally.as_dict()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--kills", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    result = run(options.kills, options.seed)
+    print(result)
+    raise SystemExit(1 if result["failures"] else 0)
+
+
+if __name__ == "__main__":
+    main()
