@@ -214,3 +214,22 @@ def test_damage_never_crashes_and_never_changes_the_file(path: Path, tmp_path: P
         assert problem.kind == "not_a_session"
     else:
         assert kinds(tmp_path / "new.worldline") <= {"no_cursor"}
+
+
+@pytest.mark.parametrize("column", ["flags", "created", "kind", "preview", "size"])
+def test_a_torn_row_is_damage_and_not_a_defect(filled: Path, column: str) -> None:
+    raw = freed(filled)
+    raw.execute("PRAGMA writable_schema = ON")
+    raw.execute("UPDATE sqlite_schema SET sql = replace(sql, ' NOT NULL', '') WHERE name = 'nodes'")
+    raw.close()
+    raw = sqlite3.connect(filled, isolation_level=None)
+    raw.execute(
+        f"UPDATE nodes SET {column} = CASE '{column}' WHEN 'preview' THEN CAST(x'ff41' AS TEXT) END WHERE seq = 5"
+    )
+    raw.close()
+    assert "unreadable" in kinds(filled) or column in ("kind", "preview", "size")
+    try:
+        with SessionDocument.open(filled, "read") as doc:
+            doc.headers()
+    except SessionError as problem:
+        assert problem.kind == "damaged"

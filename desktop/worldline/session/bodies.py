@@ -33,6 +33,8 @@ def encode(data: bytes) -> tuple[int, bytes]:
 
 def decode(codec: int, data: bytes, size: int, digest: bytes) -> bytes:
     """Raises ValueError when the stored bytes do not give back what was stored: damage is never shown as content."""
+    if not isinstance(data, bytes) or not isinstance(size, int):
+        raise ValueError("the row is torn")
     if codec == PLAIN:
         body = bytes(data)
     elif codec == ZLIB:

@@ -64,7 +64,7 @@ def entry_of(path: Path) -> SessionEntry:
             _fill(entry, connection)
     except SessionError as problem:
         entry.problem, entry.problem_kind = str(problem), problem.kind
-    except (OSError, ValueError) as problem:
+    except (OSError, ValueError, TypeError) as problem:
         entry.problem, entry.problem_kind = f"{path.name} cannot be read ({problem}).", "unreadable"
     return entry
 
@@ -115,7 +115,10 @@ def search_sessions(folder: Path, text: str, limit: int = 200) -> Iterator[Searc
         if entry.problem:
             continue
         try:
-            with contextlib.closing(connect.connect_read(entry.path)) as connection, connect.told(entry.path):
+            with (
+                contextlib.closing(connect.connect_read(entry.path)) as connection,
+                connect.reading(entry.path),
+            ):
                 hits = search.find(connection, text, left, session=str(entry.path))
         except SessionError:
             # Damaged where only a search looks: `verify` names it, the other sessions are still searched.

@@ -48,7 +48,7 @@ class SessionReader:
         self._live = live
         self._closed = False
         try:
-            with connect.told(path):
+            with connect.reading(path):
                 self.tree = SessionTree(header_reader.read_columns(connection, live=live))
                 self._cursor = header_reader.read_cursor(connection)
         except BaseException:
@@ -145,13 +145,13 @@ class SessionReader:
 
     def headers_of(self, seqs: Sequence[int]) -> list[NodeHeader]:
         self._check()
-        with connect.told(self.path):
+        with connect.reading(self.path):
             return header_reader.read_some_headers(self._db, seqs, live=self._live)
 
     def headers(self, since_seq: int = 0, limit: int = -1) -> list[NodeHeader]:
         """Rows appended after `since_seq`, oldest first."""
         self._check()
-        with connect.told(self.path):
+        with connect.reading(self.path):
             return header_reader.read_headers(self._db, since_seq, limit, live=self._live)
 
     def body(self, uid: str) -> NodeBody:
@@ -243,12 +243,13 @@ class SessionReader:
             f" LEFT JOIN nodes n ON n.seq = r.node WHERE {' AND '.join(where)} ORDER BY r.id",
             values,
         )
-        return [Record(row[0], row[1], row[2], row[3], row[4], loads(row[5])) for row in rows]
+        with connect.reading(self.path):
+            return [Record(row[0], row[1], row[2], row[3], row[4], loads(row[5])) for row in rows]
 
     def marks(self) -> dict[str, Marks]:
         """uid → label, note and bookmark of every node that carries one."""
         self._check()
-        with connect.told(self.path):
+        with connect.reading(self.path):
             return marks.folded(header_reader.read_marks(self._db))
 
     def usage(self, uid: str) -> Usage:
@@ -294,15 +295,16 @@ class SessionReader:
             "SELECT r.uid, r.prompt, r.started, r.settings, e.at, e.stop_reason, e.detail, e.api_said, e.usage"
             " FROM runs r LEFT JOIN run_ends e ON e.run = r.id ORDER BY r.id"
         )
-        found = []
-        for uid, prompt, started, settings, ended, reason, detail, api_said, usage in rows:
-            run = RunRecord(uid, prompt, started, loads(settings))
-            if ended is not None:
-                run.ended, run.stop_reason = ended, StopReason.of(reason)
-                run.detail, run.api_said, run.usage = detail, api_said, Usage(**loads(usage))
-            elif not self._live:
-                run.stop_reason = StopReason.INTERRUPTED
-            found.append(run)
+        found: list[RunRecord] = []
+        with connect.reading(self.path):
+            for uid, prompt, started, settings, ended, reason, detail, api_said, usage in rows:
+                run = RunRecord(uid, prompt, started, loads(settings))
+                if ended is not None:
+                    run.ended, run.stop_reason = ended, StopReason.of(reason)
+                    run.detail, run.api_said, run.usage = detail, api_said, Usage(**loads(usage))
+                elif not self._live:
+                    run.stop_reason = StopReason.INTERRUPTED
+                found.append(run)
         return found
 
     def meta(self) -> dict[str, str]:
@@ -314,8 +316,9 @@ class SessionReader:
         """What is known of the session as a whole: path, title, created, workspace, app_version, nodes, read_only,
         read_only_why, and whatever else was set by `set_meta`."""
         facts: dict[str, Any] = dict(self.meta())
-        facts["workspace"] = loads(facts.get("workspace", "{}"))
-        facts["created"] = int(facts.get("created", 0))
+        with connect.reading(self.path):
+            facts["workspace"] = loads(facts.get("workspace", "{}"))
+            facts["created"] = int(facts.get("created", 0))
         facts.setdefault("title", "")
         facts.update(
             path=str(self.path), nodes=len(self.tree), read_only=True, read_only_why=self._why_read_only()
@@ -331,7 +334,7 @@ class SessionReader:
     def search(self, text: str, limit: int = 200) -> list[SearchHit]:
         """Nodes that hold all the words, newest first. Nothing that is stored is missed, indexed or not."""
         self._check()
-        with connect.told(self.path):
+        with connect.reading(self.path):
             return search.find(self._db, text, limit, session=str(self.path))
 
     # -- following --------------------------------------------------------------------------------------------------
@@ -341,7 +344,7 @@ class SessionReader:
         self._check()
         columns = self.tree.columns
         before, last_end, running = len(columns), columns.last_end, set(columns.unfinished)
-        with connect.told(self.path):
+        with connect.reading(self.path):
             self._live = lock.writer_lives(self.path)
             self._db.execute("BEGIN")  # one snapshot for all of it
             try:

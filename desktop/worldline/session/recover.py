@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import bisect
 import contextlib
+import re
 import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -21,6 +22,9 @@ from worldline.session import bodies, connect
 from worldline.session.document import now_ms
 from worldline.session.pages import PageFile, Value
 from worldline.session.schema import LOST_KIND
+
+_WORD = re.compile(r"[a-z][a-z_]*")
+"""Kinds and outcomes, of any version."""
 
 
 @dataclass(slots=True)
@@ -44,7 +48,11 @@ def _ints(*values: Value) -> bool:
 
 
 def _texts(*values: Value) -> bool:
-    return all(isinstance(value, str) for value in values)
+    return all(isinstance(value, str) and "\0" not in value for value in values)
+
+
+def _word(value: Value) -> bool:
+    return isinstance(value, str) and _WORD.fullmatch(value) is not None
 
 
 def _refs(values: list[Value]) -> bool:
@@ -72,7 +80,9 @@ def _is_node(row: list[Value]) -> bool:
         isinstance(row[1], str)
         and is_node_id(row[1])
         and _refs([row[2]])
-        and _texts(row[3], row[5], row[6], *row[9:14])
+        and _word(row[3])
+        and _word(row[6])
+        and _texts(row[5], *row[9:14])
         and _ints(row[4], row[7], row[8], *row[14:19])
         and _refs(row[19:])
     )
@@ -81,7 +91,8 @@ def _is_node(row: list[Value]) -> bool:
 def _is_end(row: list[Value]) -> bool:
     return (
         _ints(row[1], row[2], row[5], row[6], *row[8:11])
-        and _texts(row[3], row[4], row[7])
+        and _word(row[3])
+        and _texts(row[4], row[7])
         and _refs(row[11:])
     )
 

@@ -31,7 +31,7 @@ def verify(path: Path, state_exists: Callable[[str], bool] | None = None) -> Rep
         for check in (*CHECKS, check_bodies):
             try:
                 _take(report, check(connection, path))
-            except sqlite3.DatabaseError as problem:
+            except (sqlite3.DatabaseError, ValueError, TypeError, OverflowError) as problem:
                 report.faults.append(
                     Fault(
                         "unreadable",
@@ -41,7 +41,7 @@ def verify(path: Path, state_exists: Callable[[str], bool] | None = None) -> Rep
                     )
                 )
         if state_exists is not None:
-            with contextlib.suppress(sqlite3.DatabaseError):  # reported above
+            with contextlib.suppress(sqlite3.DatabaseError, ValueError, TypeError):  # reported above
                 _take(report, check_states(connection, state_exists))
     return report
 
