@@ -5,10 +5,14 @@ Widgets say `self.tr("…")`, everything else `translate("context", "…")` from
 
 from __future__ import annotations
 
+import logging
+
 from PySide6.QtCore import QCoreApplication, QLocale, QTranslator
 
 from worldline.core import paths
 from worldline.viewmodel import words
+
+log = logging.getLogger("worldline.ui")
 
 LANGUAGES = {"en": "English", "zh_CN": "简体中文"}
 
@@ -27,9 +31,11 @@ def install(app: QCoreApplication, wanted: str = "") -> str:
     code = choose(wanted)
     QLocale.setDefault(QLocale(code))
     words.set_translator(QCoreApplication.translate)
-    if code != "en":
-        translator = QTranslator(app)
-        file = paths.resources_dir() / "i18n" / f"worldline_{code}.qm"
-        if translator.load(str(file)):
-            app.installTranslator(translator)
+    # English has a file as well: its plurals.
+    translator = QTranslator(app)
+    file = paths.resources_dir() / "i18n" / f"worldline_{code}.qm"
+    if translator.load(str(file)):
+        app.installTranslator(translator)
+    else:
+        log.warning("the translation %s cannot be loaded", file)
     return code

@@ -1,0 +1,112 @@
+<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE TS>
+<TS version="2.1" language="en">
+<context>
+    <name>BranchSummaryDialog</name>
+    <message numerus="yes">
+        <source>The branch you leave has %n step(s) that the model of the new one does not know.</source>
+        <translation>
+            <numerusform>The branch you leave has %n step that the model of the new one does not know.</numerusform>
+            <numerusform>The branch you leave has %n steps that the model of the new one does not know.</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>BringHomeDialog</name>
+    <message numerus="yes">
+        <source>%n file(s) would change.</source>
+        <translation>
+            <numerusform>%n file would change.</numerusform>
+            <numerusform>%n files would change.</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>ChangesPane</name>
+    <message numerus="yes">
+        <source>%n file(s)</source>
+        <translation>
+            <numerusform>%n file</numerusform>
+            <numerusform>%n files</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>CompareView</name>
+    <message numerus="yes">
+        <source>%n file(s)</source>
+        <translation>
+            <numerusform>%n file</numerusform>
+            <numerusform>%n files</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>JumpPlanDialog</name>
+    <message numerus="yes">
+        <source>%n file(s) will be put back</source>
+        <translation>
+            <numerusform>%n file will be put back</numerusform>
+            <numerusform>%n files will be put back</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n file(s) stay: not made by the agent</source>
+        <translation>
+            <numerusform>%n file stays: not made by the agent</numerusform>
+            <numerusform>%n files stay: not made by the agent</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n file(s) were never captured</source>
+        <translation>
+            <numerusform>%n file was never captured</numerusform>
+            <numerusform>%n files were never captured</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n more file(s) of yours stay</source>
+        <translation>
+            <numerusform>%n more file of yours stays</numerusform>
+            <numerusform>%n more files of yours stay</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>SessionsDialog</name>
+    <message numerus="yes">
+        <source>Importing %n file(s)…</source>
+        <translation>
+            <numerusform>Importing %n file…</numerusform>
+            <numerusform>Importing %n files…</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n place(s) could not be read.</source>
+        <translation>
+            <numerusform>%n place could not be read.</numerusform>
+            <numerusform>%n places could not be read.</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>ToolCard</name>
+    <message numerus="yes">
+        <source>%n file(s)</source>
+        <translation>
+            <numerusform>%n file</numerusform>
+            <numerusform>%n files</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>WaitingBar</name>
+    <message numerus="yes">
+        <source> · and %n more</source>
+        <translation>
+            <numerusform> · and %n more</numerusform>
+            <numerusform> · and %n more</numerusform>
+        </translation>
+    </message>
+</context>
+</TS>

@@ -1,0 +1,3475 @@
+<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE TS>
+<TS version="2.1" language="zh_CN">
+<context>
+    <name></name>
+    <message>
+        <source>Go here</source>
+        <translation>前往这里</translation>
+    </message>
+    <message>
+        <source>Compare with where I am</source>
+        <translation>与我所在处比较</translation>
+    </message>
+    <message>
+        <source>Compare the {n} chosen nodes</source>
+        <translation>比较选中的 {n} 个节点</translation>
+    </message>
+    <message>
+        <source>Choose for Compare</source>
+        <translation>选入比较</translation>
+    </message>
+    <message>
+        <source>Label…</source>
+        <translation>标签…</translation>
+    </message>
+    <message>
+        <source>Note…</source>
+        <translation>备注…</translation>
+    </message>
+    <message>
+        <source>What the model saw</source>
+        <translation>模型看到的内容</translation>
+    </message>
+    <message>
+        <source>Copy the text</source>
+        <translation>复制文本</translation>
+    </message>
+    <message>
+        <source>Copy the node&apos;s id</source>
+        <translation>复制节点编号</translation>
+    </message>
+    <message>
+        <source>Bring to my branch…</source>
+        <translation>带到我的分支…</translation>
+    </message>
+    <message>
+        <source>Export this branch…</source>
+        <translation>导出此分支…</translation>
+    </message>
+</context>
+<context>
+    <name>AboutDialog</name>
+    <message>
+        <source>Version {}</source>
+        <translation>版本 {}</translation>
+    </message>
+    <message>
+        <source>Work with a coding agent and see the whole session as a tree. Every step knows what the agent was told, what the files looked like, and what no click can take back.</source>
+        <translation>与编程智能体一起工作，并以树的形式看到整个会话。每一步都记得智能体被告知了什么、文件当时的样子，以及哪些事无法靠点击撤回。</translation>
+    </message>
+    <message>
+        <source>MIT licence. Made with Qt for Python (LGPL), libgit2, SQLite and others.</source>
+        <translation>MIT 许可。使用 Qt for Python（LGPL）、libgit2、SQLite 等构建。</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+</context>
+<context>
+    <name>AppearancePage</name>
+    <message>
+        <source>as the system</source>
+        <translation>跟随系统</translation>
+    </message>
+    <message>
+        <source>light</source>
+        <translation>浅色</translation>
+    </message>
+    <message>
+        <source>dark</source>
+        <translation>深色</translation>
+    </message>
+    <message>
+        <source>high contrast</source>
+        <translation>高对比度</translation>
+    </message>
+    <message>
+        <source>Theme</source>
+        <translation>主题</translation>
+    </message>
+    <message>
+        <source>Language</source>
+        <translation>语言</translation>
+    </message>
+    <message>
+        <source>Takes effect at the next start.</source>
+        <translation>下次启动时生效。</translation>
+    </message>
+    <message>
+        <source>Less movement</source>
+        <translation>减少动画</translation>
+    </message>
+    <message>
+        <source>Motion</source>
+        <translation>动画</translation>
+    </message>
+</context>
+<context>
+    <name>ApprovalDialog</name>
+    <message>
+        <source>Why not, and what instead? This goes to the agent.</source>
+        <translation>为什么不行，应当怎么做？这会告诉智能体。</translation>
+    </message>
+    <message>
+        <source>Reason for denying</source>
+        <translation>拒绝的理由</translation>
+    </message>
+    <message>
+        <source>Edit command</source>
+        <translation>编辑命令</translation>
+    </message>
+    <message>
+        <source>Deny with a reason…</source>
+        <translation>说明理由并拒绝…</translation>
+    </message>
+    <message>
+        <source>Deny</source>
+        <translation>拒绝</translation>
+    </message>
+    <message>
+        <source>The agent is told that you said no, and looks for another way.</source>
+        <translation>智能体会得知你拒绝了，并另寻他法。</translation>
+    </message>
+    <message>
+        <source>Allow  Ctrl+⏎</source>
+        <translation>允许  Ctrl+⏎</translation>
+    </message>
+    <message>
+        <source>Why asked</source>
+        <translation>询问原因</translation>
+    </message>
+    <message>
+        <source>Undo</source>
+        <translation>撤销</translation>
+    </message>
+    <message>
+        <source>Copy first</source>
+        <translation>先备份</translation>
+    </message>
+    <message>
+        <source>The agent says</source>
+        <translation>智能体说</translation>
+    </message>
+    <message>
+        <source>once</source>
+        <translation>仅此一次</translation>
+    </message>
+    <message>
+        <source>this branch</source>
+        <translation>本分支</translation>
+    </message>
+    <message>
+        <source>this session</source>
+        <translation>本会话</translation>
+    </message>
+    <message>
+        <source>always here: {}</source>
+        <translation>在此始终允许：{}</translation>
+    </message>
+    <message>
+        <source>1 of {} waiting</source>
+        <translation>共 {} 项等待，这是第 1 项</translation>
+    </message>
+    <message>
+        <source>Command, edited</source>
+        <translation>编辑后的命令</translation>
+    </message>
+    <message>
+        <source>Keep as it was</source>
+        <translation>保持原样</translation>
+    </message>
+</context>
+<context>
+    <name>ApprovalRow</name>
+    <message>
+        <source>More choices…</source>
+        <translation>更多选择…</translation>
+    </message>
+    <message>
+        <source>Deny</source>
+        <translation>拒绝</translation>
+    </message>
+    <message>
+        <source>Allow once</source>
+        <translation>允许一次</translation>
+    </message>
+    <message>
+        <source>Waits for your approval: {}</source>
+        <translation>等待你批准：{}</translation>
+    </message>
+</context>
+<context>
+    <name>BranchSummaryDialog</name>
+    <message>
+        <source>Leave this branch</source>
+        <translation>离开此分支</translation>
+    </message>
+    <message numerus="yes">
+        <source>The branch you leave has %n step(s) that the model of the new one does not know.</source>
+        <translation>
+            <numerusform>你离开的分支有 %n 个步骤，新分支的模型并不知道。</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Start clean: the new branch knows nothing of it</source>
+        <translation>从头开始：新分支对此一无所知</translation>
+    </message>
+    <message>
+        <source>Pass on a summary: what was tried and how it ended</source>
+        <translation>传递摘要：尝试了什么、结果如何</translation>
+    </message>
+    <message>
+        <source>Pass on a summary about:</source>
+        <translation>传递摘要，主题为：</translation>
+    </message>
+    <message>
+        <source>for example: why the tokenizer failed</source>
+        <translation>例如：分词器为什么失败</translation>
+    </message>
+    <message>
+        <source>What the summary should be about</source>
+        <translation>摘要的主题</translation>
+    </message>
+    <message>
+        <source>A summary is one request to the model and becomes a node of its own.</source>
+        <translation>摘要会向模型发出一次请求，并成为一个独立节点。</translation>
+    </message>
+    <message>
+        <source>Go</source>
+        <translation>前往</translation>
+    </message>
+</context>
+<context>
+    <name>BringHomeDialog</name>
+    <message>
+        <source>Bring to my branch</source>
+        <translation>带到我的分支</translation>
+    </message>
+    <message>
+        <source>Your branch {} gets the work of this node. Until you press the button, nothing changes.</source>
+        <translation>你的分支 {} 将得到此节点的成果。按下按钮之前什么都不会改变。</translation>
+    </message>
+    <message>
+        <source>Your folder gets the work of this node. Until you press the button, nothing changes.</source>
+        <translation>你的文件夹将得到此节点的成果。按下按钮之前什么都不会改变。</translation>
+    </message>
+    <message>
+        <source>as uncommitted changes in my folder</source>
+        <translation>作为我文件夹中未提交的更改</translation>
+    </message>
+    <message>
+        <source>as one commit on my branch</source>
+        <translation>作为我分支上的一个提交</translation>
+    </message>
+    <message>
+        <source>as a branch that I merge myself</source>
+        <translation>作为由我自己合并的分支</translation>
+    </message>
+    <message>
+        <source>Commit message</source>
+        <translation>提交说明</translation>
+    </message>
+    <message>
+        <source>Name of the branch</source>
+        <translation>分支名称</translation>
+    </message>
+    <message>
+        <source>What would happen</source>
+        <translation>将会发生什么</translation>
+    </message>
+    <message>
+        <source>Bring it</source>
+        <translation>带过去</translation>
+    </message>
+    <message>
+        <source>{}: keep mine</source>
+        <translation>{}：保留我的</translation>
+    </message>
+    <message>
+        <source>{}: take this one</source>
+        <translation>{}：采用这个</translation>
+    </message>
+    <message>
+        <source>Conflict in {}</source>
+        <translation>{} 有冲突</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n file(s) would change.</source>
+        <translation>
+            <numerusform>将更改 %n 个文件。</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>ChangesPane</name>
+    <message>
+        <source>CHANGES</source>
+        <translation>更改</translation>
+    </message>
+    <message>
+        <source>Compared with</source>
+        <translation>对比对象</translation>
+    </message>
+    <message>
+        <source>vs the step before</source>
+        <translation>与上一步相比</translation>
+    </message>
+    <message>
+        <source>vs the start of the session</source>
+        <translation>与会话开始时相比</translation>
+    </message>
+    <message>
+        <source>vs the files on disk</source>
+        <translation>与磁盘上的文件相比</translation>
+    </message>
+    <message>
+        <source>Show as a tree</source>
+        <translation>以树形显示</translation>
+    </message>
+    <message>
+        <source>vs {}</source>
+        <translation>与 {} 相比</translation>
+    </message>
+    <message>
+        <source>No files changed in this step. Choose a step with +n −m in the tree, or compare with the start.</source>
+        <translation>此步骤没有更改文件。请在树中选择带 +n −m 的步骤，或与开始时比较。</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n file(s)</source>
+        <translation>
+            <numerusform>%n 个文件</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Take {} as it is here?</source>
+        <translation>采用此处的 {}？</translation>
+    </message>
+    <message>
+        <source>Put {} back to how it was before?</source>
+        <translation>将 {} 恢复为之前的样子？</translation>
+    </message>
+    <message>
+        <source>Take this part of {}?</source>
+        <translation>采用 {} 的这一部分？</translation>
+    </message>
+    <message>
+        <source>Revert this part of {}?</source>
+        <translation>还原 {} 的这一部分？</translation>
+    </message>
+    <message>
+        <source>Take a file</source>
+        <translation>采用文件</translation>
+    </message>
+    <message>
+        <source>What is on disk now is saved as a node first, so this can be undone by going back.</source>
+        <translation>磁盘上的现状会先保存为节点，因此可以通过返回来撤销。</translation>
+    </message>
+    <message>
+        <source>Do it</source>
+        <translation>执行</translation>
+    </message>
+</context>
+<context>
+    <name>ChatPane</name>
+    <message>
+        <source>Back to where you are</source>
+        <translation>回到你所在处</translation>
+    </message>
+    <message>
+        <source>Go here</source>
+        <translation>前往这里</translation>
+    </message>
+    <message>
+        <source>As the model sees it</source>
+        <translation>模型视角</translation>
+    </message>
+    <message>
+        <source>↓ New text</source>
+        <translation>↓ 新内容</translation>
+    </message>
+    <message>
+        <source>New session</source>
+        <translation>新会话</translation>
+    </message>
+    <message>
+        <source>Chat: {}</source>
+        <translation>对话：{}</translation>
+    </message>
+    <message>
+        <source>Waits for your approval: {}</source>
+        <translation>等待你批准：{}</translation>
+    </message>
+    <message>
+        <source>The agent asks: {}</source>
+        <translation>智能体提问：{}</translation>
+    </message>
+    <message>
+        <source>approve “{}”</source>
+        <translation>批准“{}”</translation>
+    </message>
+    <message>
+        <source>This session is open for reading only.</source>
+        <translation>此会话以只读方式打开。</translation>
+    </message>
+    <message>
+        <source>Whole output</source>
+        <translation>完整输出</translation>
+    </message>
+</context>
+<context>
+    <name>ChatView</name>
+    <message>
+        <source>Conversation</source>
+        <translation>对话</translation>
+    </message>
+</context>
+<context>
+    <name>CodeBlock</name>
+    <message>
+        <source>Copy code</source>
+        <translation>复制代码</translation>
+    </message>
+    <message>
+        <source>text</source>
+        <translation>文本</translation>
+    </message>
+    <message>
+        <source>Show all {} lines</source>
+        <translation>显示全部 {} 行</translation>
+    </message>
+    <message>
+        <source>Copied</source>
+        <translation>已复制</translation>
+    </message>
+</context>
+<context>
+    <name>CodeView</name>
+    <message>
+        <source>Code</source>
+        <translation>代码</translation>
+    </message>
+</context>
+<context>
+    <name>CompareDialog</name>
+    <message>
+        <source>Compare from “{}”</source>
+        <translation>从“{}”开始比较</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+</context>
+<context>
+    <name>CompareView</name>
+    <message>
+        <source>Left side</source>
+        <translation>左侧</translation>
+    </message>
+    <message>
+        <source>Right side</source>
+        <translation>右侧</translation>
+    </message>
+    <message>
+        <source>ended</source>
+        <translation>结束方式</translation>
+    </message>
+    <message>
+        <source>checks</source>
+        <translation>检查</translation>
+    </message>
+    <message>
+        <source>changed</source>
+        <translation>更改</translation>
+    </message>
+    <message>
+        <source>cost · time · steps</source>
+        <translation>费用 · 时间 · 步骤</translation>
+    </message>
+    <message>
+        <source>cannot be undone</source>
+        <translation>无法撤销</translation>
+    </message>
+    <message>
+        <source>retries · fallbacks</source>
+        <translation>重试 · 备用模型</translation>
+    </message>
+    <message>
+        <source>note</source>
+        <translation>备注</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n file(s)</source>
+        <translation>
+            <numerusform>%n 个文件</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Steps, aligned until they part</source>
+        <translation>步骤（对齐至分叉处）</translation>
+    </message>
+    <message>
+        <source>File</source>
+        <translation>文件</translation>
+    </message>
+    <message>
+        <source>Files of each attempt</source>
+        <translation>每次尝试的文件</translation>
+    </message>
+    <message>
+        <source>Attempt</source>
+        <translation>尝试</translation>
+    </message>
+    <message>
+        <source>Note: why did it fail?</source>
+        <translation>备注：为什么失败？</translation>
+    </message>
+    <message>
+        <source>Note</source>
+        <translation>备注</translation>
+    </message>
+    <message>
+        <source>Continue {}</source>
+        <translation>继续 {}</translation>
+    </message>
+    <message>
+        <source>Take file from {}…</source>
+        <translation>从 {} 采用文件…</translation>
+    </message>
+    <message>
+        <source>Bring {} to my branch…</source>
+        <translation>将 {} 带到我的分支…</translation>
+    </message>
+    <message>
+        <source>Mark {} as failed</source>
+        <translation>将 {} 标为失败</translation>
+    </message>
+</context>
+<context>
+    <name>CompletionList</name>
+    <message>
+        <source>Files to name</source>
+        <translation>可引用的文件</translation>
+    </message>
+</context>
+<context>
+    <name>Composer</name>
+    <message>
+        <source>Mode</source>
+        <translation>模式</translation>
+    </message>
+    <message>
+        <source>plan</source>
+        <translation>计划</translation>
+    </message>
+    <message>
+        <source>Reads only. Nothing is changed.</source>
+        <translation>只读，不做任何更改。</translation>
+    </message>
+    <message>
+        <source>ask</source>
+        <translation>询问</translation>
+    </message>
+    <message>
+        <source>Every command and every write is asked for.</source>
+        <translation>每个命令和每次写入都会先询问。</translation>
+    </message>
+    <message>
+        <source>work</source>
+        <translation>工作</translation>
+    </message>
+    <message>
+        <source>What the sandbox confines runs without asking; the rest is asked for.</source>
+        <translation>沙盒内的操作直接运行，其余的先询问。</translation>
+    </message>
+    <message>
+        <source>Model</source>
+        <translation>模型</translation>
+    </message>
+    <message>
+        <source>Effort</source>
+        <translation>思考强度</translation>
+    </message>
+    <message>
+        <source>Name a file (@)</source>
+        <translation>引用文件（@）</translation>
+    </message>
+    <message>
+        <source>Interrupt</source>
+        <translation>打断</translation>
+    </message>
+    <message>
+        <source>Stop the running step and send this now (Ctrl+Enter)</source>
+        <translation>停止正在运行的步骤并立即发送（Ctrl+Enter）</translation>
+    </message>
+    <message>
+        <source>Stop</source>
+        <translation>停止</translation>
+    </message>
+    <message>
+        <source>Stop the run. Everything produced so far is kept.</source>
+        <translation>停止运行。已产生的内容都会保留。</translation>
+    </message>
+    <message>
+        <source>Queue</source>
+        <translation>排队</translation>
+    </message>
+    <message>
+        <source>Send</source>
+        <translation>发送</translation>
+    </message>
+    <message>
+        <source>Sent after the step that is running (Enter)</source>
+        <translation>在当前步骤之后发送（Enter）</translation>
+    </message>
+    <message>
+        <source>Send (Enter)</source>
+        <translation>发送（Enter）</translation>
+    </message>
+    <message>
+        <source>Take out of the queue</source>
+        <translation>移出队列</translation>
+    </message>
+    <message>
+        <source>Image {} · {}</source>
+        <translation>图片 {} · {}</translation>
+    </message>
+    <message>
+        <source>Remove the image</source>
+        <translation>移除图片</translation>
+    </message>
+    <message>
+        <source>≈ {} tokens</source>
+        <translation>≈ {} 词元</translation>
+    </message>
+    <message>
+        <source>Estimate of what is sent: the conversation so far and this message.</source>
+        <translation>发送量估计：目前的对话加上这条消息。</translation>
+    </message>
+</context>
+<context>
+    <name>ComposerEdit</name>
+    <message>
+        <source>Message… @ names a file</source>
+        <translation>输入消息… 用 @ 引用文件</translation>
+    </message>
+    <message>
+        <source>Message to the agent</source>
+        <translation>给智能体的消息</translation>
+    </message>
+</context>
+<context>
+    <name>DiagnosticsDialog</name>
+    <message>
+        <source>Diagnostics</source>
+        <translation>诊断</translation>
+    </message>
+    <message>
+        <source>Copy all</source>
+        <translation>全部复制</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+</context>
+<context>
+    <name>DiagnosticsPane</name>
+    <message>
+        <source>Kind</source>
+        <translation>类型</translation>
+    </message>
+    <message>
+        <source>all kinds</source>
+        <translation>所有类型</translation>
+    </message>
+    <message>
+        <source>Time</source>
+        <translation>时间</translation>
+    </message>
+    <message>
+        <source>What happened</source>
+        <translation>发生了什么</translation>
+    </message>
+    <message>
+        <source>Diagnostics</source>
+        <translation>诊断</translation>
+    </message>
+    <message>
+        <source>Nothing to report. Retries, repairs, fallbacks and cache misses would be listed here.</source>
+        <translation>没有可报告的内容。重试、修复、备用模型和缓存未命中会列在这里。</translation>
+    </message>
+</context>
+<context>
+    <name>Dialog</name>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+</context>
+<context>
+    <name>DiffView</name>
+    <message>
+        <source>Diff</source>
+        <translation>差异</translation>
+    </message>
+    <message>
+        <source>{path}: {added} lines added, {removed} removed</source>
+        <translation>{path}：新增 {added} 行，删除 {removed} 行</translation>
+    </message>
+    <message>
+        <source>Copy</source>
+        <translation>复制</translation>
+    </message>
+    <message>
+        <source>Take this hunk</source>
+        <translation>采用此块</translation>
+    </message>
+    <message>
+        <source>Revert this hunk (what is there is saved first)</source>
+        <translation>还原此块（会先保存现状）</translation>
+    </message>
+    <message>
+        <source>Go to the step that wrote this</source>
+        <translation>前往写下这段的步骤</translation>
+    </message>
+</context>
+<context>
+    <name>Divider</name>
+    <message>
+        <source>Start of the session</source>
+        <translation>会话开始</translation>
+    </message>
+    <message>
+        <source>{} other ways lead on from here</source>
+        <translation>从这里还有 {} 条其他路线</translation>
+    </message>
+    <message>
+        <source>Another way leads on from here</source>
+        <translation>从这里还有另一条路线</translation>
+    </message>
+    <message>
+        <source>{asked} could not answer; {model} answers for now.</source>
+        <translation>{asked} 无法作答，暂由 {model} 作答。</translation>
+    </message>
+    <message>
+        <source>{} answers in place of the model asked for.</source>
+        <translation>由 {} 代替所请求的模型作答。</translation>
+    </message>
+    <message>
+        <source>From here the model knows the first {} messages only as a summary.</source>
+        <translation>从这里开始，模型只通过摘要了解前 {} 条消息。</translation>
+    </message>
+    <message>
+        <source>From here the model knows what is above only as a summary.</source>
+        <translation>从这里开始，模型只通过摘要了解上文。</translation>
+    </message>
+    <message>
+        <source>Summary of the branch that was left</source>
+        <translation>所离开分支的摘要</translation>
+    </message>
+    <message>
+        <source>Files were changed from outside, not by the agent</source>
+        <translation>文件在外部被更改，并非智能体所为</translation>
+    </message>
+    <message>
+        <source>Saved before a jump: your edits are kept here</source>
+        <translation>跳转前已保存：你的编辑保留在此</translation>
+    </message>
+    <message>
+        <source>On this branch the model does not see a part of the history</source>
+        <translation>在此分支上，模型看不到部分历史</translation>
+    </message>
+    <message>
+        <source>Event of the imported session</source>
+        <translation>导入会话的事件</translation>
+    </message>
+</context>
+<context>
+    <name>DividerRow</name>
+    <message>
+        <source>Hide</source>
+        <translation>隐藏</translation>
+    </message>
+    <message>
+        <source>Show</source>
+        <translation>显示</translation>
+    </message>
+    <message>
+        <source>Show in the tree</source>
+        <translation>在树中显示</translation>
+    </message>
+    <message>
+        <source>Show changes</source>
+        <translation>显示更改</translation>
+    </message>
+    <message>
+        <source>Why</source>
+        <translation>原因</translation>
+    </message>
+    <message>
+        <source>As the model sees it</source>
+        <translation>模型视角</translation>
+    </message>
+</context>
+<context>
+    <name>EffectsDialog</name>
+    <message>
+        <source>Done outside the workspace</source>
+        <translation>工作区之外所做的事</translation>
+    </message>
+    <message>
+        <source>Going to a node puts files back. These things are outside the files and stay as they are.</source>
+        <translation>前往节点会恢复文件。这些事在文件之外，会保持原样。</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>On the way to here</source>
+        <translation>在通往此处的路径上</translation>
+    </message>
+    <message>
+        <source>On other branches, still in effect</source>
+        <translation>在其他分支上，仍然有效</translation>
+    </message>
+    <message>
+        <source>Still running</source>
+        <translation>仍在运行</translation>
+    </message>
+    <message>
+        <source>{command} · since {time}</source>
+        <translation>{command} · 自 {time} 起</translation>
+    </message>
+    <message>
+        <source>Stop</source>
+        <translation>停止</translation>
+    </message>
+    <message>
+        <source>Nothing was done outside the workspace.</source>
+        <translation>没有在工作区之外做任何事。</translation>
+    </message>
+    <message>
+        <source>can be undone</source>
+        <translation>可以撤销</translation>
+    </message>
+    <message>
+        <source>can be countered</source>
+        <translation>可以抵消</translation>
+    </message>
+    <message>
+        <source>cannot be undone</source>
+        <translation>无法撤销</translation>
+    </message>
+    <message>
+        <source>seen and allowed</source>
+        <translation>已观察并允许</translation>
+    </message>
+    <message>
+        <source>seen</source>
+        <translation>已观察到</translation>
+    </message>
+    <message>
+        <source>assumed</source>
+        <translation>推定</translation>
+    </message>
+    <message>
+        <source>guessed from the command</source>
+        <translation>根据命令推测</translation>
+    </message>
+    <message>
+        <source>undone</source>
+        <translation>已撤销</translation>
+    </message>
+    <message>
+        <source>countered</source>
+        <translation>已抵消</translation>
+    </message>
+    <message>
+        <source>Show the step</source>
+        <translation>显示步骤</translation>
+    </message>
+</context>
+<context>
+    <name>EmptyChat</name>
+    <message>
+        <source>What should be done?</source>
+        <translation>要做什么？</translation>
+    </message>
+    <message>
+        <source>Write it below. Every step becomes a node of the tree on the left, with the files as they were.</source>
+        <translation>写在下方即可。每一步都会成为左侧树上的节点，并保存当时的文件。</translation>
+    </message>
+    <message>
+        <source>Click any node to go back there: files and conversation go back together, and nothing is lost.</source>
+        <translation>点击任一节点即可回到那里：文件与对话一同回退，什么都不会丢失。</translation>
+    </message>
+    <message>
+        <source>@ names a file · paste or drop images and files · Shift+Enter starts a new line</source>
+        <translation>@ 引用文件 · 可粘贴或拖入图片和文件 · Shift+Enter 换行</translation>
+    </message>
+    <message>
+        <source>Explain how this project is built</source>
+        <translation>说明这个项目的结构</translation>
+    </message>
+    <message>
+        <source>Find and fix a failing test</source>
+        <translation>找到并修复失败的测试</translation>
+    </message>
+    <message>
+        <source>Review my uncommitted changes</source>
+        <translation>审查我未提交的更改</translation>
+    </message>
+    <message>
+        <source>Puts these words into the message; nothing is sent yet</source>
+        <translation>将这些文字放入消息框，尚不发送</translation>
+    </message>
+</context>
+<context>
+    <name>FileDiffPanel</name>
+    <message>
+        <source>Side by side</source>
+        <translation>并排</translation>
+    </message>
+    <message>
+        <source>Ignore whitespace</source>
+        <translation>忽略空白</translation>
+    </message>
+    <message>
+        <source>More context</source>
+        <translation>更多上下文</translation>
+    </message>
+    <message>
+        <source>Previous change (P)</source>
+        <translation>上一处更改（P）</translation>
+    </message>
+    <message>
+        <source>Next change (N)</source>
+        <translation>下一处更改（N）</translation>
+    </message>
+    <message>
+        <source>More</source>
+        <translation>更多</translation>
+    </message>
+    <message>
+        <source>Open in the editor</source>
+        <translation>在编辑器中打开</translation>
+    </message>
+    <message>
+        <source>Show in the folder</source>
+        <translation>在文件夹中显示</translation>
+    </message>
+    <message>
+        <source>Copy path</source>
+        <translation>复制路径</translation>
+    </message>
+    <message>
+        <source>Take this file from here onto the disk…</source>
+        <translation>将此处的文件写到磁盘…</translation>
+    </message>
+    <message>
+        <source>Put the file back to how it was before…</source>
+        <translation>将文件恢复为之前的样子…</translation>
+    </message>
+    <message>
+        <source>This file is huge; only its first part is shown. Show all of it</source>
+        <translation>文件很大，只显示了开头部分。显示全部</translation>
+    </message>
+    <message>
+        <source>A submodule or nested repository. Its commit changed; its files are not listed here.</source>
+        <translation>子模块或嵌套仓库。其提交已改变，文件不在此列出。</translation>
+    </message>
+    <message>
+        <source>Binary file</source>
+        <translation>二进制文件</translation>
+    </message>
+    <message>
+        <source>Only the type or mode changed: {old} → {new}</source>
+        <translation>仅类型或权限改变：{old} → {new}</translation>
+    </message>
+    <message>
+        <source>Renamed without other changes.</source>
+        <translation>仅重命名，无其他更改。</translation>
+    </message>
+    <message>
+        <source>No changed lines (whitespace only, or an empty file).</source>
+        <translation>没有更改的行（仅空白或空文件）。</translation>
+    </message>
+</context>
+<context>
+    <name>FileList</name>
+    <message>
+        <source>yours</source>
+        <translation>你的</translation>
+    </message>
+    <message>
+        <source>binary</source>
+        <translation>二进制</translation>
+    </message>
+    <message>
+        <source>● runs later</source>
+        <translation>● 稍后会运行</translation>
+    </message>
+    <message>
+        <source>Changed files</source>
+        <translation>更改的文件</translation>
+    </message>
+    <message>
+        <source>added</source>
+        <translation>新增</translation>
+    </message>
+    <message>
+        <source>modified</source>
+        <translation>修改</translation>
+    </message>
+    <message>
+        <source>deleted</source>
+        <translation>删除</translation>
+    </message>
+    <message>
+        <source>renamed from {}</source>
+        <translation>由 {} 重命名</translation>
+    </message>
+    <message>
+        <source>type or mode changed</source>
+        <translation>类型或权限改变</translation>
+    </message>
+    <message>
+        <source>submodule or nested repository</source>
+        <translation>子模块或嵌套仓库</translation>
+    </message>
+    <message>
+        <source>Runs later, when you do something: a hook, a script, a test configuration.</source>
+        <translation>在你之后操作时会运行：钩子、脚本或测试配置。</translation>
+    </message>
+    <message>
+        <source>Changed by you</source>
+        <translation>由你更改</translation>
+    </message>
+</context>
+<context>
+    <name>FirstStartDialog</name>
+    <message>
+        <source>Welcome to Worldline</source>
+        <translation>欢迎使用 Worldline</translation>
+    </message>
+    <message>
+        <source>You work with a coding agent and see the session as a tree. Click any step to go back there, with your files as they were. How should the agent think?</source>
+        <translation>你与编程智能体一起工作，并以树的形式看到会话。点击任一步骤即可回到那里，文件也恢复原样。智能体该用什么来思考？</translation>
+    </message>
+    <message>
+        <source>Key</source>
+        <translation>密钥</translation>
+    </message>
+    <message>
+        <source>Address of the local server</source>
+        <translation>本地服务器地址</translation>
+    </message>
+    <message>
+        <source>Try the demo first</source>
+        <translation>先看演示</translation>
+    </message>
+    <message>
+        <source>A scripted model and a small project. No key, no network, nothing of yours is touched.</source>
+        <translation>脚本化的模型和一个小项目。无需密钥和网络，不会动你的任何东西。</translation>
+    </message>
+    <message>
+        <source>With a key of Anthropic</source>
+        <translation>使用 Anthropic 密钥</translation>
+    </message>
+    <message>
+        <source>Kept in the keyring of your system. It is read by the engine alone.</source>
+        <translation>保存在系统密钥环中，只有引擎会读取。</translation>
+    </message>
+    <message>
+        <source>With a local server</source>
+        <translation>使用本地服务器</translation>
+    </message>
+    <message>
+        <source>Any server that speaks the Messages API.</source>
+        <translation>任何支持 Messages API 的服务器。</translation>
+    </message>
+    <message>
+        <source>Test the connection</source>
+        <translation>测试连接</translation>
+    </message>
+    <message>
+        <source>Language</source>
+        <translation>语言</translation>
+    </message>
+    <message>
+        <source>Theme</source>
+        <translation>主题</translation>
+    </message>
+    <message>
+        <source>Theme: as the system</source>
+        <translation>主题：跟随系统</translation>
+    </message>
+    <message>
+        <source>light</source>
+        <translation>浅色</translation>
+    </message>
+    <message>
+        <source>dark</source>
+        <translation>深色</translation>
+    </message>
+    <message>
+        <source>high contrast</source>
+        <translation>高对比度</translation>
+    </message>
+    <message>
+        <source>Later</source>
+        <translation>稍后</translation>
+    </message>
+    <message>
+        <source>Start</source>
+        <translation>开始</translation>
+    </message>
+    <message>
+        <source>Enter a key, or choose the demo.</source>
+        <translation>请输入密钥，或选择演示。</translation>
+    </message>
+</context>
+<context>
+    <name>HoverCard</name>
+    <message>
+        <source>{n} files changed, +{a} −{r}</source>
+        <translation>更改 {n} 个文件，+{a} −{r}</translation>
+    </message>
+    <message>
+        <source>You are here.</source>
+        <translation>你在这里。</translation>
+    </message>
+    <message>
+        <source>Click: go back to before this prompt and change it.</source>
+        <translation>点击：回到此提示之前并修改它。</translation>
+    </message>
+    <message>
+        <source>Click: put the files back as they were here and go on from here.</source>
+        <translation>点击：将文件恢复为此处的样子并从这里继续。</translation>
+    </message>
+</context>
+<context>
+    <name>ImageDiff</name>
+    <message>
+        <source>Edge between before and after</source>
+        <translation>前后分界</translation>
+    </message>
+    <message>
+        <source>before</source>
+        <translation>之前</translation>
+    </message>
+    <message>
+        <source>after</source>
+        <translation>之后</translation>
+    </message>
+    <message>
+        <source>Picture, {}</source>
+        <translation>图片，{}</translation>
+    </message>
+</context>
+<context>
+    <name>JumpPlanDialog</name>
+    <message>
+        <source>Go to “{}”</source>
+        <translation>前往“{}”</translation>
+    </message>
+    <message>
+        <source>Files</source>
+        <translation>文件</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n file(s) will be put back</source>
+        <translation>
+            <numerusform>将恢复 %n 个文件</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n file(s) stay: not made by the agent</source>
+        <translation>
+            <numerusform>%n 个文件保持不变：并非智能体所作</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n file(s) were never captured</source>
+        <translation>
+            <numerusform>%n 个文件从未保存</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Cannot be undone</source>
+        <translation>无法撤销</translation>
+    </message>
+    <message>
+        <source>Unknown there</source>
+        <translation>那里不知道的事</translation>
+    </message>
+    <message>
+        <source>The model</source>
+        <translation>模型</translation>
+    </message>
+    <message>
+        <source>What you have now is saved as a node first. Back: Alt+←</source>
+        <translation>你现在的内容会先保存为节点。返回：Alt+←</translation>
+    </message>
+    <message>
+        <source>Go and fork</source>
+        <translation>前往并分叉</translation>
+    </message>
+    <message>
+        <source> and {} more</source>
+        <translation> 以及另外 {} 个</translation>
+    </message>
+    <message>
+        <source>show</source>
+        <translation>显示</translation>
+    </message>
+    <message>
+        <source>Show the files: {}</source>
+        <translation>显示文件：{}</translation>
+    </message>
+    <message>
+        <source>Stays: you changed it</source>
+        <translation>保留：你改过它</translation>
+    </message>
+    <message>
+        <source>keep mine</source>
+        <translation>保留我的</translation>
+    </message>
+    <message>
+        <source>put back</source>
+        <translation>恢复</translation>
+    </message>
+    <message>
+        <source>What happens to {}</source>
+        <translation>如何处理 {}</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n more file(s) of yours stay</source>
+        <translation>
+            <numerusform>你的另外 %n 个文件保持不变</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Will be put back (yours is saved first)</source>
+        <translation>将恢复（先保存你的版本）</translation>
+    </message>
+    <message>
+        <source>Still running</source>
+        <translation>仍在运行</translation>
+    </message>
+    <message>
+        <source>{command} (since {time})</source>
+        <translation>{command}（自 {time} 起）</translation>
+    </message>
+    <message>
+        <source>stop them</source>
+        <translation>停止它们</translation>
+    </message>
+    <message>
+        <source>let them run</source>
+        <translation>让它们继续运行</translation>
+    </message>
+    <message>
+        <source>What happens to running processes</source>
+        <translation>如何处理正在运行的进程</translation>
+    </message>
+</context>
+<context>
+    <name>KeyPage</name>
+    <message>
+        <source>Now</source>
+        <translation>现在</translation>
+    </message>
+    <message>
+        <source>New key</source>
+        <translation>新密钥</translation>
+    </message>
+    <message>
+        <source>Kept in the keyring of your system, never in a file or a session.</source>
+        <translation>保存在系统密钥环中，绝不写入文件或会话。</translation>
+    </message>
+    <message>
+        <source>Save key</source>
+        <translation>保存密钥</translation>
+    </message>
+    <message>
+        <source>Remove key</source>
+        <translation>移除密钥</translation>
+    </message>
+    <message>
+        <source>Test the connection</source>
+        <translation>测试连接</translation>
+    </message>
+    <message>
+        <source>A key is in the keyring.</source>
+        <translation>密钥环中已有密钥。</translation>
+    </message>
+    <message>
+        <source>The key comes from ANTHROPIC_API_KEY.</source>
+        <translation>密钥来自 ANTHROPIC_API_KEY。</translation>
+    </message>
+    <message>
+        <source>There is no key yet.</source>
+        <translation>还没有密钥。</translation>
+    </message>
+    <message>
+        <source>This service needs no key.</source>
+        <translation>此服务不需要密钥。</translation>
+    </message>
+</context>
+<context>
+    <name>LimitsPage</name>
+    <message>
+        <source>Turns</source>
+        <translation>轮次</translation>
+    </message>
+    <message>
+        <source>Tool calls</source>
+        <translation>工具调用</translation>
+    </message>
+    <message>
+        <source>Time</source>
+        <translation>时间</translation>
+    </message>
+    <message>
+        <source>Tokens</source>
+        <translation>词元</translation>
+    </message>
+    <message>
+        <source>Cost</source>
+        <translation>费用</translation>
+    </message>
+    <message>
+        <source>no limit</source>
+        <translation>不限</translation>
+    </message>
+    <message>
+        <source>A run that meets a limit stops in order, and offers to go on.</source>
+        <translation>运行达到限制时会有序停止，并可选择继续。</translation>
+    </message>
+</context>
+<context>
+    <name>LossyDialog</name>
+    <message>
+        <source>The model will know less here</source>
+        <translation>在这里模型知道得更少</translation>
+    </message>
+    <message>
+        <source>The messages themselves stay in the session. Fork before the compaction to give the model the whole history again.</source>
+        <translation>消息本身仍在会话中。在压缩之前分叉，可让模型重新得到完整历史。</translation>
+    </message>
+    <message>
+        <source>Go on with the summary</source>
+        <translation>使用摘要继续</translation>
+    </message>
+</context>
+<context>
+    <name>MainWindow</name>
+    <message>
+        <source>Chat</source>
+        <translation>对话</translation>
+    </message>
+    <message>
+        <source>Opening…</source>
+        <translation>正在打开…</translation>
+    </message>
+    <message>
+        <source>Session</source>
+        <translation>会话</translation>
+    </message>
+    <message>
+        <source>isolated worktree</source>
+        <translation>独立工作树</translation>
+    </message>
+    <message>
+        <source>in your folder</source>
+        <translation>在你的文件夹中</translation>
+    </message>
+    <message>
+        <source>imported, without files</source>
+        <translation>已导入，无文件</translation>
+    </message>
+    <message>
+        <source>You opened {root}
+The agent works in {work}</source>
+        <translation>你打开的是 {root}
+智能体在 {work} 中工作</translation>
+    </message>
+    <message>
+        <source>Changes</source>
+        <translation>更改</translation>
+    </message>
+</context>
+<context>
+    <name>MarkedCommand</name>
+    <message>
+        <source>Command: {}</source>
+        <translation>命令：{}</translation>
+    </message>
+</context>
+<context>
+    <name>Minimap</name>
+    <message>
+        <source>Overview of the tree</source>
+        <translation>树的概览</translation>
+    </message>
+    <message>
+        <source>Overview: click to go to a part of the tree</source>
+        <translation>概览：点击可前往树的某处</translation>
+    </message>
+</context>
+<context>
+    <name>ModelPage</name>
+    <message>
+        <source>Model</source>
+        <translation>模型</translation>
+    </message>
+    <message>
+        <source>Asked first, in every new run.</source>
+        <translation>每次新运行首先使用。</translation>
+    </message>
+    <message>
+        <source>If it cannot answer</source>
+        <translation>无法作答时</translation>
+    </message>
+    <message>
+        <source>Tried in this order when a model is overloaded or refused. Drag to change the order.</source>
+        <translation>模型过载或拒绝时按此顺序尝试。拖动可改变顺序。</translation>
+    </message>
+    <message>
+        <source>plan: reads only</source>
+        <translation>计划：只读</translation>
+    </message>
+    <message>
+        <source>ask before everything</source>
+        <translation>一切先询问</translation>
+    </message>
+    <message>
+        <source>work: unasked inside the sandbox</source>
+        <translation>工作：沙盒内无需询问</translation>
+    </message>
+    <message>
+        <source>Mode of new sessions</source>
+        <translation>新会话的模式</translation>
+    </message>
+    <message>
+        <source>Compact the context before it is full</source>
+        <translation>在上下文满之前压缩</translation>
+    </message>
+    <message>
+        <source>Context</source>
+        <translation>上下文</translation>
+    </message>
+    <message>
+        <source>Address of the service</source>
+        <translation>服务地址</translation>
+    </message>
+    <message>
+        <source>Empty = Anthropic. A local server that speaks the Messages API works as well.</source>
+        <translation>留空即 Anthropic。支持 Messages API 的本地服务器也可以。</translation>
+    </message>
+</context>
+<context>
+    <name>ModelViewDialog</name>
+    <message>
+        <source>As the model sees it</source>
+        <translation>模型视角</translation>
+    </message>
+    <message>
+        <source>{} messages</source>
+        <translation>{} 条消息</translation>
+    </message>
+    <message>
+        <source>≈ {} tokens</source>
+        <translation>≈ {} 词元</translation>
+    </message>
+    <message>
+        <source>Parts of the request</source>
+        <translation>请求的各部分</translation>
+    </message>
+    <message>
+        <source>This part as JSON</source>
+        <translation>此部分的 JSON</translation>
+    </message>
+    <message>
+        <source>Copy the whole request</source>
+        <translation>复制完整请求</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>parameters</source>
+        <translation>参数</translation>
+    </message>
+    <message>
+        <source>system prompt</source>
+        <translation>系统提示</translation>
+    </message>
+    <message>
+        <source>{} tools</source>
+        <translation>{} 个工具</translation>
+    </message>
+    <message>
+        <source>you</source>
+        <translation>你</translation>
+    </message>
+    <message>
+        <source>model</source>
+        <translation>模型</translation>
+    </message>
+    <message>
+        <source>Made for the request; not in the history</source>
+        <translation>为请求而生成，不在历史中</translation>
+    </message>
+    <message>
+        <source>Repaired for the request</source>
+        <translation>为请求而修复</translation>
+    </message>
+</context>
+<context>
+    <name>NewSessionDialog</name>
+    <message>
+        <source>New session</source>
+        <translation>新会话</translation>
+    </message>
+    <message>
+        <source>Folder or repository (or drop one here)</source>
+        <translation>文件夹或仓库（也可拖到这里）</translation>
+    </message>
+    <message>
+        <source>Folder</source>
+        <translation>文件夹</translation>
+    </message>
+    <message>
+        <source>Choose…</source>
+        <translation>选择…</translation>
+    </message>
+    <message>
+        <source>Title (the first prompt, if empty)</source>
+        <translation>标题（留空则用第一条提示）</translation>
+    </message>
+    <message>
+        <source>Title</source>
+        <translation>标题</translation>
+    </message>
+    <message>
+        <source>Start</source>
+        <translation>开始</translation>
+    </message>
+    <message>
+        <source>In a worktree of its own (recommended)</source>
+        <translation>在独立工作树中（推荐）</translation>
+    </message>
+    <message>
+        <source>In my folder</source>
+        <translation>在我的文件夹中</translation>
+    </message>
+    <message>
+        <source>Your checkout is not touched while you explore the tree. Your uncommitted work is carried over. What is good you bring to your branch by a named action.</source>
+        <translation>浏览树时不会触碰你的检出。未提交的工作会一并带入。满意的成果由你通过明确的操作带到自己的分支。</translation>
+    </message>
+    <message>
+        <source>The agent works where you work. Going to a node puts files back in this folder; what you changed yourself stays.</source>
+        <translation>智能体就在你工作的地方工作。前往节点会恢复此文件夹中的文件，你自己改动的保持不变。</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>This folder is not in a git repository: the agent works in place. Every step is saved all the same.</source>
+        <translation>此文件夹不在 git 仓库中：智能体就地工作。每一步同样会保存。</translation>
+    </message>
+    <message>
+        <source>This is your home folder. Choose a project in it.</source>
+        <translation>这是你的主文件夹。请选择其中的一个项目。</translation>
+    </message>
+    <message>
+        <source>There is no such folder.</source>
+        <translation>没有这个文件夹。</translation>
+    </message>
+    <message>
+        <source>Carried over: uncommitted and untracked files, the index, submodules. Left: ignored files (.env files are carried).</source>
+        <translation>带入：未提交和未跟踪的文件、索引、子模块。不带：被忽略的文件（.env 会带入）。</translation>
+    </message>
+</context>
+<context>
+    <name>NoteDialog</name>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Save</source>
+        <translation>保存</translation>
+    </message>
+</context>
+<context>
+    <name>Notice</name>
+    <message>
+        <source>Close this line</source>
+        <translation>关闭此行</translation>
+    </message>
+</context>
+<context>
+    <name>Palette</name>
+    <message>
+        <source>All commands</source>
+        <translation>所有命令</translation>
+    </message>
+    <message>
+        <source>Type a command</source>
+        <translation>输入命令</translation>
+    </message>
+    <message>
+        <source>Command</source>
+        <translation>命令</translation>
+    </message>
+    <message>
+        <source>Commands</source>
+        <translation>命令</translation>
+    </message>
+    <message>
+        <source>No command is called that.</source>
+        <translation>没有这个名称的命令。</translation>
+    </message>
+</context>
+<context>
+    <name>QuestionDialog</name>
+    <message>
+        <source>The agent asks</source>
+        <translation>智能体提问</translation>
+    </message>
+    <message>
+        <source>The run waits for your answer. Close this to answer later, in the chat.</source>
+        <translation>运行在等待你的回答。关闭后可稍后在对话中回答。</translation>
+    </message>
+    <message>
+        <source>Later</source>
+        <translation>稍后</translation>
+    </message>
+    <message>
+        <source>Answer</source>
+        <translation>回答</translation>
+    </message>
+</context>
+<context>
+    <name>QuestionForm</name>
+    <message>
+        <source>Or in your own words…</source>
+        <translation>或用你自己的话…</translation>
+    </message>
+    <message>
+        <source>Your own words</source>
+        <translation>你自己的话</translation>
+    </message>
+</context>
+<context>
+    <name>QuestionRow</name>
+    <message>
+        <source>The agent asks</source>
+        <translation>智能体提问</translation>
+    </message>
+    <message>
+        <source>Answer</source>
+        <translation>回答</translation>
+    </message>
+    <message>
+        <source>The agent asks: {}</source>
+        <translation>智能体提问：{}</translation>
+    </message>
+</context>
+<context>
+    <name>RecoveryDialog</name>
+    <message>
+        <source>The last run was interrupted</source>
+        <translation>上次运行被中断</translation>
+    </message>
+    <message>
+        <source>The engine stopped in the middle of its work. Nothing that was saved is lost.</source>
+        <translation>引擎在工作中途停止。已保存的内容不会丢失。</translation>
+    </message>
+    <message>
+        <source>Interrupted</source>
+        <translation>已中断</translation>
+    </message>
+    <message>
+        <source>It is safe to go on: the model is told that these steps were started and may have done a part of their work. Look at Changes before you do.</source>
+        <translation>可以安全地继续：模型会得知这些步骤已经开始，可能完成了一部分。继续之前请先查看更改。</translation>
+    </message>
+    <message>
+        <source>Show diagnostics</source>
+        <translation>显示诊断</translation>
+    </message>
+    <message>
+        <source>Go on</source>
+        <translation>继续</translation>
+    </message>
+</context>
+<context>
+    <name>ReplyRow</name>
+    <message>
+        <source>Agent</source>
+        <translation>智能体</translation>
+    </message>
+    <message>
+        <source>Copy reply</source>
+        <translation>复制回复</translation>
+    </message>
+    <message>
+        <source>Show in the tree</source>
+        <translation>在树中显示</translation>
+    </message>
+    <message>
+        <source>Go here and fork</source>
+        <translation>前往这里并分叉</translation>
+    </message>
+    <message>
+        <source>This reply was cut off. What arrived was kept.</source>
+        <translation>此回复被截断，已到达的部分保留。</translation>
+    </message>
+    <message>
+        <source>Agent said: {}</source>
+        <translation>智能体说：{}</translation>
+    </message>
+    <message>
+        <source>◔ writes a call of {} · {} characters</source>
+        <translation>◔ 正在写 {} 的调用 · {} 个字符</translation>
+    </message>
+</context>
+<context>
+    <name>RulesPage</name>
+    <message>
+        <source>Never</source>
+        <translation>从不</translation>
+    </message>
+    <message>
+        <source>Always ask</source>
+        <translation>始终询问</translation>
+    </message>
+    <message>
+        <source>Without asking</source>
+        <translation>无需询问</translation>
+    </message>
+    <message>
+        <source>Try a command</source>
+        <translation>试一条命令</translation>
+    </message>
+    <message>
+        <source>Every part of a command line is looked at on its own: one “never” denies all of it. No rule widens the sandbox; it only removes a question. Also: Net(host:443), Write(path), Socket(path).</source>
+        <translation>命令行的每个部分单独判断：只要有一个“从不”就全部拒绝。规则不会放宽沙盒，只是省去询问。另有：Net(host:443)、Write(path)、Socket(path)。</translation>
+    </message>
+    <message>
+        <source>Save rules</source>
+        <translation>保存规则</translation>
+    </message>
+    <message>
+        <source>runs without asking</source>
+        <translation>直接运行</translation>
+    </message>
+    <message>
+        <source>is asked for</source>
+        <translation>会询问</translation>
+    </message>
+    <message>
+        <source>is denied</source>
+        <translation>被拒绝</translation>
+    </message>
+</context>
+<context>
+    <name>SessionsDialog</name>
+    <message>
+        <source>Sessions</source>
+        <translation>会话</translation>
+    </message>
+    <message>
+        <source>Search titles and folders</source>
+        <translation>搜索标题和文件夹</translation>
+    </message>
+    <message>
+        <source>Search the sessions</source>
+        <translation>搜索会话</translation>
+    </message>
+    <message>
+        <source>Import…</source>
+        <translation>导入…</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>Open</source>
+        <translation>打开</translation>
+    </message>
+    <message>
+        <source>Drop session files of pi, Claude Code or Codex here to import them.</source>
+        <translation>将 pi、Claude Code 或 Codex 的会话文件拖到这里即可导入。</translation>
+    </message>
+    <message>
+        <source>No sessions yet. Open a folder to start one.</source>
+        <translation>还没有会话。打开一个文件夹即可开始。</translation>
+    </message>
+    <message>
+        <source>Import sessions</source>
+        <translation>导入会话</translation>
+    </message>
+    <message>
+        <source>An import is still going on.</source>
+        <translation>仍在导入。</translation>
+    </message>
+    <message numerus="yes">
+        <source>Importing %n file(s)…</source>
+        <translation>
+            <numerusform>正在导入 %n 个文件…</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>The import failed: {}</source>
+        <translation>导入失败：{}</translation>
+    </message>
+    <message>
+        <source>Imported: {files} files, {nodes} nodes.</source>
+        <translation>已导入：{files} 个文件，{nodes} 个节点。</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n place(s) could not be read.</source>
+        <translation>
+            <numerusform>有 %n 处无法读取。</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>Settings</name>
+    <message>
+        <source>Model</source>
+        <translation>模型</translation>
+    </message>
+    <message>
+        <source>Key</source>
+        <translation>密钥</translation>
+    </message>
+    <message>
+        <source>Limits</source>
+        <translation>限制</translation>
+    </message>
+    <message>
+        <source>Appearance</source>
+        <translation>外观</translation>
+    </message>
+    <message>
+        <source>Rules</source>
+        <translation>规则</translation>
+    </message>
+</context>
+<context>
+    <name>SettingsDialog</name>
+    <message>
+        <source>Settings</source>
+        <translation>设置</translation>
+    </message>
+    <message>
+        <source>Search the settings</source>
+        <translation>搜索设置</translation>
+    </message>
+    <message>
+        <source>Parts of the settings</source>
+        <translation>设置的各部分</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+</context>
+<context>
+    <name>ShortcutList</name>
+    <message>
+        <source>Keyboard shortcuts</source>
+        <translation>键盘快捷键</translation>
+    </message>
+    <message>
+        <source>Search</source>
+        <translation>搜索</translation>
+    </message>
+    <message>
+        <source>Search the shortcuts</source>
+        <translation>搜索快捷键</translation>
+    </message>
+    <message>
+        <source>Shortcuts</source>
+        <translation>快捷键</translation>
+    </message>
+    <message>
+        <source>Look at the previous or next node</source>
+        <translation>查看上一个或下一个节点</translation>
+    </message>
+    <message>
+        <source>Look at the parent, the newest child</source>
+        <translation>查看父节点、最新的子节点</translation>
+    </message>
+    <message>
+        <source>To the fork above, to the next fork below</source>
+        <translation>到上方的分叉、到下方的下一个分叉</translation>
+    </message>
+    <message>
+        <source>Go there: files are put back, a branch starts</source>
+        <translation>前往：恢复文件并开始新分支</translation>
+    </message>
+    <message>
+        <source>Choose for Compare</source>
+        <translation>选入比较</translation>
+    </message>
+    <message>
+        <source>Choose a range for Compare</source>
+        <translation>选择比较范围</translation>
+    </message>
+    <message>
+        <source>Stop looking, choose none</source>
+        <translation>停止查看，取消选择</translation>
+    </message>
+    <message>
+        <source>Label</source>
+        <translation>标签</translation>
+    </message>
+    <message>
+        <source>Prompts only, failures, labelled, all</source>
+        <translation>仅提示、失败、有标签、全部</translation>
+    </message>
+    <message>
+        <source>Zoom</source>
+        <translation>缩放</translation>
+    </message>
+    <message>
+        <source>Ctrl+wheel</source>
+        <translation>Ctrl+滚轮</translation>
+    </message>
+    <message>
+        <source>In the tree</source>
+        <translation>在树中</translation>
+    </message>
+</context>
+<context>
+    <name>StartView</name>
+    <message>
+        <source>Work with a coding agent and see the whole session as a tree.</source>
+        <translation>与编程智能体一起工作，并以树的形式看到整个会话。</translation>
+    </message>
+    <message>
+        <source>Open a folder…</source>
+        <translation>打开文件夹…</translation>
+    </message>
+    <message>
+        <source>Open a session file…</source>
+        <translation>打开会话文件…</translation>
+    </message>
+    <message>
+        <source>Look at the demo</source>
+        <translation>看演示</translation>
+    </message>
+    <message>
+        <source>Recent sessions</source>
+        <translation>最近的会话</translation>
+    </message>
+    <message>
+        <source>Search</source>
+        <translation>搜索</translation>
+    </message>
+    <message>
+        <source>Search the sessions</source>
+        <translation>搜索会话</translation>
+    </message>
+    <message>
+        <source>Nothing here yet. Open a folder with code: the agent works on a copy of your repository, your own checkout stays as it is.
+Every step becomes a node, and a click on a node takes the files back to it.</source>
+        <translation>这里还没有内容。打开一个代码文件夹：智能体在仓库的副本上工作，你自己的检出保持原样。
+每一步都会成为节点，点击节点即可让文件回到当时。</translation>
+    </message>
+    <message>
+        <source>You can also drop a folder or a session file here.</source>
+        <translation>也可以将文件夹或会话文件拖到这里。</translation>
+    </message>
+    <message>
+        <source>Open a folder</source>
+        <translation>打开文件夹</translation>
+    </message>
+    <message>
+        <source>Open a session</source>
+        <translation>打开会话</translation>
+    </message>
+    <message>
+        <source>Sessions (*.worldline)</source>
+        <translation>会话 (*.worldline)</translation>
+    </message>
+</context>
+<context>
+    <name>StatusBar</name>
+    <message>
+        <source>Status</source>
+        <translation>状态</translation>
+    </message>
+    <message>
+        <source>Diagnostics…</source>
+        <translation>诊断…</translation>
+    </message>
+    <message>
+        <source>Show all…</source>
+        <translation>显示全部…</translation>
+    </message>
+</context>
+<context>
+    <name>StopRow</name>
+    <message>
+        <source>The service said: {}</source>
+        <translation>服务说明：{}</translation>
+    </message>
+</context>
+<context>
+    <name>TextViewer</name>
+    <message>
+        <source>Find, Enter for the next</source>
+        <translation>查找，按 Enter 到下一处</translation>
+    </message>
+    <message>
+        <source>Find in the text</source>
+        <translation>在文本中查找</translation>
+    </message>
+    <message>
+        <source>Copy all</source>
+        <translation>全部复制</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>The first {shown} of {total} bytes are shown.</source>
+        <translation>显示了 {total} 字节中的前 {shown} 字节。</translation>
+    </message>
+</context>
+<context>
+    <name>Thinking</name>
+    <message>
+        <source>Thinking…</source>
+        <translation>正在思考…</translation>
+    </message>
+    <message>
+        <source>Thought, {} words</source>
+        <translation>思考，{} 词</translation>
+    </message>
+</context>
+<context>
+    <name>ToolCard</name>
+    <message>
+        <source>Unfold</source>
+        <translation>展开</translation>
+    </message>
+    <message>
+        <source>Copy command or path</source>
+        <translation>复制命令或路径</translation>
+    </message>
+    <message>
+        <source>Show in the tree</source>
+        <translation>在树中显示</translation>
+    </message>
+    <message>
+        <source>Fold</source>
+        <translation>折叠</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n file(s)</source>
+        <translation>
+            <numerusform>%n 个文件</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>exit {}</source>
+        <translation>退出码 {}</translation>
+    </message>
+    <message>
+        <source>cannot be undone</source>
+        <translation>无法撤销</translation>
+    </message>
+    <message>
+        <source>runs code later</source>
+        <translation>稍后会运行代码</translation>
+    </message>
+    <message>
+        <source>secret masked</source>
+        <translation>已遮盖机密</translation>
+    </message>
+    <message>
+        <source>Arguments repaired: {}</source>
+        <translation>参数已修复：{}</translation>
+    </message>
+    <message>
+        <source>Interrupted: it was started and not finished. What it did by then is not known.</source>
+        <translation>已中断：已开始但未完成，此前做了什么不得而知。</translation>
+    </message>
+    <message>
+        <source>This step&apos;s files could not be captured.</source>
+        <translation>此步骤的文件未能保存。</translation>
+    </message>
+    <message>
+        <source>Show all {} lines in Changes</source>
+        <translation>在更改中显示全部 {} 行</translation>
+    </message>
+    <message>
+        <source>{} lines before</source>
+        <translation>前面还有 {} 行</translation>
+    </message>
+    <message>
+        <source>Show the whole output</source>
+        <translation>显示完整输出</translation>
+    </message>
+    <message>
+        <source>{} more lines</source>
+        <translation>还有 {} 行</translation>
+    </message>
+</context>
+<context>
+    <name>TreePane</name>
+    <message>
+        <source>Show only…</source>
+        <translation>只显示…</translation>
+    </message>
+    <message>
+        <source>Search the tree (Ctrl+F)</source>
+        <translation>搜索树（Ctrl+F）</translation>
+    </message>
+    <message>
+        <source>Fold runs of steps</source>
+        <translation>折叠连续步骤</translation>
+    </message>
+    <message>
+        <source>Draw from left to right</source>
+        <translation>从左到右绘制</translation>
+    </message>
+    <message>
+        <source>Follow the live branch</source>
+        <translation>跟随当前分支</translation>
+    </message>
+    <message>
+        <source>Show the whole tree (Ctrl+9)</source>
+        <translation>显示整棵树（Ctrl+9）</translation>
+    </message>
+    <message>
+        <source>All nodes</source>
+        <translation>所有节点</translation>
+    </message>
+    <message>
+        <source>Prompts only</source>
+        <translation>仅提示</translation>
+    </message>
+    <message>
+        <source>Failures</source>
+        <translation>失败</translation>
+    </message>
+    <message>
+        <source>Files changed</source>
+        <translation>更改了文件</translation>
+    </message>
+    <message>
+        <source>Effects outside</source>
+        <translation>外部影响</translation>
+    </message>
+    <message>
+        <source>Labelled</source>
+        <translation>有标签</translation>
+    </message>
+    <message>
+        <source>Search prompts, replies and steps</source>
+        <translation>搜索提示、回复和步骤</translation>
+    </message>
+    <message>
+        <source>Search the tree</source>
+        <translation>搜索树</translation>
+    </message>
+    <message>
+        <source>Previous (Shift+F3)</source>
+        <translation>上一个（Shift+F3）</translation>
+    </message>
+    <message>
+        <source>Next (F3)</source>
+        <translation>下一个（F3）</translation>
+    </message>
+    <message>
+        <source>Close the search (Esc)</source>
+        <translation>关闭搜索（Esc）</translation>
+    </message>
+    <message>
+        <source>nothing found</source>
+        <translation>未找到</translation>
+    </message>
+</context>
+<context>
+    <name>TreeView</name>
+    <message>
+        <source>Session tree</source>
+        <translation>会话树</translation>
+    </message>
+    <message>
+        <source>Arrow keys look at nodes, Enter goes there, Space chooses for Compare, F10 opens the menu.</source>
+        <translation>方向键查看节点，Enter 前往，空格选入比较，F10 打开菜单。</translation>
+    </message>
+    <message>
+        <source>No node fits this filter.</source>
+        <translation>没有符合此筛选的节点。</translation>
+    </message>
+    <message>
+        <source>Every prompt, reply and step will be a node here.
+Click a node to go back to it, files included.</source>
+        <translation>每条提示、回复和步骤都会成为这里的节点。
+点击节点即可回到那里，文件也一同恢复。</translation>
+    </message>
+</context>
+<context>
+    <name>UserRow</name>
+    <message>
+        <source>You</source>
+        <translation>你</translation>
+    </message>
+    <message>
+        <source>Edit and send again (makes a fork)</source>
+        <translation>编辑并重新发送（产生分叉）</translation>
+    </message>
+    <message>
+        <source>Copy message</source>
+        <translation>复制消息</translation>
+    </message>
+    <message>
+        <source>Show in the tree</source>
+        <translation>在树中显示</translation>
+    </message>
+    <message>
+        <source>You said: {}</source>
+        <translation>你说：{}</translation>
+    </message>
+</context>
+<context>
+    <name>WaitingBar</name>
+    <message>
+        <source>Show (Ctrl+Shift+A)</source>
+        <translation>显示（Ctrl+Shift+A）</translation>
+    </message>
+    <message numerus="yes">
+        <source> · and %n more</source>
+        <translation>
+            <numerusform> · 另有 %n 项</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>WindowActions</name>
+    <message>
+        <source>Go</source>
+        <translation>前往</translation>
+    </message>
+    <message>
+        <source>Back to where I was</source>
+        <translation>回到之前所在处</translation>
+    </message>
+    <message>
+        <source>Forward again</source>
+        <translation>再次前进</translation>
+    </message>
+    <message>
+        <source>Search the tree</source>
+        <translation>搜索树</translation>
+    </message>
+    <message>
+        <source>Next match</source>
+        <translation>下一个匹配</translation>
+    </message>
+    <message>
+        <source>Previous match</source>
+        <translation>上一个匹配</translation>
+    </message>
+    <message>
+        <source>Show where I am</source>
+        <translation>显示我在哪里</translation>
+    </message>
+    <message>
+        <source>Go to the node I look at</source>
+        <translation>前往正在查看的节点</translation>
+    </message>
+    <message>
+        <source>Compare the chosen nodes</source>
+        <translation>比较选中的节点</translation>
+    </message>
+    <message>
+        <source>Label this node…</source>
+        <translation>为此节点加标签…</translation>
+    </message>
+    <message>
+        <source>Note on this node…</source>
+        <translation>为此节点写备注…</translation>
+    </message>
+    <message>
+        <source>As the model sees it</source>
+        <translation>模型视角</translation>
+    </message>
+    <message>
+        <source>Bring to my branch…</source>
+        <translation>带到我的分支…</translation>
+    </message>
+    <message>
+        <source>View</source>
+        <translation>视图</translation>
+    </message>
+    <message>
+        <source>Go to the tree</source>
+        <translation>转到树</translation>
+    </message>
+    <message>
+        <source>Go to the chat</source>
+        <translation>转到对话</translation>
+    </message>
+    <message>
+        <source>Go to the changes</source>
+        <translation>转到更改</translation>
+    </message>
+    <message>
+        <source>Show or hide the tree</source>
+        <translation>显示或隐藏树</translation>
+    </message>
+    <message>
+        <source>Show or hide the changes</source>
+        <translation>显示或隐藏更改</translation>
+    </message>
+    <message>
+        <source>Show the whole tree</source>
+        <translation>显示整棵树</translation>
+    </message>
+    <message>
+        <source>Zoom in</source>
+        <translation>放大</translation>
+    </message>
+    <message>
+        <source>Zoom out</source>
+        <translation>缩小</translation>
+    </message>
+    <message>
+        <source>Normal size</source>
+        <translation>正常大小</translation>
+    </message>
+    <message>
+        <source>Next filter of the tree</source>
+        <translation>树的下一个筛选</translation>
+    </message>
+    <message>
+        <source>Fold or unfold runs of steps</source>
+        <translation>折叠或展开连续步骤</translation>
+    </message>
+    <message>
+        <source>Tree from left to right</source>
+        <translation>树从左到右</translation>
+    </message>
+    <message>
+        <source>Overview in the corner</source>
+        <translation>角落概览</translation>
+    </message>
+    <message>
+        <source>Agent</source>
+        <translation>智能体</translation>
+    </message>
+    <message>
+        <source>Stop the agent</source>
+        <translation>停止智能体</translation>
+    </message>
+    <message>
+        <source>Retry now</source>
+        <translation>立即重试</translation>
+    </message>
+    <message>
+        <source>Summarise the history now</source>
+        <translation>立即压缩历史</translation>
+    </message>
+    <message>
+        <source>Window</source>
+        <translation>窗口</translation>
+    </message>
+    <message>
+        <source>All commands</source>
+        <translation>所有命令</translation>
+    </message>
+    <message>
+        <source>Open a folder…</source>
+        <translation>打开文件夹…</translation>
+    </message>
+    <message>
+        <source>Open a session file…</source>
+        <translation>打开会话文件…</translation>
+    </message>
+    <message>
+        <source>Recent sessions</source>
+        <translation>最近的会话</translation>
+    </message>
+    <message>
+        <source>Rename this session…</source>
+        <translation>重命名此会话…</translation>
+    </message>
+    <message>
+        <source>Keyboard shortcuts</source>
+        <translation>键盘快捷键</translation>
+    </message>
+    <message>
+        <source>Theme</source>
+        <translation>主题</translation>
+    </message>
+    <message>
+        <source>Close the window</source>
+        <translation>关闭窗口</translation>
+    </message>
+    <message>
+        <source>Theme: as the system</source>
+        <translation>主题：跟随系统</translation>
+    </message>
+    <message>
+        <source>Theme: light</source>
+        <translation>主题：浅色</translation>
+    </message>
+    <message>
+        <source>Theme: dark</source>
+        <translation>主题：深色</translation>
+    </message>
+    <message>
+        <source>Theme: high contrast</source>
+        <translation>主题：高对比度</translation>
+    </message>
+    <message>
+        <source>Menu</source>
+        <translation>菜单</translation>
+    </message>
+    <message>
+        <source>Language</source>
+        <translation>语言</translation>
+    </message>
+    <message>
+        <source>Rename this session</source>
+        <translation>重命名此会话</translation>
+    </message>
+    <message>
+        <source>Title</source>
+        <translation>标题</translation>
+    </message>
+    <message>
+        <source>Open a folder</source>
+        <translation>打开文件夹</translation>
+    </message>
+    <message>
+        <source>Open a session</source>
+        <translation>打开会话</translation>
+    </message>
+    <message>
+        <source>Sessions (*.worldline)</source>
+        <translation>会话 (*.worldline)</translation>
+    </message>
+    <message>
+        <source>The language changes when Worldline is started again.</source>
+        <translation>重新启动 Worldline 后语言才会改变。</translation>
+    </message>
+</context>
+<context>
+    <name>WindowNotices</name>
+    <message>
+        <source>Waiting for you: {title}</source>
+        <translation>等待你处理：{title}</translation>
+    </message>
+    <message>
+        <source>The agent asks: {text}</source>
+        <translation>智能体提问：{text}</translation>
+    </message>
+    <message>
+        <source>The model is scripted: this demo needs no account and no network. Files and commands are real.</source>
+        <translation>模型是脚本化的：此演示无需账号和网络。文件和命令都是真实的。</translation>
+    </message>
+    <message>
+        <source>The session is open in another window.</source>
+        <translation>此会话已在另一个窗口中打开。</translation>
+    </message>
+    <message>
+        <source>Read only. {why}</source>
+        <translation>只读。{why}</translation>
+    </message>
+    <message>
+        <source>The engine stopped. Nothing saved is lost. Restarting…</source>
+        <translation>引擎已停止，已保存的内容不会丢失。正在重启……</translation>
+    </message>
+    <message>
+        <source>Try again</source>
+        <translation>重试</translation>
+    </message>
+    <message>
+        <source>Other sessions…</source>
+        <translation>其他会话…</translation>
+    </message>
+    <message>
+        <source>At “{title}”</source>
+        <translation>位于“{title}”</translation>
+    </message>
+    <message>
+        <source> on {branch}</source>
+        <translation>，分支 {branch}</translation>
+    </message>
+    <message>
+        <source>{n} files put back and verified</source>
+        <translation>已恢复并核对 {n} 个文件</translation>
+    </message>
+    <message>
+        <source>1 effect remains</source>
+        <translation>仍有 1 项影响</translation>
+    </message>
+    <message>
+        <source>{n} effects remain</source>
+        <translation>仍有 {n} 项影响</translation>
+    </message>
+    <message>
+        <source>Back</source>
+        <translation>返回</translation>
+    </message>
+    <message>
+        <source>You look at “{title}”. The files are still as they were where you are.</source>
+        <translation>你正在查看“{title}”。文件仍是你所在处的样子。</translation>
+    </message>
+    <message>
+        <source>Go here</source>
+        <translation>前往这里</translation>
+    </message>
+    <message>
+        <source>Back to where I am</source>
+        <translation>回到我所在处</translation>
+    </message>
+    <message>
+        <source>1 node chosen. Choose another to compare (Ctrl+click or Space).</source>
+        <translation>已选 1 个节点。再选一个即可比较（Ctrl+点击或空格）。</translation>
+    </message>
+    <message>
+        <source>{n} nodes chosen.</source>
+        <translation>已选 {n} 个节点。</translation>
+    </message>
+    <message>
+        <source>Compare</source>
+        <translation>比较</translation>
+    </message>
+    <message>
+        <source>Choose none</source>
+        <translation>取消选择</translation>
+    </message>
+    <message>
+        <source>The agent ended: {reason}</source>
+        <translation>智能体已结束：{reason}</translation>
+    </message>
+</context>
+<context>
+    <name>Windows</name>
+    <message>
+        <source>{path} is not there.</source>
+        <translation>{path} 不存在。</translation>
+    </message>
+    <message>
+        <source>{path} is neither a folder nor a session. Sessions end in .worldline.</source>
+        <translation>{path} 既不是文件夹也不是会话。会话文件以 .worldline 结尾。</translation>
+    </message>
+</context>
+<context>
+    <name>Words</name>
+    <message>
+        <source>run</source>
+        <translation>运行</translation>
+    </message>
+    <message>
+        <source>read</source>
+        <translation>读取</translation>
+    </message>
+    <message>
+        <source>write</source>
+        <translation>写入</translation>
+    </message>
+    <message>
+        <source>edit</source>
+        <translation>编辑</translation>
+    </message>
+    <message>
+        <source>search</source>
+        <translation>搜索</translation>
+    </message>
+    <message>
+        <source>find</source>
+        <translation>查找</translation>
+    </message>
+    <message>
+        <source>list</source>
+        <translation>列出</translation>
+    </message>
+    <message>
+        <source>ask</source>
+        <translation>询问</translation>
+    </message>
+    <message>
+        <source>ask for access</source>
+        <translation>请求权限</translation>
+    </message>
+    <message>
+        <source>task</source>
+        <translation>任务</translation>
+    </message>
+    <message>
+        <source>done</source>
+        <translation>完成</translation>
+    </message>
+    <message>
+        <source>failed</source>
+        <translation>失败</translation>
+    </message>
+    <message>
+        <source>denied</source>
+        <translation>已拒绝</translation>
+    </message>
+    <message>
+        <source>stopped</source>
+        <translation>已停止</translation>
+    </message>
+    <message>
+        <source>aborted by you</source>
+        <translation>由你中止</translation>
+    </message>
+    <message>
+        <source>interrupted, what it did is not known</source>
+        <translation>已中断，做了什么不得而知</translation>
+    </message>
+    <message>
+        <source>working</source>
+        <translation>进行中</translation>
+    </message>
+    <message>
+        <source>waiting for you</source>
+        <translation>等待你处理</translation>
+    </message>
+    <message>
+        <source>Completed</source>
+        <translation>已完成</translation>
+    </message>
+    <message>
+        <source>Waits for your answer</source>
+        <translation>等待你的回答</translation>
+    </message>
+    <message>
+        <source>Stopped by you</source>
+        <translation>由你停止</translation>
+    </message>
+    <message>
+        <source>Stopped: turn limit</source>
+        <translation>已停止：达到轮次上限</translation>
+    </message>
+    <message>
+        <source>Stopped: limit of tool calls</source>
+        <translation>已停止：达到工具调用上限</translation>
+    </message>
+    <message>
+        <source>Stopped: time limit</source>
+        <translation>已停止：达到时间上限</translation>
+    </message>
+    <message>
+        <source>Stopped: token budget</source>
+        <translation>已停止：词元预算用完</translation>
+    </message>
+    <message>
+        <source>Stopped: cost limit</source>
+        <translation>已停止：达到费用上限</translation>
+    </message>
+    <message>
+        <source>Stopped: the same call again and again</source>
+        <translation>已停止：反复进行同一调用</translation>
+    </message>
+    <message>
+        <source>Stopped: the same failure again and again</source>
+        <translation>已停止：反复出现同一失败</translation>
+    </message>
+    <message>
+        <source>The model service failed</source>
+        <translation>模型服务出错</translation>
+    </message>
+    <message>
+        <source>The model service is overloaded</source>
+        <translation>模型服务过载</translation>
+    </message>
+    <message>
+        <source>Rate limit reached</source>
+        <translation>请求过于频繁</translation>
+    </message>
+    <message>
+        <source>The key was not accepted</source>
+        <translation>密钥未被接受</translation>
+    </message>
+    <message>
+        <source>The quota is used up</source>
+        <translation>额度已用完</translation>
+    </message>
+    <message>
+        <source>The network could not be reached</source>
+        <translation>无法连接网络</translation>
+    </message>
+    <message>
+        <source>The context is full</source>
+        <translation>上下文已满</translation>
+    </message>
+    <message>
+        <source>The reply reached its length limit</source>
+        <translation>回复达到长度上限</translation>
+    </message>
+    <message>
+        <source>The model declined</source>
+        <translation>模型拒绝作答</translation>
+    </message>
+    <message>
+        <source>The model answered nothing</source>
+        <translation>模型没有作答</translation>
+    </message>
+    <message>
+        <source>Stopped by a hook</source>
+        <translation>被钩子停止</translation>
+    </message>
+    <message>
+        <source>The session could not be saved</source>
+        <translation>会话未能保存</translation>
+    </message>
+    <message>
+        <source>A defect in Worldline ended the run</source>
+        <translation>Worldline 的缺陷使运行结束</translation>
+    </message>
+    <message>
+        <source>Interrupted</source>
+        <translation>已中断</translation>
+    </message>
+    <message>
+        <source>Ended for an unknown reason</source>
+        <translation>因未知原因结束</translation>
+    </message>
+    <message>
+        <source>Go on for 10 turns</source>
+        <translation>再继续 10 轮</translation>
+    </message>
+    <message>
+        <source>Go back and fork</source>
+        <translation>退回并分叉</translation>
+    </message>
+    <message>
+        <source>Try again</source>
+        <translation>重试</translation>
+    </message>
+    <message>
+        <source>Open settings</source>
+        <translation>打开设置</translation>
+    </message>
+    <message>
+        <source>Enter a key</source>
+        <translation>输入密钥</translation>
+    </message>
+    <message>
+        <source>Compact the context</source>
+        <translation>压缩上下文</translation>
+    </message>
+    <message>
+        <source>Use a larger model</source>
+        <translation>使用更大的模型</translation>
+    </message>
+    <message>
+        <source>{} ms</source>
+        <translation>{} 毫秒</translation>
+    </message>
+    <message>
+        <source>{} s</source>
+        <translation>{} 秒</translation>
+    </message>
+    <message>
+        <source>cost unknown</source>
+        <translation>费用未知</translation>
+    </message>
+</context>
+<context>
+    <name>defects</name>
+    <message>
+        <source>Something in the window went wrong.</source>
+        <translation>窗口出现了问题。</translation>
+    </message>
+    <message>
+        <source>Nothing saved is lost, and you can go on. The details help to correct it.</source>
+        <translation>已保存的内容不会丢失，你可以继续。详情有助于修正问题。</translation>
+    </message>
+</context>
+<context>
+    <name>desk</name>
+    <message>
+        <source>Dialogs</source>
+        <translation>对话框</translation>
+    </message>
+    <message>
+        <source>Show what waits for you</source>
+        <translation>显示等待你的事项</translation>
+    </message>
+    <message>
+        <source>Done outside the workspace…</source>
+        <translation>工作区之外所做的事…</translation>
+    </message>
+    <message>
+        <source>Diagnostics</source>
+        <translation>诊断</translation>
+    </message>
+    <message>
+        <source>Settings…</source>
+        <translation>设置…</translation>
+    </message>
+    <message>
+        <source>New session…</source>
+        <translation>新会话…</translation>
+    </message>
+    <message>
+        <source>All sessions, import…</source>
+        <translation>所有会话、导入…</translation>
+    </message>
+    <message>
+        <source>About Worldline</source>
+        <translation>关于 Worldline</translation>
+    </message>
+</context>
+<context>
+    <name>dialog</name>
+    <message>
+        <source>failed</source>
+        <translation>失败</translation>
+    </message>
+    <message>
+        <source>Testing…</source>
+        <translation>正在测试…</translation>
+    </message>
+</context>
+<context>
+    <name>label</name>
+    <message>
+        <source>Image</source>
+        <translation>图片</translation>
+    </message>
+</context>
+<context>
+    <name>self._view</name>
+    <message>
+        <source>Label</source>
+        <translation>标签</translation>
+    </message>
+    <message>
+        <source>Note</source>
+        <translation>备注</translation>
+    </message>
+</context>
+<context>
+    <name>self.edit</name>
+    <message>
+        <source>Message… @ names a file</source>
+        <translation>输入消息… 用 @ 引用文件</translation>
+    </message>
+</context>
+<context>
+    <name>status</name>
+    <message>
+        <source>cost unknown</source>
+        <translation>费用未知</translation>
+    </message>
+    <message>
+        <source>completed</source>
+        <translation>已完成</translation>
+    </message>
+    <message>
+        <source>waits for you</source>
+        <translation>等待你处理</translation>
+    </message>
+    <message>
+        <source>stopped by you</source>
+        <translation>由你停止</translation>
+    </message>
+    <message>
+        <source>turn limit</source>
+        <translation>达到轮次上限</translation>
+    </message>
+    <message>
+        <source>limit of tool calls</source>
+        <translation>达到工具调用上限</translation>
+    </message>
+    <message>
+        <source>time limit</source>
+        <translation>达到时间上限</translation>
+    </message>
+    <message>
+        <source>token budget</source>
+        <translation>词元预算用完</translation>
+    </message>
+    <message>
+        <source>cost limit</source>
+        <translation>达到费用上限</translation>
+    </message>
+    <message>
+        <source>the same call again and again</source>
+        <translation>反复进行同一调用</translation>
+    </message>
+    <message>
+        <source>the same failure again and again</source>
+        <translation>反复出现同一失败</translation>
+    </message>
+    <message>
+        <source>the service failed</source>
+        <translation>服务出错</translation>
+    </message>
+    <message>
+        <source>the service is overloaded</source>
+        <translation>服务过载</translation>
+    </message>
+    <message>
+        <source>too many requests</source>
+        <translation>请求过于频繁</translation>
+    </message>
+    <message>
+        <source>the key was refused</source>
+        <translation>密钥被拒绝</translation>
+    </message>
+    <message>
+        <source>no credit left</source>
+        <translation>额度已用完</translation>
+    </message>
+    <message>
+        <source>no connection</source>
+        <translation>没有连接</translation>
+    </message>
+    <message>
+        <source>the context is full</source>
+        <translation>上下文已满</translation>
+    </message>
+    <message>
+        <source>the reply was too long</source>
+        <translation>回复过长</translation>
+    </message>
+    <message>
+        <source>the model declined</source>
+        <translation>模型拒绝作答</translation>
+    </message>
+    <message>
+        <source>the reply was empty</source>
+        <translation>回复为空</translation>
+    </message>
+    <message>
+        <source>blocked by a hook</source>
+        <translation>被钩子阻止</translation>
+    </message>
+    <message>
+        <source>could not be saved</source>
+        <translation>未能保存</translation>
+    </message>
+    <message>
+        <source>a fault of Worldline</source>
+        <translation>Worldline 的缺陷</translation>
+    </message>
+    <message>
+        <source>interrupted</source>
+        <translation>已中断</translation>
+    </message>
+    <message>
+        <source>ended for an unknown reason</source>
+        <translation>因未知原因结束</translation>
+    </message>
+    <message>
+        <source>The service did not answer.</source>
+        <translation>服务没有响应。</translation>
+    </message>
+    <message>
+        <source>{why} Trying again in {s} s ({n} of {of}).</source>
+        <translation>{why}{s} 秒后重试（第 {n} 次，共 {of} 次）。</translation>
+    </message>
+    <message>
+        <source>The engine stopped. Nothing saved is lost. Restarting…</source>
+        <translation>引擎已停止，已保存的内容不会丢失。正在重启……</translation>
+    </message>
+    <message>
+        <source>The engine stopped.</source>
+        <translation>引擎已停止。</translation>
+    </message>
+    <message>
+        <source>Start again</source>
+        <translation>重新启动</translation>
+    </message>
+    <message>
+        <source>Getting ready: the model&apos;s library is loading. You can type already.</source>
+        <translation>正在准备：模型库加载中。你已经可以输入。</translation>
+    </message>
+    <message>
+        <source>Retry now</source>
+        <translation>立即重试</translation>
+    </message>
+    <message>
+        <source>Stop</source>
+        <translation>停止</translation>
+    </message>
+    <message>
+        <source>Waiting for you</source>
+        <translation>等待你处理</translation>
+    </message>
+    <message>
+        <source>Show</source>
+        <translation>显示</translation>
+    </message>
+    <message>
+        <source>Something went wrong</source>
+        <translation>出现了问题</translation>
+    </message>
+    <message>
+        <source>Why</source>
+        <translation>原因</translation>
+    </message>
+    <message>
+        <source>Ready</source>
+        <translation>就绪</translation>
+    </message>
+    <message>
+        <source>Ready · last: {reason}</source>
+        <translation>就绪 · 上次：{reason}</translation>
+    </message>
+    <message>
+        <source>Working</source>
+        <translation>正在工作</translation>
+    </message>
+    <message>
+        <source>Summarising the history to make room</source>
+        <translation>正在压缩历史以腾出空间</translation>
+    </message>
+    <message>
+        <source>Putting the files back</source>
+        <translation>正在恢复文件</translation>
+    </message>
+    <message>
+        <source>Stopping…</source>
+        <translation>正在停止…</translation>
+    </message>
+    <message>
+        <source>{asked} cannot answer now; {model} answers for now.</source>
+        <translation>{asked} 暂时无法作答，由 {model} 代答。</translation>
+    </message>
+    <message>
+        <source> · {n} queued</source>
+        <translation> · {n} 条排队</translation>
+    </message>
+    <message>
+        <source>Another model answers</source>
+        <translation>由其他模型作答</translation>
+    </message>
+    <message>
+        <source>no model</source>
+        <translation>无模型</translation>
+    </message>
+    <message>
+        <source>Model</source>
+        <translation>模型</translation>
+    </message>
+    <message>
+        <source>Context: what the model is sent</source>
+        <translation>上下文：发送给模型的内容</translation>
+    </message>
+    <message>
+        <source>Cost of this session</source>
+        <translation>本会话的费用</translation>
+    </message>
+    <message>
+        <source>cache {n} %</source>
+        <translation>缓存 {n} %</translation>
+    </message>
+    <message>
+        <source>cache –</source>
+        <translation>缓存 –</translation>
+    </message>
+    <message>
+        <source>How much of the context was read from the cache</source>
+        <translation>上下文中有多少来自缓存</translation>
+    </message>
+    <message>
+        <source>saved</source>
+        <translation>已保存</translation>
+    </message>
+    <message>
+        <source>not saved</source>
+        <translation>未保存</translation>
+    </message>
+    <message>
+        <source>Every step is on disk before the next begins</source>
+        <translation>每一步都先写入磁盘再开始下一步</translation>
+    </message>
+    <message>
+        <source>sandbox: complete</source>
+        <translation>沙盒：完整</translation>
+    </message>
+    <message>
+        <source>sandbox: partial</source>
+        <translation>沙盒：部分</translation>
+    </message>
+    <message>
+        <source>no sandbox</source>
+        <translation>无沙盒</translation>
+    </message>
+    <message>
+        <source>sandbox: –</source>
+        <translation>沙盒：–</translation>
+    </message>
+    <message>
+        <source>What commands can reach</source>
+        <translation>命令可触及的范围</translation>
+    </message>
+    <message>
+        <source>Things done outside the files, which no click takes back</source>
+        <translation>文件之外所做的事，点击无法撤回</translation>
+    </message>
+    <message>
+        <source>nothing outside</source>
+        <translation>无外部影响</translation>
+    </message>
+    <message>
+        <source>⚠ {n} cannot be undone</source>
+        <translation>⚠ {n} 项无法撤销</translation>
+    </message>
+    <message>
+        <source>⚠ {n} on other branches</source>
+        <translation>⚠ 其他分支上 {n} 项</translation>
+    </message>
+    <message>
+        <source>Last run</source>
+        <translation>上次运行</translation>
+    </message>
+    <message>
+        <source>Waits because</source>
+        <translation>等待原因</translation>
+    </message>
+    <message>
+        <source>Branch</source>
+        <translation>分支</translation>
+    </message>
+    <message>
+        <source>Queued messages</source>
+        <translation>排队的消息</translation>
+    </message>
+    <message>
+        <source>Running processes</source>
+        <translation>正在运行的进程</translation>
+    </message>
+    <message>
+        <source>Run</source>
+        <translation>运行</translation>
+    </message>
+    <message>
+        <source>Answers</source>
+        <translation>作答的模型</translation>
+    </message>
+    <message>
+        <source>Asked for</source>
+        <translation>请求的模型</translation>
+    </message>
+    <message>
+        <source>Used</source>
+        <translation>已用</translation>
+    </message>
+    <message>
+        <source>{n} tokens</source>
+        <translation>{n} 词元</translation>
+    </message>
+    <message>
+        <source>Room</source>
+        <translation>容量</translation>
+    </message>
+    <message>
+        <source>Size</source>
+        <translation>大小</translation>
+    </message>
+    <message>
+        <source>Context</source>
+        <translation>上下文</translation>
+    </message>
+    <message>
+        <source>What the next request sends to the model. Near the limit the history is summarised; nothing is lost from the tree.</source>
+        <translation>下一次请求发送给模型的内容。接近上限时会压缩历史，树中什么都不会丢失。</translation>
+    </message>
+    <message>
+        <source>This session</source>
+        <translation>本会话</translation>
+    </message>
+    <message>
+        <source>From the token counts of the answers and the list prices known here.</source>
+        <translation>根据回复的词元数和此处已知的标价计算。</translation>
+    </message>
+    <message>
+        <source>Cost</source>
+        <translation>费用</translation>
+    </message>
+    <message>
+        <source>Read from the cache</source>
+        <translation>来自缓存</translation>
+    </message>
+    <message>
+        <source>Text that was sent before and did not change costs a tenth.</source>
+        <translation>发送过且未改变的文本只需十分之一的费用。</translation>
+    </message>
+    <message>
+        <source>Cache</source>
+        <translation>缓存</translation>
+    </message>
+    <message>
+        <source>Commands can write only to the workspace and reach no network. What needs more is asked first.</source>
+        <translation>命令只能写入工作区，且无法访问网络。需要更多权限时会先询问。</translation>
+    </message>
+    <message>
+        <source>Commands are confined in part. What is not confined is asked first.</source>
+        <translation>命令受到部分限制。未受限制的会先询问。</translation>
+    </message>
+    <message>
+        <source>This system offers no sandbox: commands are judged by their text, and more is asked.</source>
+        <translation>此系统不提供沙盒：按命令文本判断，并更多地询问。</translation>
+    </message>
+    <message>
+        <source>Sandbox</source>
+        <translation>沙盒</translation>
+    </message>
+    <message>
+        <source>On this branch</source>
+        <translation>在此分支</translation>
+    </message>
+    <message>
+        <source>On other branches</source>
+        <translation>在其他分支</translation>
+    </message>
+    <message>
+        <source>Done outside the files</source>
+        <translation>文件之外所做的事</translation>
+    </message>
+    <message>
+        <source>Going back in the tree puts files back. It does not take these back.</source>
+        <translation>在树中回退会恢复文件，但不会撤回这些事。</translation>
+    </message>
+    <message>
+        <source>Every step is on disk before the next begins.</source>
+        <translation>每一步都先写入磁盘再开始下一步。</translation>
+    </message>
+    <message>
+        <source>Saved</source>
+        <translation>已保存</translation>
+    </message>
+</context>
+<context>
+    <name>tree</name>
+    <message>
+        <source>you are here</source>
+        <translation>你在这里</translation>
+    </message>
+    <message>
+        <source>read</source>
+        <translation>读取</translation>
+    </message>
+    <message>
+        <source>write</source>
+        <translation>写入</translation>
+    </message>
+    <message>
+        <source>edit</source>
+        <translation>编辑</translation>
+    </message>
+    <message>
+        <source>run</source>
+        <translation>运行</translation>
+    </message>
+    <message>
+        <source>find</source>
+        <translation>查找</translation>
+    </message>
+    <message>
+        <source>search</source>
+        <translation>搜索</translation>
+    </message>
+    <message>
+        <source>ask</source>
+        <translation>询问</translation>
+    </message>
+    <message>
+        <source>task</source>
+        <translation>任务</translation>
+    </message>
+    <message>
+        <source>plan</source>
+        <translation>计划</translation>
+    </message>
+    <message>
+        <source>fetch</source>
+        <translation>获取</translation>
+    </message>
+    <message>
+        <source>done</source>
+        <translation>完成</translation>
+    </message>
+    <message>
+        <source>failed</source>
+        <translation>失败</translation>
+    </message>
+    <message>
+        <source>denied</source>
+        <translation>已拒绝</translation>
+    </message>
+    <message>
+        <source>stopped by a brake</source>
+        <translation>被限制停止</translation>
+    </message>
+    <message>
+        <source>aborted by you</source>
+        <translation>由你中止</translation>
+    </message>
+    <message>
+        <source>interrupted</source>
+        <translation>已中断</translation>
+    </message>
+    <message>
+        <source>working</source>
+        <translation>进行中</translation>
+    </message>
+    <message>
+        <source>waiting for you</source>
+        <translation>等待你处理</translation>
+    </message>
+    <message>
+        <source>start</source>
+        <translation>开始</translation>
+    </message>
+    <message>
+        <source>prompt</source>
+        <translation>提示</translation>
+    </message>
+    <message>
+        <source>reply</source>
+        <translation>回复</translation>
+    </message>
+    <message>
+        <source>step</source>
+        <translation>步骤</translation>
+    </message>
+    <message>
+        <source>compaction</source>
+        <translation>压缩</translation>
+    </message>
+    <message>
+        <source>branch summary</source>
+        <translation>分支摘要</translation>
+    </message>
+    <message>
+        <source>saved before a jump</source>
+        <translation>跳转前保存</translation>
+    </message>
+    <message>
+        <source>files changed from outside</source>
+        <translation>文件在外部被更改</translation>
+    </message>
+    <message>
+        <source>context edit</source>
+        <translation>上下文编辑</translation>
+    </message>
+    <message>
+        <source>note of another agent</source>
+        <translation>其他智能体的记录</translation>
+    </message>
+    <message>
+        <source>unknown</source>
+        <translation>未知</translation>
+    </message>
+    <message>
+        <source>thinking…</source>
+        <translation>正在思考…</translation>
+    </message>
+    <message>
+        <source>Start of the session</source>
+        <translation>会话开始</translation>
+    </message>
+    <message>
+        <source>did something that cannot be undone</source>
+        <translation>做了无法撤销的事</translation>
+    </message>
+    <message>
+        <source>answered by another model</source>
+        <translation>由其他模型作答</translation>
+    </message>
+    <message>
+        <source>repaired</source>
+        <translation>已修复</translation>
+    </message>
+    <message>
+        <source>tried more than once</source>
+        <translation>尝试了多次</translation>
+    </message>
+    <message>
+        <source>files not captured</source>
+        <translation>文件未保存</translation>
+    </message>
+    <message>
+        <source>some files not captured</source>
+        <translation>部分文件未保存</translation>
+    </message>
+    <message>
+        <source>checks passed</source>
+        <translation>检查通过</translation>
+    </message>
+    <message>
+        <source>checks failed</source>
+        <translation>检查失败</translation>
+    </message>
+    <message>
+        <source>changed a file that runs later</source>
+        <translation>更改了稍后会运行的文件</translation>
+    </message>
+    <message>
+        <source>cut off</source>
+        <translation>被截断</translation>
+    </message>
+    <message>
+        <source>its place is a guess</source>
+        <translation>位置是推测的</translation>
+    </message>
+    <message>
+        <source>a secret was masked</source>
+        <translation>已遮盖机密</translation>
+    </message>
+    <message>
+        <source>{n} steps</source>
+        <translation>{n} 个步骤</translation>
+    </message>
+    <message>
+        <source>just now</source>
+        <translation>刚刚</translation>
+    </message>
+    <message>
+        <source>{n} min ago</source>
+        <translation>{n} 分钟前</translation>
+    </message>
+    <message>
+        <source>{n} h ago</source>
+        <translation>{n} 小时前</translation>
+    </message>
+    <message>
+        <source>{n} s</source>
+        <translation>{n} 秒</translation>
+    </message>
+    <message>
+        <source>{a} lines added, {r} removed</source>
+        <translation>新增 {a} 行，删除 {r} 行</translation>
+    </message>
+    <message>
+        <source>label {text}</source>
+        <translation>标签 {text}</translation>
+    </message>
+    <message>
+        <source>{n} branches start here</source>
+        <translation>从这里分出 {n} 个分支</translation>
+    </message>
+</context>
+</TS>

@@ -1,0 +1,67 @@
+"""Every text of the window in every language, and the compiled files as the sources give them."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from worldline.ui import i18n
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+def translations() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("translations", ROOT / "packaging" / "translations.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_nothing_is_untranslated_and_what_ships_is_compiled() -> None:
+    assert translations().check() == []
+
+
+@pytest.mark.parametrize("language", sorted(i18n.LANGUAGES))
+def test_placeholders_survive_translation(language: str) -> None:
+    text = (ROOT / "resources" / "i18n" / f"worldline_{language}.ts").read_text("utf-8")
+    for message in re.findall(r"<message.*?</message>", text, re.DOTALL):
+        source = re.search(r"<source>(.*?)</source>", message, re.DOTALL)
+        assert source is not None
+        forms = re.findall(r"<numerusform>(.*?)</numerusform>", message, re.DOTALL) or re.findall(
+            r"<translation>(.*?)</translation>", message, re.DOTALL
+        )
+        for form in forms:
+            wanted, got = (sorted(re.findall(r"\{\w*\}|%n", one)) for one in (source.group(1), form))
+            assert wanted == got, source.group(1)
+
+
+def test_the_language_of_the_system_is_followed_when_we_have_it() -> None:
+    assert i18n.choose("zh_CN") == "zh_CN"
+    assert i18n.choose("zh-Hans") == "zh_CN"
+    assert i18n.choose("zh") == "zh_CN"
+    assert i18n.choose("en") == "en"
+    assert i18n.choose("fr") in i18n.LANGUAGES
+
+
+def test_the_tree_speaks_chinese(qapp: Any) -> None:
+    from PySide6.QtCore import QLocale, QTranslator
+
+    from worldline.core import paths
+    from worldline.viewmodel import tree_text, words
+
+    translator = QTranslator()
+    assert translator.load(str(paths.resources_dir() / "i18n" / "worldline_zh_CN.qm"))
+    qapp.installTranslator(translator)
+    words.set_translator(qapp.translate)
+    try:
+        assert tree_text.verb("read") == "读取"
+    finally:
+        qapp.removeTranslator(translator)
+        QLocale.setDefault(QLocale("en"))
+    assert tree_text.verb("read") == "read"
