@@ -51,8 +51,6 @@ TEXTS: list[tuple[int, str, str]] = [
     (400, 'messages: roles must alternate between "user" and "assistant", but found multiple "user" roles in a row', "bad_block"),
     (400, "A maximum of 4 blocks with cache_control may be provided. Found 5.", "bad_block"),
     (500, "no user query found in messages", "bad_block"),
-    (400, "messages.1.content.0: Input tag 'fallback' found using 'type' does not match any of the expected tags: 'text', 'thinking'", "bad_block"),
-    (400, "tools.0.custom.input_schema.type: Field required", "invalid_request"),
     (400, "messages.3.content.0: Invalid `signature` in `thinking` block", "bad_thinking"),
     (400, "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response.", "bad_thinking"),
     (400, "Expected `thinking` or `redacted_thinking`, but found `text`. When `thinking` is enabled, a final `assistant` message must start with a thinking block", "bad_thinking"),

@@ -15,9 +15,6 @@ from worldline.rehearsal.server import RehearsalServer
 
 # fault: outcome, kind of failure ("" = a reply; * = worth trying again), whether tools may run
 EXPECTED = {
-    "start-repeated": ("complete", "", False),
-    "content-at-start": ("complete", "", True),
-    "server-calls": ("complete", "", False),
     "reset-before-headers": ("transport", "network*", False),
     "eof-before-headers": ("transport", "network*", False),
     "hang-before-headers": ("stalled", "stalled*", False),
@@ -203,19 +200,3 @@ async def test_the_connection_is_used_again(gateway: Gateway, server: RehearsalS
     for _ in range(20):
         assert (await one_exchange(gateway, server, heard)).runnable
     assert time.monotonic() - started < 5
-
-
-async def test_content_that_is_whole_from_the_start(gateway: Gateway, server: RehearsalServer) -> None:
-    server.drill("content-at-start")
-    exchange = await one_exchange(gateway, server, Heard())
-    assert [block["type"] for block in exchange.blocks] == ["text", "tool_use"]
-    assert [call.input for call in exchange.tool_uses] == [{"path": "a"}]
-
-
-async def test_calls_of_server_tools_are_kept_and_never_run_here(
-    gateway: Gateway, server: RehearsalServer
-) -> None:
-    server.drill("server-calls")
-    exchange = await one_exchange(gateway, server, Heard())
-    assert exchange.tool_uses == []
-    assert [block.get("input") for block in exchange.blocks] == [{"text": "hi"}, {"path": "/tmp"}, None, None]

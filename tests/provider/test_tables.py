@@ -129,7 +129,7 @@ def test_thinking_and_foreign_blocks_are_left_out() -> None:
     ]
     assert [m["content"] for m in without_thinking(messages)] == [
         "x",
-        [{"type": "text", "text": "[left out]"}],
+        [{"type": "text", "text": "[thinking left out]"}],
         [{"type": "text", "text": "b"}],
         [{"type": "text", "text": "all so far"}],
     ]
@@ -149,14 +149,3 @@ def test_a_hop_is_checked_first() -> None:
         and changed.extra == {}
         and changed.endpoint.model == "claude-haiku-4-5"
     )
-
-
-def test_marks_of_a_fallback_go_only_where_they_are_known() -> None:
-    messages = [{"role": "assistant", "content": [{"type": "fallback"}, {"type": "text", "text": "b"}]}]
-    for model, features, kept in (
-        ("claude-opus-5-5", Features(), True),
-        ("claude-opus-5-5", Features(betas=False), False),
-        ("claude-haiku-5-5", Features(), False),
-    ):
-        made = arguments(request(model, messages=messages), facts(model), features)
-        assert ("fallback" in str(made["messages"])) is kept

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from worldline.core.errors import ToolError
 from worldline.core.stop import StopReason
@@ -18,15 +18,16 @@ class BreakerStop:
 
 
 class BreakerPort(Protocol):
-    """Counts repetitions on one branch."""
+    """Counts repetitions on one branch; its memory is part of the branch's task state."""
 
-    def before(self, call: ToolUse) -> ToolError | None:
-        """An error to give instead of running this call again."""
+    def reset(self) -> None:
+        """The person said something: what went round before may be right now."""
 
-    def after(self, call: ToolUse, outcome: ToolOutcome) -> str:
-        """Text for the model beside the result, "" = nothing to say."""
+    def after(self, call: ToolUse, outcome: ToolOutcome) -> tuple[str, ToolError | None]:
+        """(what the model is told, "" = nothing; the error that stands in place of one more raw error)."""
+
+    def text(self, text: str) -> BreakerStop | None:
+        """Enter a whole answer that called no tool."""
 
     def verdict(self) -> BreakerStop | None:
         """Set when the run is to be stopped."""
-
-    def to_json(self) -> dict[str, Any]: ...

@@ -16,7 +16,6 @@ from worldline.agent.limits import Meter
 from worldline.agent.stops import Stopped
 from worldline.core.errors import ErrorClass, SessionError, ToolError
 from worldline.core.kinds import NodeFlag, NodeKind, Outcome
-from worldline.protocol.events import ToolOutput
 from worldline.provider.model import ToolUse
 from worldline.session.model import NodeDraft, NodeEnd
 from worldline.tools.model import TaskState, Tool, ToolContext, ToolOutcome
@@ -58,7 +57,8 @@ class CallRunner:
     async def run(self, calls: list[ToolUse], says: str) -> None:
         """Run all of them, or raise Stopped by a brake or the breaker. A call that never started has no node; the
         view tells the model about it."""
-        for group in self._groups(calls):
+        for indices in self.pipeline.groups(calls):
+            group = [calls[i] for i in indices]
             await self.deps.gate.wait()
             if brake := self.meter.brake_for_calls():
                 raise Stopped(brake.reason, brake.sentence)
@@ -72,21 +72,8 @@ class CallRunner:
                 # Cancelled, or a defect: what was started is settled before anything else happens.
                 await self._settle(error)
                 raise
-            self._judge(group)
-
-    def _groups(self, calls: list[ToolUse]) -> list[list[ToolUse]]:
-        """Neighbouring calls that only read run together; every other call runs alone, in order."""
-        groups: list[list[ToolUse]] = []
-        previous_parallel = False
-        for call in calls:
-            tool = self.tools.get(call.name)
-            parallel = tool is not None and tool.parallel and not call.error
-            if parallel and previous_parallel and len(groups[-1]) < 8:
-                groups[-1].append(call)
-            else:
-                groups.append([call])
-            previous_parallel = parallel
-        return groups
+            if stop := self.breaker.verdict():
+                raise Stopped(stop.reason, stop.sentence)
 
     def _start(self, call: ToolUse) -> _Running:
         stored: dict[str, Any] = {"id": call.id, "name": call.name, "input": call.input}
@@ -130,19 +117,18 @@ class CallRunner:
         item.outcome = await self._execute(item, says)
 
     async def _execute(self, item: _Running, says: str) -> ToolOutcome:
-        if feedback := self.breaker.before(item.call):
-            return refused(item.call, feedback)
         context = self.context(item.call.id, item.node)
         return await self.pipeline.execute(item.call, context, agent_says=says)
 
     async def _finish(self, item: _Running, outcome: ToolOutcome, *, stopped: bool = False) -> None:
         tool = self.tools.get(outcome.tool)
         wrote = outcome.started and (tool is None or tool.access not in ("read", "ask"))
-        feedback = "" if stopped else self.breaker.after(item.call, outcome)
-        self.task.breaker = self.breaker.to_json()
+        feedback, instead = ("", None) if stopped else self.breaker.after(item.call, outcome)
         after = await self.states.after(item.call.name) if wrote else None
         block = dict(outcome.block)
-        if feedback:
+        if instead is not None:
+            block = error_block(item.call.id, instead)
+        elif feedback:
             block = with_feedback(block, feedback)
         end = NodeEnd(
             outcome=self.stop_outcome if stopped else outcome.outcome,
@@ -228,30 +214,24 @@ class CallRunner:
             outcome.started = True
             await self._finish(item, outcome, stopped=cancelled)
 
-    def _judge(self, group: list[ToolUse]) -> None:
-        if stop := self.breaker.verdict():
-            raise Stopped(stop.reason, stop.sentence)
-
-    def output(self, node: str, text: str, stream: str) -> None:
-        """Live output of a tool, for the window."""
-        self.journal.emit(
-            "tool_output", ToolOutput(node=node, text=text, stream="err" if stream == "err" else "out")
-        )
-
 
 def refused(call: ToolUse, error: ToolError, outcome: Outcome = Outcome.FAILED) -> ToolOutcome:
     """The outcome of a call that never reached its tool."""
-    text = json.dumps(error.as_result(), ensure_ascii=False)
-    block = {
-        "type": "tool_result",
-        "tool_use_id": call.id,
-        "is_error": True,
-        "content": [{"type": "text", "text": text}],
-    }
+    block = error_block(call.id, error)
     return ToolOutcome(
         call_id=call.id, tool=call.name, block=block, outcome=outcome, input=call.input, error=error,
         summary=error.type.replace("_", " "),
     )  # fmt: skip
+
+
+def error_block(call_id: str, error: ToolError) -> dict[str, Any]:
+    text = json.dumps(error.as_result(), ensure_ascii=False)
+    return {
+        "type": "tool_result",
+        "tool_use_id": call_id,
+        "is_error": True,
+        "content": [{"type": "text", "text": text}],
+    }
 
 
 def with_feedback(block: dict[str, Any], feedback: str) -> dict[str, Any]:

@@ -40,7 +40,6 @@ class RunLoop:
         self._work: asyncio.Task[RunEnd] | None = None
         self._why: RunEnd | None = None
         """Why the work was cancelled; the first one counts."""
-        self._last_text = ""
         self._nudges = 0
         self._continuations = 0
 
@@ -131,11 +130,12 @@ class RunLoop:
             answer = await self._turns.ask(self.meter.turns)
             node = self._store_reply(answer)
             exchange = answer.exchange
-            self._refuse_echo(text_of(exchange.blocks), bool(exchange.tool_uses))
             if exchange.runnable and exchange.tool_uses:
                 await self._calls.run(exchange.tool_uses, text_of(exchange.blocks))
                 self._nudges = self._continuations = 0
                 continue
+            if stop := self._calls.breaker.text(text_of(exchange.blocks)):
+                raise Stopped(stop.reason, stop.sentence)
             if await self._go_on_after(answer, node):
                 continue
             return RunEnd(StopReason.COMPLETED, "")
@@ -145,6 +145,7 @@ class RunLoop:
         for message in self._deps.deliveries():
             header = self.journal.user(message.text, images=message.images, detail={"queued": message.id})
             self._deps.delivered(message, header.uid)
+            self._calls.breaker.reset()
             some = True
         return some
 
@@ -169,15 +170,6 @@ class RunLoop:
         self.journal.diagnose("nudge", verdict.sentence, node=node)
         self.journal.user(verdict.tell_model, by_engine=True)
         return True
-
-    def _refuse_echo(self, text: str, has_calls: bool) -> None:
-        """Two byte-identical replies of some length in a row will not become three."""
-        if text and text == self._last_text and (len(text) >= 80 or not has_calls):
-            raise Stopped(
-                StopReason.REPEATED_CALLS,
-                "The model gave the same reply twice in a row. Go back and try another way?",
-            )
-        self._last_text = text
 
     def _store_reply(self, answer: Answer) -> str:
         exchange = answer.exchange

@@ -1,83 +1,175 @@
-"""Calls that need the person's word."""
+"""Calls that need the person's word: the policy of one session, its queue of approvals, the rules of its settings."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from typing import Any, Literal
 
-from worldline.core.access import AccessAnswer, AccessRequest, CommandRunner, Policy
-from worldline.core.errors import ErrorClass, ToolError, WorldlineError
+from worldline.core.access import AccessAnswer, AccessRequest, CommandRunner
 from worldline.engine.effects import EffectList
 from worldline.engine.shared import Shared
+from worldline.policy.approvals import DEFAULT_TIMEOUT_S, ApprovalDesk
+from worldline.policy.decide import PolicyGate
+from worldline.policy.rules import RuleSet, parse_rules
+from worldline.policy.shell import parse
+from worldline.policy.wording import effect
 from worldline.protocol import commands as c
-from worldline.protocol.model import Approval
-from worldline.tools.model import TaskState
+from worldline.protocol.events import ApprovalAsked, ApprovalGone, NodeEnded
+from worldline.protocol.model import Approval, Header, Mode
 from worldline.tools.process_table import ProcessTable
+
+logger = logging.getLogger(__name__)
+
+_RISKY = frozenset({"publish", "remote", "rights", "service", "net"})
+"""Kinds of commands whose effects no state can take back, where nothing confined them."""
+Unattended = Literal["", "deny", "allow", "rules"]
 
 
 class Approvals:
+    """Implements `core.access.Policy` around the gate: what was allowed and is risky is on the record before it runs."""
+
     def __init__(self, shared: Shared, effects: EffectList, *, attended: bool, approve: str) -> None:
         self._shared = shared
         self._effects = effects
-        self._attended = attended
-        self._approve = approve
-        self._mode = "ask"
-        self.policy: Policy = self
+        unattended: Unattended = (
+            "" if attended else "allow" if approve == "allow" else "rules" if approve == "rules" else "deny"
+        )
+        timeout = shared.settings.get("approval_timeout_s") or DEFAULT_TIMEOUT_S
+        self._desk = ApprovalDesk(self._asked, self._gone, timeout_s=timeout)
+        rules, self.problems = self._rules()
+        self.gate = PolicyGate(rules, self._desk, unattended=unattended, save_rule=self._save_rule)
+        self._states: list[tuple[str, str]] = []
 
-    def begin_run(self, mode: str, task: TaskState) -> None:
-        self._mode = mode
+    @property
+    def policy(self) -> Approvals:
+        return self
+
+    def begin_run(self, mode: Mode) -> None:
+        self.gate.mode = mode
 
     @contextmanager
     def all_allowed(self) -> Iterator[None]:
         """While the demo plays its own script, nothing is asked."""
-        before, self._approve = self._approve, "allow"
+        before, self.gate.unattended = self.gate.unattended, "allow"
         try:
             yield
         finally:
-            self._approve = before
+            self.gate.unattended = before
 
     def describe(self) -> None:
-        self._shared.status.set(sandbox="none")
-
-    def open(self) -> list[Approval]:
-        return []
-
-    def waiting(self) -> bool:
-        return False
+        """Take over changed settings, and say how far commands are confined."""
+        self.gate.rules, self.problems = self._rules()
+        for problem in self.problems:
+            logger.warning(problem)
+        self._shared.status.set(
+            sandbox=self.gate.sandbox,
+            sandbox_why=""
+            if self.gate.sandbox == "complete"
+            else "Commands are not confined here, so each one is asked about.",
+        )
 
     def runner(self, table: ProcessTable, node: str) -> CommandRunner:
+        # Late: the process tools are not needed to show a session.
         from worldline.tools.process import PlainRunner
 
         return PlainRunner(table)
 
+    # -- deciding ---------------------------------------------------------------------------------------------------
+
     async def decide(self, request: AccessRequest) -> AccessAnswer:
-        inside = all(self._inside(p) for p in request.writes)
-        if request.access in ("read", "ask") or (
-            request.access == "write" and inside and self._mode == "work"
-        ):
-            return AccessAnswer(why="mode")
-        if self._mode == "plan":
-            return AccessAnswer(error=self._denied("The mode is plan: nothing is changed."))
-        if self._approve == "allow" or (request.access == "write" and inside):
-            if request.access == "execute":
-                self._effects.assume(request.node, request.command, "allowed on the command line")
-            return AccessAnswer(why="allowed on the command line")
-        return AccessAnswer(error=self._denied("Nobody is there to allow this."))
+        answer = await self.gate.decide(request)
+        if answer.error is None:
+            self._note(request, answer)
+        return answer
 
-    def _inside(self, path: Path) -> bool:
-        return path.is_relative_to(self._shared.root)
+    def _note(self, request: AccessRequest, answer: AccessAnswer) -> None:
+        """An allowed step whose effects cannot be known is in the record before it runs."""
+        if request.access == "execute" and request.command and self.gate.sandbox != "complete":
+            kind, says = effect(request.command)
+            if kind in _RISKY:
+                self._effects.assume(request.node, kind, request.command, says, answer.why)
 
-    def _denied(self, why: str) -> ToolError:
-        return ToolError(
-            error_class=ErrorClass.PERMISSION, type="permission_denied", message=why,
-            next="Go on with what is allowed: reading and editing files of the workspace.",
-        )  # fmt: skip
+    def _rules(self) -> tuple[RuleSet, list[str]]:
+        rules, problems = parse_rules(self._shared.settings.get("permissions"), "settings")
+        return RuleSet(rules, self._shared.root.resolve()), problems
+
+    def _save_rule(self, rule: str) -> None:
+        """ "Always here": for this folder, in the person's own settings."""
+        settings = self._shared.settings
+        given = settings.for_folder(self._shared.info.root)
+        allow = [*given.get("permissions", {}).get("allow", []), rule]
+        settings.change({"projects": {self._shared.info.root: {"permissions": {"allow": allow}}}})
+
+    # -- the queue --------------------------------------------------------------------------------------------------
+
+    def open(self) -> list[Approval]:
+        return self._desk.pending()
+
+    def waiting(self) -> bool:
+        return bool(self._desk.pending())
 
     def answer(self, p: c.AnswerApproval) -> None:
-        raise WorldlineError(
-            "This approval is not open any more.", "It was answered, or the run was stopped."
+        approval = next((a for a in self._desk.pending() if a.id == p.id), None)
+        self._desk.answer(p)
+        if approval is not None:
+            data = {
+                "tool": approval.tool, "command": approval.command, "digest": p.digest, "decision": p.decision,
+                "scope": p.scope, "reason": p.reason, "edited": p.edited_input is not None,
+            }  # fmt: skip
+            self._shared.doc.add_record("approval", data, node=approval.node)
+
+    def _asked(self, approval: Approval) -> None:
+        status = self._shared.status
+        self._states.append((approval.id, status.now.state))
+        self._shared.emit("approval_asked", ApprovalAsked(approval=approval))
+        shown = approval.command or approval.title
+        status.set(
+            state="waiting", sentence=f"Waiting for you: {shown[:80]}", approvals=len(self._desk.pending())
         )
+        self._show(approval.node, "waiting")
+
+    def _gone(self, uid: str, why: Literal["answered", "timeout", "stopped"]) -> None:
+        node = next((s for i, s in self._states if i == uid), "")
+        self._states = [(i, s) for i, s in self._states if i != uid]
+        left = self._desk.pending()
+        self._shared.emit("approval_gone", ApprovalGone(id=uid, why=why))
+        changes: dict[str, Any] = {"approvals": len(left)}
+        if not left and self._shared.status.now.state == "waiting":
+            changes |= {"state": node or "running", "sentence": ""}
+        self._shared.status.set(**changes)
+
+    def _show(self, node: str, outcome: Literal["waiting", "running"]) -> None:
+        """The row of a call that waits says so while it waits; nothing of that is stored."""
+        if node:
+            header = Header.of(self._shared.doc.header(node)).model_copy(update={"outcome": outcome})
+            self._shared.emit("node_ended", NodeEnded(header=header))
+
+    # -- trying rules -----------------------------------------------------------------------------------------------
 
     def test_rule(self, p: c.RuleTest) -> c.RuleVerdict:
-        raise WorldlineError("Rules cannot be tried in this version.", kind="unavailable")
+        """What the rules would say to a command, part by part."""
+        rules = self.gate.rules
+        if p.rules is not None:
+            parsed, problems = parse_rules(p.rules, "test")
+            rules = RuleSet(parsed, self._shared.root.resolve())
+            if problems:
+                return c.RuleVerdict(
+                    decision="ask",
+                    parts=[
+                        {"part": p.command, "decision": "ask", "rule": "", "why": why} for why in problems
+                    ],
+                )
+        whole = rules.command(p.command)
+        parts = [
+            {
+                "part": part.text,
+                "decision": judged.decision,
+                "rule": judged.rule.text if judged.rule else "",
+                "why": judged.why,
+            }
+            for part in parse(p.command).commands
+            if (judged := rules.command(part.text))
+        ]
+        return c.RuleVerdict(decision=whole.decision, parts=parts)

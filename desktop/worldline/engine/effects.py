@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from worldline.engine.shared import Shared, now_ms
+from worldline.engine.shared import Shared
 from worldline.protocol.events import EffectChanged
 from worldline.protocol.model import EffectInfo
 
@@ -60,14 +60,14 @@ class EffectList:
             self._shared.emit("effect_changed", EffectChanged(effect=info))
         self.count()
 
-    def assume(self, node: str, command: str, why: str) -> None:
-        """A command that the person allowed although nothing confines it: what it did is not known."""
+    def assume(self, node: str, kind: str, command: str, says: str, why: str) -> None:
+        """A risky command that was allowed and that nothing confines: what it did is not known."""
         self.add(
             node,
             [
                 {
-                    "kind": "command", "reversibility": "irreversible", "evidence": "assumed",
-                    "summary": f"Ran with your permission: {command[:300]}", "detail": {"why": why, "at": now_ms()},
+                    "kind": kind, "reversibility": "irreversible", "evidence": "assumed", "summary": command[:300],
+                    "detail": {"says": says, "allowed": why},
                 }
             ],
         )  # fmt: skip

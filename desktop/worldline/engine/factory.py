@@ -27,6 +27,7 @@ from worldline.engine.models import ModelDesk
 from worldline.engine.runs import Runs
 from worldline.engine.shared import Shared
 from worldline.engine.views import poisoned_blocks, view_at
+from worldline.policy.secrets import mask
 from worldline.protocol import commands as c
 from worldline.protocol.commands import Prompt
 from worldline.protocol.events import ToolOutput
@@ -160,7 +161,7 @@ class LoopMaker:
         journal = shared.journal(run.uid)
         task = TaskState.from_json(doc.task_state(doc.cursor))
         tools = usable_tools(self._services())
-        self._approvals.begin_run(settings.mode, task)
+        self._approvals.begin_run(settings.mode)
         deps = RunDeps(
             watcher=shared.status,
             capture=self._capture,
@@ -188,15 +189,21 @@ class LoopMaker:
             price=self._models.price,
             context_limit=facts.context,
         )
+        breaker = BranchBreaker(task.breaker, tools)
+        if prompt.text:
+            # Somebody said something: what went round before may be right now.
+            breaker.reset()
         hooks, problems = parse_hooks(shared.settings.get("hooks"))
         for problem in problems:
             journal.diagnose("hook", problem, node=journal.tip)
         calls = CallRunner(
             journal=journal,
             deps=deps,
-            pipeline=Pipeline(tools, self._approvals.policy, Hooks(hooks), envelope=Envelope(shared.root)),
+            pipeline=Pipeline(
+                tools, self._approvals.policy, Hooks(hooks), envelope=Envelope(shared.root, mask)
+            ),
             tools=tools,
-            breaker=BranchBreaker(task.breaker, tools),
+            breaker=breaker,
             meter=meter,
             states=StateTracker(self._capture, doc),
             task=task,

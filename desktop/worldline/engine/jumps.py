@@ -16,6 +16,7 @@ from worldline.engine.branches import delete_branch
 from worldline.engine.effects import EffectList
 from worldline.engine.runs import Runs
 from worldline.engine.shared import Shared
+from worldline.engine.worlds import same_but_for_branch
 from worldline.protocol.commands import Jump, JumpAnswer, JumpPlanFor
 from worldline.protocol.events import CursorMoved
 from worldline.protocol.model import JumpPlan, JumpResult, PlanEntry
@@ -244,7 +245,11 @@ class Jumps:
         if plan is None or not plan.safety_changed:
             return ""
         shared = self._shared
-        before = shared.good_state(shared.doc.cursor)
+        before, after = shared.good_state(shared.doc.cursor), plan.safety
+        if before:
+            same = await shared.workspace().call(lambda w: same_but_for_branch(w, before, after))
+            if same:
+                return ""
         now = await shared.workspace().capture(before or None, "before a jump")
         paths = now.paths
         header = shared.journal().append(

@@ -41,6 +41,10 @@ class ModelDesk:
             self._gateway = Gateway()
         return self._gateway
 
+    def use(self, gateway: Gateway) -> None:
+        """Take a gateway that is set up already."""
+        self._gateway = gateway
+
     # -- choices ----------------------------------------------------------------------------------------------------
 
     @property

@@ -21,8 +21,8 @@ def some(paths: list[str], limit: int = _SHOWN) -> str:
 def external_change_note(result: CaptureResult) -> str:
     if not result.paths:
         return (
-            f"[Worldline: since your last step the git HEAD was moved to {result.head[:12]}, and not by you; the files "
-            "are as they were.]"
+            f"[Worldline: since your last step something was staged, committed or checked out, and not by you; HEAD is at "
+            f"{result.head[:12]}, the files are as they were.]"
         )
     return (
         "[Worldline: since your last step these files were changed, and not by you: "

@@ -16,6 +16,7 @@ from worldline.core.usage import Usage
 from worldline.engine.notes import arrival, external_change_note, fork_note
 from worldline.engine.queue import Queue, Queued, image_blocks
 from worldline.engine.shared import Shared, now_ms
+from worldline.engine.worlds import same_but_for_branch
 from worldline.protocol.commands import GoOn, Prompt, PromptResult
 from worldline.protocol.events import RunEnded, RunStarted
 from worldline.protocol.model import RunInfo
@@ -25,7 +26,6 @@ from worldline.workspace.model import NOT_CAPTURED
 if TYPE_CHECKING:
     # Loading the loop with all tools takes a while; a session can be shown without it.
     from worldline.agent.loop import RunLoop
-    from worldline.workspace.engine import Workspace
 
 logger = logging.getLogger(__name__)
 
@@ -267,17 +267,6 @@ class Runs:
         self._unsaved = None
         self._shared.status.saved()
 
-    async def _head_moved(self, state: str, head: str) -> bool:
-        """Whether somebody committed, or checked another commit out, since this state."""
-        if not state or not head:
-            return False
-
-        def known(workspace: Workspace) -> str:
-            main = workspace.state(state).main
-            return main.head if main is not None else ""
-
-        return await self._shared.workspace().call(known) != head
-
     # -- the world between runs -------------------------------------------------------------------------------------
 
     async def _note_external_change(self) -> str:
@@ -295,8 +284,15 @@ class Runs:
                 "capture", f"The files could not be captured: {result.error}", node=doc.cursor
             )
             return ""
-        if not result.paths and before != NOT_CAPTURED and not await self._head_moved(before, result.head):
-            # The same files: what differs is our own branch, or nothing.
+        if not result.changed and before != NOT_CAPTURED:
+            return ""
+        good = shared.good_state(doc.cursor)
+        state = result.state
+        if (
+            good
+            and before != NOT_CAPTURED
+            and await shared.work.call(lambda w: same_but_for_branch(w, good, state))
+        ):
             return ""
         draft = NodeDraft(
             kind=NodeKind.EXTERNAL_CHANGE,
@@ -304,7 +300,7 @@ class Runs:
             detail={"paths": result.paths, "head": result.head},
             preview=f"{result.files} files changed from outside: {', '.join(result.paths[:3])}"
             if result.paths
-            else f"git moved to {result.head[:8]} from outside",
+            else "the git repository was changed from outside",
             state=result.state,
         )
         draft.added, draft.removed, draft.files = result.added, result.removed, result.files

@@ -72,7 +72,7 @@ class SessionActor:
             root = opened.work.work_path if opened.work else None
             self.shared = Shared(
                 doc=opened.doc, work=opened.work, info=opened.info, slug=opened.slug,
-                settings=Settings(root, request.settings), status=status, emit=emit, branch=opened.branch,
+                settings=Settings(root, request.settings, folder=opened.info.root), status=status, emit=emit, branch=opened.branch,
             )  # fmt: skip
             self._build()
         except BaseException:

@@ -65,12 +65,34 @@ def merge(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
+def add_permissions(values: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+    """The lists of rules of `more` behind those of `values`; nothing is replaced."""
+    given = more.get("permissions")
+    if not isinstance(given, dict):
+        return values
+    own = values.get("permissions", {})
+    lists = {k: [*own.get(k, []), *v] for k, v in given.items() if isinstance(v, list)}
+    return {**values, "permissions": {**own, **lists}}
+
+
+def without_allow(values: dict[str, Any]) -> dict[str, Any]:
+    permissions = values.get("permissions")
+    if not isinstance(permissions, dict):
+        return values
+    return {**values, "permissions": {k: v for k, v in permissions.items() if k != "allow"}}
+
+
 class Settings:
     """What holds for one session. `problems` are sentences about files that could not be used: the session goes on
     with the rest, and the person is told."""
 
-    def __init__(self, root: Path | None, overrides: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self, root: Path | None, overrides: dict[str, Any] | None = None, *, folder: str = ""
+    ) -> None:
+        """`root`: where the project's file is looked for; `folder`: the folder that the person opened, under which
+        their own settings keep what holds there alone."""
         self._root = root
+        self._folder = folder
         self._overrides = overrides or {}
         self.problems: list[str] = []
         self.values: dict[str, Any] = {}
@@ -87,15 +109,17 @@ class Settings:
                     f"{project_file(self._root)} sets {', '.join(refused)}, which only your own settings may."
                 )
             allowed = {k: v for k, v in project.items() if k not in _PROJECT_MAY_NOT_SET}
-            permissions = allowed.get("permissions")
-            if isinstance(permissions, dict):
-                # The person's rules stay: a project adds to the lists and never replaces them.
-                own = values.get("permissions", {})
-                allowed["permissions"] = {
-                    k: [*own.get(k, []), *v] for k, v in permissions.items() if isinstance(v, list)
-                }
-            values = merge(values, allowed)
+            # The person's rules stay: a project adds to the lists, and never what it allows itself.
+            values = merge(add_permissions(values, without_allow(allowed)), {**allowed, "permissions": {}})
+        if self._folder:
+            values = add_permissions(values, self.for_folder(self._folder, values))
         self.values = merge(values, self._overrides)
+
+    def for_folder(self, folder: str, values: dict[str, Any] | None = None) -> dict[str, Any]:
+        """What the person's own settings hold for one folder alone."""
+        projects = (self.values if values is None else values).get("projects")
+        found = projects.get(folder) if isinstance(projects, dict) else None
+        return found if isinstance(found, dict) else {}
 
     def _read(self, path: Path) -> dict[str, Any]:
         try:

@@ -115,27 +115,18 @@ class Accumulator:
         return self._outcome is not None
 
     def _message_start(self, body: dict[str, Any]) -> None:
+        if self._started:
+            raise ProtocolError("a second message began inside the first")
+        self._started = True
         message = body.get("message")
         if not isinstance(message, dict):
             raise ProtocolError("message_start holds no message")
-        if self._started:
-            if self._blocks or _word(message.get("id")) != self._exchange.message_id:
-                raise ProtocolError("a second message began inside the first")
-            self._note("message_start came twice")
-        self._started = True
         self._exchange.message_id = _word(message.get("id"))
-        self._exchange.stop_reason = _word(message.get("stop_reason"))
         self._exchange.model = _word(message.get("model"))
         self._take_usage(message.get("usage"))
         for key in ("diagnostics", "input_transformations", "container"):
             if message.get(key) is not None:
                 self._exchange.raw[key] = message[key]
-        # After server-side work a message may begin with content that is whole already.
-        content = message.get("content")
-        for block in content if isinstance(content, list) else []:
-            place = {"index": len(self._blocks)}
-            self._block_start({**place, "content_block": block})
-            self._block_stop(place)
 
     def _block_start(self, body: dict[str, Any]) -> None:
         self._need_start()
@@ -281,7 +272,7 @@ class Accumulator:
                 self._close_thinking(block)
             elif kind == "tool_use":
                 self._close_call(block, complete, ids)
-            elif kind.endswith("_tool_use") or "json" in block.parts:
+            elif kind == "server_tool_use":
                 self._close_server_call(block)
             elif block.closed:
                 made = dict(block.start)
@@ -336,9 +327,6 @@ class Accumulator:
     def _close_server_call(self, block: _Block) -> None:
         raw = block.grown("json")
         arguments, error, _ = parse_arguments(raw)
-        if error and raw.startswith('"'):
-            # Seen with server tools: the opening brace is missing. They ran already; this is only the record.
-            arguments, error, _ = parse_arguments("{" + raw)
         if not block.closed or error or arguments is None:
             self._note("a call of a server tool was cut off")
             return

@@ -80,9 +80,6 @@ def arguments(request: ModelRequest, facts: ModelFacts, features: Features) -> d
     if features.betas and features.cache:
         body["diagnostics"] = {"previous_message_id": previous or None}
         betas.append(_DIAGNOSIS)
-    if _FALLBACK not in betas:
-        # Without that feature its marks in the history are refused.
-        made["messages"] = _without(request.messages, ("fallback",))
     if betas:
         made["extra_headers"] = {"anthropic-beta": ",".join(betas)}
     if body:
@@ -117,7 +114,7 @@ def _without(messages: list[dict[str, Any]], kinds: tuple[str, ...]) -> list[dic
                 kept.append({"type": "text", "text": block["content"]})
             elif _kind(block) not in kinds:
                 kept.append(block)
-        result.append({**message, "content": kept or [{"type": "text", "text": "[left out]"}]})
+        result.append({**message, "content": kept or [{"type": "text", "text": "[thinking left out]"}]})
     return result
 
 

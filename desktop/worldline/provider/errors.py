@@ -129,7 +129,6 @@ _BLOCK = _any(
     r"input should be a valid dictionary",
     r"cache_control may be provided",
     r"no user query found",
-    r"input tag '\w+' found using 'type' does not match",
 )
 _NO_MODEL = _any(
     r"model.{0,80}(not found|does not exist|not available|no longer available|not supported)",
@@ -343,8 +342,6 @@ def describe(kind: FailureKind, exchange: Exchange) -> Failure:
         details = exchange.raw.get("stop_details")
         if isinstance(details, dict):
             said = str(details.get("explanation") or details.get("category") or "")
-            if details.get("recommended_model"):
-                advice += f" The server recommends {details['recommended_model']} for it."
     if kind == "invalid_request" and exchange.status == 404:
         sentence = "The server has no such address."
         advice = "Check the address of the server in the settings."

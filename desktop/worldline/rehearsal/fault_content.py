@@ -225,43 +225,6 @@ stream(
     "many pings between the events (valid)",
     *(e for event in plain(*HI) for e in (PING, event, PING)),
 )
-_TWICE = start()
-stream(
-    "start-repeated",
-    "content",
-    "message_start comes twice, the same (valid)",
-    _TWICE,
-    *(_TWICE, *plain(*HI)[1:]),
-)
-_FULL = start()
-_FULL[1]["message"] |= {
-    "content": [
-        {"type": "text", "text": "hi"},
-        {"type": "tool_use", "id": "toolu_full", "name": "read", "input": {"path": "a"}},
-    ],
-    "stop_reason": "tool_use",
-}
-stream("content-at-start", "content", "the whole content is in message_start (valid)", _FULL, STOP)
-_MCP = {"type": "mcp_tool_use", "id": "mcptoolu_1", "name": "echo", "server_name": "echo", "input": {}}
-stream(
-    "server-calls",
-    "content",
-    "calls of server tools, one without its opening brace (valid)",
-    *plain(
-        block_start(0, _MCP),
-        json_delta(0, '{"text": "hi"}'),
-        block_stop(0),
-        block_start(1, {"type": "server_tool_use", "id": "srvtoolu_1", "name": "view", "input": {}}),
-        json_delta(1, ""),
-        json_delta(1, '"path": "/tmp"}'),
-        block_stop(1),
-        block_start(2, {"type": "mcp_tool_result", "tool_use_id": "mcptoolu_1", "content": []}),
-        block_stop(2),
-        block_start(3, text_block()),
-        text_delta(3, "hi"),
-        block_stop(3),
-    ),
-)
 stream(
     "refusal",
     "stop",

@@ -1,0 +1,181 @@
+"""Going to a node: files, branch, cursor and view go together; nothing of the person's is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from tests_support import git
+from worldline.protocol.commands import CompareFor, DiffFor, Jump, JumpPlanFor, Prompt
+from worldline.rehearsal.events import Call, Reply
+
+
+def call(name: str, **arguments: Any) -> Call:
+    return Call(name, arguments)
+
+
+def reply(text: str = "", *calls: Call, **more: Any) -> Reply:
+    return Reply(text=text, calls=list(calls), **more)
+
+
+async def two_writes(b: Any) -> None:
+    b.script(
+        reply("One.", call("write", path="one.txt", content="1\n")),
+        reply("Two.", call("write", path="two.txt", content="2\n")),
+        "Done.",
+    )
+    assert await b.ask("make both") == "completed"
+
+
+@pytest.mark.parametrize("in_place", [True, False])
+async def test_a_jump_puts_the_files_back_on_a_branch_of_its_own(
+    bench: Any, repo: Any, in_place: bool
+) -> None:
+    before = git(repo, "branch", "--show-current")
+    b = await bench(workspace=repo, in_place=in_place)
+    await two_writes(b)
+    first, second = b.nodes("tool")
+    answer = await b.actor.jumps.jump(Jump(node=first.uid))
+    assert answer.result is not None
+    assert answer.result.verified == answer.result.of == 1
+    assert b.doc.cursor == first.uid
+    assert (b.root / "one.txt").exists() and not (b.root / "two.txt").exists()
+    assert (b.root / "mine.txt").read_text() == "my own work\n"
+    assert git(b.root, "branch", "--show-current") == answer.result.branch
+    assert answer.result.branch == f"worldline/{b.actor.shared.slug}/2"
+    assert git(repo, "rev-parse", "main") == git(repo, "rev-parse", answer.result.branch)
+    if not in_place:
+        assert git(repo, "branch", "--show-current") == before
+        assert not (repo / "one.txt").exists()
+    # Undoing a jump is a jump.
+    back = await b.actor.jumps.jump(Jump(node=second.uid))
+    assert back.result is not None
+    assert (b.root / "two.txt").read_text() == "2\n"
+    # The fork that was left got nothing of its own: its branch is gone.
+    assert "worldline/" + b.actor.shared.slug + "/2" not in git(repo, "branch", "--list")
+
+
+async def test_a_prompt_goes_back_into_the_composer(bench: Any, repo: Any) -> None:
+    b = await bench(workspace=repo)
+    await two_writes(b)
+    (prompt,) = b.nodes("user")
+    answer = await b.actor.jumps.jump(Jump(node=prompt.uid))
+    assert answer.result is not None
+    assert answer.result.composer_text == "make both"
+    assert b.doc.cursor == b.nodes("root")[0].uid
+    assert not (b.root / "one.txt").exists()
+    b.script("Other.")
+    await b.ask("another way")
+    text = json.dumps(b.sent()["messages"])
+    assert "taken back to an earlier point" in text and "make both" not in text
+    assert [h.parent for h in b.nodes("user")] == [1, 1]
+
+
+async def test_what_the_person_changed_stays_and_is_saved(bench: Any, repo: Any) -> None:
+    b = await bench(workspace=repo)
+    await two_writes(b)
+    first = b.nodes("tool")[0]
+    (b.root / "two.txt").write_text("mine now\n")
+    (b.root / "note.txt").write_text("by hand\n")
+    plan = await b.actor.jumps.plan(JumpPlanFor(node=first.uid))
+    assert plan.needs_confirmation
+    answer = await b.actor.jumps.jump(Jump(node=first.uid))
+    assert answer.result is None and answer.plan is not None
+    assert b.doc.cursor != first.uid
+    answer = await b.actor.jumps.jump(Jump(node=first.uid, plan=answer.plan.id))
+    assert answer.result is not None
+    assert (b.root / "two.txt").read_text() == "mine now\n"
+    assert (b.root / "note.txt").read_text() == "by hand\n"
+    (safety,) = b.nodes("jump")
+    assert answer.result.safety_node == safety.uid
+    assert safety.files == 2
+
+
+async def test_a_plan_that_no_longer_fits_is_shown_again(bench: Any, repo: Any) -> None:
+    b = await bench(workspace=repo)
+    await two_writes(b)
+    first = b.nodes("tool")[0]
+    (b.root / "two.txt").write_text("mine\n")
+    plan = await b.actor.jumps.plan(JumpPlanFor(node=first.uid))
+    (b.root / "two.txt").write_text("mine, later\n")
+    answer = await b.actor.jumps.jump(Jump(node=first.uid, plan=plan.id))
+    assert answer.result is None and answer.plan is not None
+    assert (b.root / "two.txt").read_text() == "mine, later\n"
+
+
+async def test_jump_while_it_runs(bench: Any, repo: Any) -> None:
+    b = await bench(workspace=repo)
+    b.script(
+        reply("One.", call("write", path="one.txt", content="1\n")),
+        reply("", call("bash", command="sleep 60")),
+        "x",
+    )
+    await b.actor.runs.prompt(Prompt(text="go"))
+    while len(b.nodes("tool")) < 2:
+        await asyncio.sleep(0.02)
+    answer = await b.actor.jumps.jump(Jump(node="root"))
+    assert answer.result is not None
+    assert b.reason() == "aborted"
+    assert b.nodes("tool")[1].outcome.value == "aborted"
+    assert not (b.root / "one.txt").exists()
+    assert b.actor.shared.status.now.state == "ready"
+
+
+async def test_the_same_place_is_no_jump(bench: Any, repo: Any) -> None:
+    b = await bench(workspace=repo)
+    await two_writes(b)
+    before = len(b.doc.records("jump"))
+    answer = await b.actor.jumps.jump(Jump(node="cursor"))
+    assert answer.result is not None and answer.result.of == 0
+    assert len(b.doc.records("jump")) == before
+
+
+async def test_task_state_and_cursor_come_back_with_the_node(bench: Any, repo: Any) -> None:
+    b = await bench(workspace=repo)
+    b.script(
+        reply("", call("read", path="a.txt")),
+        reply("", call("plan", steps=[{"text": "later", "status": "active"}])),
+        "Done.",
+    )
+    await b.ask("go")
+    read = b.nodes("tool")[0]
+    await b.actor.jumps.jump(Jump(node=read.uid))
+    state = b.doc.task_state(b.doc.cursor)
+    assert "a.txt" in state["files"] and not state["plan"]
+    path = b.doc.path
+    await b.actor.close()
+    again = await bench(session=path)
+    assert again.doc.cursor == read.uid
+    assert again.actor.shared.branch.endswith("/2")
+
+
+async def test_back_after_failures_with_a_lesson(bench: Any, repo: Any) -> None:
+    b = await bench(workspace=repo)
+    b.script(*[reply(f"Try {i}.", call("read", path="nowhere.txt")) for i in range(12)])
+    assert await b.ask("find it") == "repeated_failures"
+    answer = await b.actor.backtrack()
+    assert answer.result is not None and answer.result.composer_text == "find it"
+    b.script("Another way.")
+    await b.ask("find it")
+    text = json.dumps(b.sent()["messages"])
+    assert "repeated failures" in text and "Try another way" in text
+
+
+async def test_compare_and_diffs(bench: Any, repo: Any) -> None:
+    b = await bench(workspace=repo)
+    await two_writes(b)
+    leaf = b.doc.cursor
+    await b.actor.jumps.jump(Jump(node=b.nodes("user")[0].uid))
+    b.script(reply("", call("write", path="three.txt", content="3\n")), "Done.")
+    await b.ask("make both, but otherwise")
+    compared = await b.actor.edits.compare(CompareFor(nodes=[leaf, "cursor"]))
+    assert compared.ancestor == b.nodes("root")[0].uid
+    assert [[f.path for f in a.files] for a in compared.attempts] == [["one.txt", "two.txt"], ["three.txt"]]
+    assert [a.stop_reason for a in compared.attempts] == ["completed", "completed"]
+    changes = await b.actor.files.changes(DiffFor(a="base", b="disk"))
+    assert [f.path for f in changes.files] == ["three.txt"]
+    diff = await b.actor.files.file_diff(DiffFor(a="base", b="cursor", path="three.txt"))
+    assert [r.text for r in diff.rows if r.kind == "+"] == ["3"]

@@ -1,0 +1,193 @@
+"""The engine process, spoken to in raw lines of JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from worldline.rehearsal.events import Call, Reply
+from worldline.rehearsal.scenario import Scenario
+from worldline.rehearsal.server import RehearsalServer
+
+
+class Engine:
+    """One engine process and the other end of its streams."""
+
+    def __init__(self, *arguments: str | Path) -> None:
+        self.started = time.monotonic()
+        self.child = subprocess.Popen(
+            [sys.executable, "-m", "worldline", "engine", *map(str, arguments)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ,
+        )  # fmt: skip
+        self.events: list[tuple[str, dict[str, Any]]] = []
+        self._next = 0
+
+    def raw(self, line: bytes) -> None:
+        assert self.child.stdin is not None
+        self.child.stdin.write(line)
+        self.child.stdin.flush()
+
+    def send(self, method: str, **params: Any) -> int:
+        self._next += 1
+        line = {"jsonrpc": "2.0", "id": self._next, "method": method, "params": params}
+        self.raw(json.dumps(line).encode() + b"\n")
+        return self._next
+
+    def read(self) -> dict[str, Any]:
+        assert self.child.stdout is not None
+        line = self.child.stdout.readline()
+        assert line, self.child.stderr.read() if self.child.stderr else ""
+        message: dict[str, Any] = json.loads(line)
+        if message.get("method") == "batch":
+            self.events += [(e["method"], e["params"]) for e in message["params"]["events"]]
+        elif "method" in message:
+            self.events.append((message["method"], message["params"]))
+        return message
+
+    def ask(self, method: str, **params: Any) -> dict[str, Any]:
+        wanted = self.send(method, **params)
+        while True:
+            message = self.read()
+            if message.get("id") == wanted:
+                return message
+
+    def until(self, method: str) -> dict[str, Any]:
+        while True:
+            for name, params in self.events:
+                if name == method:
+                    return params
+            self.read()
+
+    def end(self) -> int:
+        if self.child.stdin is not None:
+            self.child.stdin.close()
+        code = self.child.wait(timeout=20)
+        for stream in (self.child.stdout, self.child.stderr):
+            if stream is not None:
+                stream.close()
+        return code
+
+    def kill(self) -> None:
+        self.child.kill()
+        self.end()
+
+
+@pytest.fixture
+def engine() -> Iterator[type[Engine]]:
+    made: list[Engine] = []
+
+    class Kept(Engine):
+        def __init__(self, *arguments: str | Path) -> None:
+            super().__init__(*arguments)
+            made.append(self)
+
+    yield Kept
+    for one in made:
+        if one.child.poll() is None:
+            one.kill()
+
+
+@pytest.mark.slow
+def test_a_session_over_the_wire(engine: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    scenario = Scenario.of(
+        Reply(text="I write.", calls=[Call("write", {"path": "f.txt", "content": "x\n"})]), "Done."
+    )
+    with RehearsalServer(scenario) as server:
+        one = engine(
+            "--workspace", folder, "--session", tmp_path / "s.worldline", "--base-url", server.base_url
+        )
+        one.raw(b"this is no json\n")
+        assert one.read()["error"]["code"] == -32700
+        hello = one.ask("hello", protocol=1)["result"]
+        assert hello["session"]["workspace_mode"] == "in_place"
+        assert one.ask("nonsense")["error"]["code"] == -32601
+        assert one.ask("prompt", images=3)["error"]["code"] == -32602
+        assert one.ask("bodies", nodes=["ffff"])["error"]["code"] == 1
+        # A prompt before the SDK is there waits, and the status says so.
+        started = one.ask("prompt", text="go", mode="work")["result"]
+        assert started["run"] and started["node"]
+        one.until("run_ended")
+        names = [name for name, _ in one.events]
+        assert names.index("run_started") < names.index("node_ended") < names.index("run_ended")
+        said = [p["status"]["sentence"] for n, p in one.events if n == "status"]
+        assert any("being loaded" in s for s in said)
+        headers = one.ask("headers")["result"]
+        assert [h["kind"] for h in headers["headers"]] == ["root", "user", "assistant", "tool", "assistant"]
+        assert (folder / "f.txt").read_text() == "x\n"
+        # A person is there: a command waits for them, and only the right digest lets it run.
+        server.scenario.queue = [Reply()] * 2 + [
+            Reply(calls=[Call("bash", {"command": "touch allowed"})]), Reply(text="Ran.")
+        ]  # fmt: skip
+        one.events.clear()
+        one.ask("prompt", text="run it", mode="ask")
+        asked = one.until("approval_asked")["approval"]
+        assert asked["command"] == "touch allowed"
+        wrong = one.ask("answer_approval", id=asked["id"], digest="other", decision="allow")
+        assert wrong["error"]["data"]["kind"] == "digest"
+        assert not (folder / "allowed").exists()
+        one.ask("answer_approval", id=asked["id"], digest=asked["digest"], decision="allow")
+        one.until("run_ended")
+        assert (folder / "allowed").exists()
+        assert one.ask("shutdown")["result"] == {}
+        assert one.end() == 0
+
+
+@pytest.mark.slow
+def test_killed_while_it_streams(engine: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    session = tmp_path / "s.worldline"
+    with RehearsalServer(Scenario.of(Reply(text="word " * 3000, pace=0.01))) as server:
+        one = engine("--workspace", folder, "--session", session, "--base-url", server.base_url)
+        one.ask("hello", protocol=1)
+        one.ask("prompt", text="a long one", mode="work")
+        one.until("delta")
+        one.ask("prompt", text="and later this", when="next_step")
+        one.kill()
+        server.scenario.queue = [Reply(text="Here again.")]
+        two = engine("--session", session, "--base-url", server.base_url)
+        hello = two.ask("hello", protocol=1)["result"]
+        assert hello["recovered"]
+        assert [i["text"] for i in two.until("queue_changed")["items"]] == ["and later this"]
+        runs = two.ask("runs")["result"]["runs"]
+        assert [r["stop_reason"] for r in runs] == ["interrupted"]
+        two.events.clear()
+        two.ask("prompt", text="go on", mode="work")
+        assert two.until("run_ended")["run"]["stop_reason"] == "completed"
+        assert two.end() == 0
+
+
+@pytest.mark.slow
+def test_the_end_of_input_ends_a_run_in_order(engine: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    session = tmp_path / "s.worldline"
+    with RehearsalServer(Scenario.of(Reply(calls=[Call("bash", {"command": "sleep 60"})]))) as server:
+        one = engine("--workspace", folder, "--session", session, "--base-url", server.base_url)
+        one.ask("hello", protocol=1)
+        one.ask("prompt", text="sleep", mode="ask")
+        one.until("approval_asked")
+        assert one.end() == 0
+        two = engine("--session", session, "--base-url", server.base_url)
+        hello = two.ask("hello", protocol=1)["result"]
+        assert hello["status"]["last_stop"] == "waiting_for_user"
+        assert two.ask("headers")["result"]["headers"][-1]["outcome"] != "running"
+
+
+def test_a_session_that_cannot_be_opened_says_why(engine: Any, tmp_path: Path) -> None:
+    bad = tmp_path / "s.worldline"
+    bad.write_text("no session at all")
+    one = engine("--session", bad)
+    answer = one.ask("hello", protocol=1)
+    assert answer["error"]["data"]["kind"] == "not_a_session"
+    assert one.end() == 1
