@@ -23,6 +23,7 @@ from typing import Any
 from urllib.parse import quote
 
 from worldline.core.headers import NodeHeader
+from worldline.core.ids import is_node_id
 from worldline.core.kinds import NodeFlag, NodeKind, Outcome
 
 APPLICATION_ID = 0x574C444E
@@ -203,7 +204,9 @@ def ends_since(connection: sqlite3.Connection, last_end: int) -> Iterable[tuple[
 
 
 def header_of(row: Sequence[Any], dead: int) -> NodeHeader:
-    """One row of the headers query as a `NodeHeader`; unfinished rows up to `dead` are interrupted."""
+    """One row of the headers query as a `NodeHeader`; unfinished rows up to `dead` are interrupted.
+
+    Raises sqlite3.DatabaseError for a row from a torn page, as far as its form tells."""
     (
         seq,
         uid,
@@ -221,6 +224,8 @@ def header_of(row: Sequence[Any], dead: int) -> NodeHeader:
         state,
     ) = row[:14]
     added, removed, files, ended, end_outcome, end_flags, end_preview, end_size, end_state = row[14:23]
+    if not is_node_id(str(uid)) or "\0" in f"{kind_word}{preview}":
+        raise sqlite3.DatabaseError(f"malformed row: node number {seq}")
     kind = NodeKind.of(str(kind_word))
     finished = 0
     if ended is not None:
