@@ -61,10 +61,17 @@ class ConfinedRunner:
         if self._place.label == "none" or any(g.kind == "unconfined" for g in grants):
             return await self._plain(command, grants, cwd, timeout_s, emit, background)
         loop = asyncio.get_running_loop()
+        answered: dict[tuple[str, int], str] = {}
 
         def policy(host: str, port: int, method: str) -> str:
             if any(g.kind == "net" and g.target == f"{host}:{port}" for g in grants):
                 return ""
+            if (host, port) in answered:  # one answer holds for all connections of one command
+                return answered[host, port]
+            why = answered[host, port] = ask(host, port, method)
+            return why
+
+        def ask(host: str, port: int, method: str) -> str:
             question = asyncio.run_coroutine_threadsafe(self._ask_host(host, port, method, command), loop)
             try:
                 return question.result(HOLD_S)

@@ -46,3 +46,21 @@ def absorb(private: Path, objects: Path) -> int:
             shutil.rmtree(child, ignore_errors=True)
     (private / "pack").mkdir(exist_ok=True)
     return count
+
+
+def move_ref(workspace: Path, name: str, expected: str, target: str) -> None:
+    """Put a ref back where it was, if it still is where a command left it. `target` "" deletes it.
+
+    Raises OSError when it has moved since, or the commit is gone.
+    """
+    try:
+        repository = pygit2.Repository(str(workspace))
+        current = str(repository.references[name].target) if name in repository.references else ""
+        if current != expected:
+            raise OSError(f"{name} has moved since")
+        if not target:
+            repository.references.delete(name)
+        else:
+            repository.references.create(name, pygit2.Oid(hex=target), force=True)
+    except (pygit2.GitError, KeyError, ValueError) as error:
+        raise OSError(f"{name} cannot be moved: {error}") from error
