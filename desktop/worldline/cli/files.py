@@ -78,17 +78,32 @@ def recover_command(options: Namespace) -> int:
 
 
 def import_command(options: Namespace) -> int:
+    from worldline.engine.bundle import is_bundle, read_bundle
     from worldline.session.importers.run import import_all
 
-    reports = import_all(options.sources, options.out)
+    bundles = [source for source in options.sources if source.is_file() and is_bundle(source)]
+    others = [source for source in options.sources if source not in bundles]
+    reports = []
+    for source in bundles:
+        try:
+            reports.append(read_bundle(source, options.out))
+        except WorldlineError as error:
+            reports.append({"source": str(source), "format": "", "out": "", "error": str(error)})
+    if others:
+        reports += import_all(others, options.out, _progress if not options.json else None)
     failed = [r for r in reports if r.get("error")]
     if options.json:
         print_json({"schema": SCHEMA, "files": reports})
     for report in [] if options.json else reports:
         if report.get("error"):
             say(f"{report.get('source')}: {report['error']}")
-        else:
-            print(f"{report.get('out')}: {report.get('nodes')} nodes, {report.get('branches')} branches")
+            continue
+        print(f"{report.get('out')}: {report.get('nodes')} nodes, {report.get('branches')} branches")
+        gaps = report.get("gaps") or []
+        if gaps:
+            say(
+                f"  {len(gaps)} places were damaged or cannot be joined; the first: line {gaps[0]['line']}, {gaps[0]['reason']}"
+            )
     if not reports:
         raise BadInput(
             "There is no session in what was named.", "Name session files, or folders that hold some."
@@ -96,16 +111,22 @@ def import_command(options: Namespace) -> int:
     return 1 if failed else 0
 
 
+def _progress(name: str, done: int, total: int) -> None:
+    if total > 1:
+        say(f"{done + 1} of {total}: {name}")
+
+
 def export_command(options: Namespace) -> int:
     if options.format == "bundle":
-        raise WorldlineError(
-            "Bundles cannot be written in this version.",
-            "Use jsonl, which loses nothing.",
-            kind="unavailable",
-        )
-    from worldline.session.export.run import export_session
+        from worldline.engine.bundle import write_bundle
+        from worldline.session.export.run import SUFFIXES
 
-    out = export_session(options.file, options.format, options.out)
+        out = options.out or options.file.with_suffix(SUFFIXES["bundle"])
+        write_bundle(options.file, out)
+    else:
+        from worldline.session.export.run import export_session
+
+        out = export_session(options.file, options.format, options.out)
     if options.json:
         print_json({"schema": SCHEMA, "path": str(out), "bytes": out.stat().st_size})
     else:

@@ -106,8 +106,7 @@ class SandboxDesk:
             ) from error
         raise WorldlineError(
             "There is nothing to put back for this.",
-            (effect.undo_label
-            and f"By hand: {effect.undo_label}.")
+            (effect.undo_label and f"By hand: {effect.undo_label}.")
             or "It happened outside and stays as it is.",
         )
 

@@ -1,0 +1,79 @@
+"""The objects of some states, to be carried to another machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pygit2
+
+from worldline.core.errors import WorkspaceError
+
+_NAMES = {
+    pygit2.enums.ObjectType.BLOB: "blob",
+    pygit2.enums.ObjectType.TREE: "tree",
+    pygit2.enums.ObjectType.COMMIT: "commit",
+}
+_TYPES = {name: kind for kind, name in _NAMES.items()}
+
+
+def objects_of(store: Path, states: Iterable[str]) -> Iterator[tuple[str, str, bytes]]:
+    """(id, type, data) of everything that the states need, each once. Parents of a state are not followed: a state is
+    whole by itself. Raises WorkspaceError when the store lacks one."""
+    try:
+        repository = pygit2.Repository(str(store))
+    except pygit2.GitError as error:
+        raise WorkspaceError(f"The store of this session, {store}, cannot be opened.", str(error)) from error
+    odb = repository.odb
+    seen: set[str] = set()
+    todo = [(state, True) for state in states]
+    while todo:
+        oid, is_state = todo.pop()
+        if oid in seen:
+            continue
+        seen.add(oid)
+        try:
+            kind, data = odb.read(oid)
+        except (KeyError, ValueError, pygit2.GitError) as error:
+            what = "state" if is_state else "object"
+            raise WorkspaceError(
+                f"The {what} {oid[:12]} is missing in the store of this session.",
+                "`worldline verify` says what still works.",
+            ) from error
+        name = _NAMES.get(pygit2.enums.ObjectType(kind))
+        if name == "commit":
+            todo.append((data.split(b"\n", 1)[0].removeprefix(b"tree ").decode(), False))
+        elif name == "tree":
+            todo += [(entry, False) for entry in _entries(data)]
+        if name is not None:
+            yield oid, name, data
+
+
+def _entries(tree: bytes) -> Iterator[str]:
+    """Ids of the blobs and trees of a raw tree; a gitlink (mode 160000) is no object of this store."""
+    position = 0
+    while position < len(tree):
+        end = tree.index(b"\0", position)
+        mode = tree[position : tree.index(b" ", position)]
+        if mode != b"160000":
+            yield tree[end + 1 : end + 21].hex()
+        position = end + 21
+
+
+def take_objects(store: Path, objects: Iterable[tuple[str, str, bytes]], states: Iterable[str]) -> int:
+    """Make the new store `store` with these objects and a ref for each state. Every object is hashed anew: raises
+    WorkspaceError for one that is not what its name says. Returns how many there are."""
+    pygit2.init_repository(str(store), bare=True)
+    repository = pygit2.Repository(str(store))
+    count = 0
+    for oid, name, data in objects:
+        written = str(repository.odb.write(_TYPES[name], data))
+        if written != oid:
+            raise WorkspaceError(
+                "The bundle is damaged: an object does not fit its name.", "Ask for it again."
+            )
+        count += 1
+    for state in states:
+        # A ref needs a real commit to stand on; the parents of a state may be elsewhere, its tree is here.
+        repository.references.create(f"refs/worldline/bundle/{state}", pygit2.Oid(hex=state), force=True)
+    return count
