@@ -1,0 +1,346 @@
+"""Bring what a node has to the person's branch: as uncommitted changes, as one commit, or as a branch to merge.
+
+Three-way for each file. Nothing of the person's is overwritten: what both sides changed in the same place is a conflict
+that only they can decide. A failure leaves both sides as they were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import pygit2
+
+from worldline.core.errors import WorkspaceError
+from worldline.workspace import home_git
+from worldline.workspace.home_changes import Brought, Change, Objects, as_committed, changes_since, is_pointer
+from worldline.workspace.merge3 import merge_content
+from worldline.workspace.model import NOT_CAPTURED, ProgressCall, RestoreReport
+from worldline.workspace.objects import BLOB, MODE_FILE, MODE_LINK
+from worldline.workspace.putfiles import leaf_of, put_files, saved
+from worldline.workspace.states import State
+from worldline.workspace.treediff import Leaf
+
+if TYPE_CHECKING:
+    from worldline.workspace.engine import Workspace
+
+How = Literal["changes", "commit", "branch"]
+Choice = Literal["ours", "theirs"]
+
+
+@dataclass(slots=True)
+class HomeEntry:
+    path: str
+    action: Literal["create", "overwrite", "delete", "conflict", "keep_mine", "not_captured"]
+    reason: str = ""
+    choice: str = ""
+
+
+@dataclass(slots=True)
+class HomeReport:
+    """What would be done (`dry_run`) or was done."""
+
+    path: str
+    """The folder that is meant: shown, and used."""
+    how: How
+    entries: list[HomeEntry] = field(default_factory=list)
+    conflicts: list[str] = field(default_factory=list)
+    """Paths that need a choice before anything is done."""
+    done: bool = False
+    branch: str = ""
+    """The branch that the result is on."""
+    commit: str = ""
+    base: str = ""
+    """The commit both sides have in common."""
+    safety: str = ""
+    """State of the person's folder before, in its own store; "" = it was not touched."""
+    note: str = ""
+
+
+@dataclass(slots=True)
+class _Side:
+    """What is merged into: the files on disk, or those of a commit."""
+
+    leaf: Callable[[str], Leaf | None]
+    committed: bool
+    """Content is as in a commit (line ends converted), not as on disk."""
+
+
+def bring_home(
+    source: Workspace,
+    home: Workspace,
+    state: str,
+    *,
+    how: How,
+    start: str = "",
+    message: str = "",
+    branch: str = "",
+    dry_run: bool = True,
+    choices: Mapping[str, Choice] | None = None,
+    progress: ProgressCall | None = None,
+) -> HomeReport:
+    """`source`: the session's workspace, `state`: the node's state there. `home`: the person's folder with a store of
+    its own (or `source` itself for a session that works in place). `start`: the session's first state.
+
+    `branch`: for "branch" the name of the new one. Raises `WorkspaceError`: `not_captured`, `no_repository`, `repo_busy`,
+    `detached`, `branch_exists`, `bad_branch`; nothing was changed then.
+    """
+    if state == NOT_CAPTURED:
+        raise WorkspaceError(
+            "The files of this step were not captured.",
+            "Choose a node before or after it.",
+            kind="not_captured",
+        )
+    return _Bringing(source, home, state, how, start, dict(choices or {}), progress).run(
+        message, branch, dry_run
+    )
+
+
+class _Bringing:
+    def __init__(
+        self,
+        source: Workspace,
+        home: Workspace,
+        state: str,
+        how: How,
+        start: str,
+        choices: dict[str, Choice],
+        progress: ProgressCall | None,
+    ) -> None:
+        self.source, self.home, self.how, self.choices, self.progress = source, home, how, choices, progress
+        self.node = source.state(state)
+        self.start = source.state(start) if start and start != NOT_CAPTURED else None
+        self.repo = home_git.open_repository(home.work)
+        self.objects = Objects(self._merge_repository())
+        self.report = HomeReport(str(home.work), how)
+
+    def _merge_repository(self) -> pygit2.Repository:
+        """Reads everything, writes to the store of the person's folder: their repository gets nothing before it is
+        decided."""
+        merging = pygit2.Repository(str(self.home.store.path))
+        for folder in {self.source.store.path, *home_git.object_folders(self.repo)} - {self.home.store.path}:
+            objects = folder if folder.name == "objects" else Path(folder) / "objects"
+            merging.odb.add_disk_alternate(str(objects))
+        return merging
+
+    def run(self, message: str, branch: str, dry_run: bool) -> HomeReport:
+        self.home.store.lock()
+        repo, report = self.repo, self.report
+        if repo is None and self.how != "changes":
+            raise WorkspaceError(
+                f"{self.home.work} is not a git repository.",
+                "Bring it as changes of files.",
+                kind="no_repository",
+            )
+        head = home_git.head(repo)
+        node_head = self.node.main.head if self.node.main is not None else ""
+        if self.how == "branch":
+            report.base = node_head or head.commit
+        else:
+            report.base = home_git.common_commit(repo, head.commit, node_head)
+        base_tree = home_git.tree_of(repo, report.base)
+        if not base_tree and self.start is None:
+            raise WorkspaceError(
+                "Nothing is known that both sides have in common.", "Create a patch instead.", kind="no_base"
+            )
+        began = self.start.main.head if self.start is not None and self.start.main is not None else ""
+        brought = changes_since(
+            self.objects, base_tree, self.node, self.start, committed_since=began not in ("", report.base)
+        )
+        for path, why in brought.skipped:
+            report.entries.append(HomeEntry(path, "not_captured", why))
+        if self.how == "branch":
+            self._branch(brought, base_tree, message, branch, dry_run)
+        elif self.how == "commit":
+            self._commit(brought, head, message, dry_run)
+        else:
+            now = saved(self.home)
+            report.safety = now.id
+            wanted = self._merge(brought, _Side(lambda p: leaf_of(now, p), False))
+            self._finish_changes(now, wanted, dry_run)
+        report.entries.sort(key=lambda e: e.path)
+        return report
+
+    # -- merging
+
+    def _merge(self, brought: Brought, side: _Side, *, theirs_win: bool = False) -> dict[str, Leaf | None]:
+        """What each path becomes; also fills the entries and conflicts of the report."""
+        wanted: dict[str, Leaf | None] = {}
+        known = {entry.path for entry in self.report.entries}
+        for number, change in enumerate(brought.changes):
+            if self.progress is not None and number % 20 == 0:
+                self.progress("bring home", number, len(brought.changes))
+            entry, leaf = self._one(change, side, theirs_win)
+            if entry is None:
+                continue
+            if entry.action == "conflict" and change.path not in self.report.conflicts:
+                self.report.conflicts.append(change.path)
+            if entry.action in ("create", "overwrite", "delete"):
+                wanted[change.path] = leaf
+            if change.path not in known:
+                self.report.entries.append(entry)
+        self.home.store.flush()
+        return wanted
+
+    def _one(self, change: Change, side: _Side, theirs_win: bool) -> tuple[HomeEntry | None, Leaf | None]:
+        path, ours = change.path, side.leaf(change.path)
+        ours_data = self._data(ours)
+        if side.committed and ours_data is not None and is_pointer(ours_data):
+            return HomeEntry(
+                path, "not_captured", "it is kept by a filter (Git LFS): bring it as uncommitted changes"
+            ), None
+        theirs = self._as_side(change.theirs, ours_data, side)
+        bases = [self._as_side(base, ours_data, side) for base in change.bases]
+        if ours == theirs or theirs in bases[:1]:
+            return None, None
+        if ours == bases[0]:
+            return self._taken(path, ours, theirs, ""), theirs
+        merged = self._merged(bases[:1], ours, theirs)
+        if merged is None and ours in bases:
+            return self._taken(path, ours, theirs, ""), theirs
+        merged = merged or self._merged(bases[1:], ours, theirs)
+        if merged is not None:
+            if merged == ours:
+                return None, None
+            return self._taken(path, ours, merged, "merged with what is there"), merged
+        choice = "theirs" if theirs_win else self.choices.get(path, "")
+        if choice == "theirs":
+            return self._taken(path, ours, theirs, "taken from the node", choice), theirs
+        if choice == "ours":
+            return HomeEntry(path, "keep_mine", "yours is kept", choice), None
+        return HomeEntry(path, "conflict", _why(ours, theirs)), None
+
+    def _taken(
+        self, path: str, ours: Leaf | None, theirs: Leaf | None, reason: str, choice: str = ""
+    ) -> HomeEntry:
+        action: Literal["create", "overwrite", "delete"] = (
+            "create" if ours is None else "delete" if theirs is None else "overwrite"
+        )
+        return HomeEntry(path, action, reason, choice)
+
+    def _data(self, leaf: Leaf | None) -> bytes | None:
+        return None if leaf is None else self.objects.read(leaf.oid)
+
+    def _store(self, mode: int, data: bytes) -> Leaf:
+        return Leaf(mode, self.home.store.put(BLOB, data))
+
+    def _as_side(self, leaf: Leaf | None, ours: bytes | None, side: _Side) -> Leaf | None:
+        if leaf is None:
+            return None
+        data = self.objects.read(leaf.oid)
+        return self._store(leaf.mode, as_committed(data, ours) if side.committed else data)
+
+    def _merged(self, bases: list[Leaf | None], ours: Leaf | None, theirs: Leaf | None) -> Leaf | None:
+        if ours is None or theirs is None or MODE_LINK in (ours.mode, theirs.mode):
+            return None
+        self.home.store.flush()
+        ours_data, theirs_data = self.objects.read(ours.oid), self.objects.read(theirs.oid)
+        for base in bases:
+            if base is None or base.mode == MODE_LINK:
+                continue
+            merged = merge_content(self.objects.repo, self.objects.read(base.oid), ours_data, theirs_data)
+            if merged is not None:
+                mode = theirs.mode if ours.mode == base.mode else ours.mode
+                return self._store(mode, merged)
+        if ours.oid == theirs.oid:
+            return Leaf(max(ours.mode, theirs.mode, MODE_FILE), ours.oid)
+        return None
+
+    # -- the three ways
+
+    def _blocked(self, dry_run: bool) -> bool:
+        report = self.report
+        if report.conflicts:
+            report.note = f"{len(report.conflicts)} files were changed on both sides in the same place; choose for each."
+            return True
+        return dry_run
+
+    def _finish_changes(self, now: State, wanted: dict[str, Leaf | None], dry_run: bool) -> None:
+        if self._blocked(dry_run):
+            return
+        done = put_files(self.home, now, wanted, progress=self.progress, on_done=_all_or_nothing)
+        self._take_over(done, "The changes are in your folder, not committed.")
+
+    def _take_over(self, done: RestoreReport, note: str) -> None:
+        report = self.report
+        report.done = done.done and not done.failed
+        report.note = note if report.done else done.note or "Nothing was changed."
+
+    def _commit(self, brought: Brought, head: home_git.Head, message: str, dry_run: bool) -> None:
+        repo, report = self.repo, self.report
+        assert repo is not None
+        home_git.check_ready(repo, head)
+        report.branch = head.branch
+        now = saved(self.home)
+        report.safety = now.id
+        head_tree = home_git.tree_of(repo, head.commit)
+        on_disk = self._merge(brought, _Side(lambda p: leaf_of(now, p), False))
+        committed = self._merge(
+            brought, _Side(lambda p: self.objects.leaf(head_tree, p) if head_tree else None, True)
+        )
+        self._staged(repo, head_tree, committed)
+        known = {entry.path: entry for entry in report.entries}
+        for path in report.conflicts:
+            known[path].action = "conflict"
+        if self._blocked(dry_run):
+            return
+        if not committed:
+            report.note = "There is nothing to commit: your branch has all of it."
+            return
+        plan = home_git.CommitPlan(repo, self.objects, head, committed, message or "Work of an agent session")
+
+        def commit(written: RestoreReport) -> None:
+            _all_or_nothing(written)
+            report.commit = plan.run()
+
+        done = put_files(self.home, now, on_disk, progress=self.progress, on_done=commit)
+        self._take_over(done, f"One commit on {head.branch}.")
+        if not report.done:
+            report.commit = ""
+
+    def _staged(self, repo: pygit2.Repository, head_tree: bytes, committed: dict[str, Leaf | None]) -> None:
+        """Something else is staged for a file of the commit: the commit would carry it away unseen."""
+        index = home_git.staged(repo)
+        for path in committed:
+            base = self.objects.leaf(head_tree, path) if head_tree else None
+            if index.get(path) not in (base, committed[path]):
+                self.report.conflicts.append(path) if path not in self.report.conflicts else None
+                for entry in self.report.entries:
+                    if entry.path == path:
+                        entry.reason = "you have staged another version of it; commit or unstage it first"
+
+    def _branch(self, brought: Brought, base_tree: bytes, message: str, branch: str, dry_run: bool) -> None:
+        repo, report = self.repo, self.report
+        assert repo is not None
+        name = home_git.free_branch(repo, branch)
+        side = _Side(lambda p: self.objects.leaf(base_tree, p) if base_tree else None, True)
+        wanted = self._merge(brought, side, theirs_win=True)
+        report.branch = name
+        if self._blocked(dry_run):
+            return
+        parent = home_git.Head(report.base, "")
+        plan = home_git.CommitPlan(repo, self.objects, parent, wanted, message or "Work of an agent session")
+        report.commit = plan.make() if wanted else report.base
+        if not report.commit:
+            report.note = "There is nothing to put on a branch."
+            return
+        home_git.make_branch(repo, name, report.commit)
+        report.done = True
+        report.note = f"Branch {name} is made; merge it when you like."
+
+
+def _all_or_nothing(written: RestoreReport) -> None:
+    """A file that was edited while this ran would be left out silently; raising puts all files back."""
+    if written.failed:
+        names = ", ".join(failure.path for failure in written.failed[:5])
+        raise WorkspaceError(f"{names} changed while this ran.", "Look at the preview again.", kind="moved")
+
+
+def _why(ours: Leaf | None, theirs: Leaf | None) -> str:
+    if ours is None:
+        return "deleted by you, changed at the node"
+    if theirs is None:
+        return "changed by you, deleted at the node"
+    return "changed by you and at the node in the same place"

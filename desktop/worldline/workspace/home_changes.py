@@ -1,0 +1,128 @@
+"""What a node changed since the commit it started from, as far as it can be brought to the person's branch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import pygit2
+
+from worldline.workspace import difftext
+from worldline.workspace.objects import EMPTY_TREE, MODE_DIR, MODE_GITLINK, TreeEntry, parse_tree
+from worldline.workspace.states import State, read_index
+from worldline.workspace.treediff import Leaf
+
+_SKIP_WORKTREE = 0x4000
+
+
+@dataclass(slots=True)
+class Change:
+    """One path at the node, and what it was before, best first: as the session found it, and at the common commit."""
+
+    path: str
+    bases: list[Leaf | None]
+    theirs: Leaf | None
+
+
+@dataclass(slots=True)
+class Brought:
+    changes: list[Change] = field(default_factory=list)
+    skipped: list[tuple[str, str]] = field(default_factory=list)
+    """(path, why it stays where it is)."""
+
+
+class Objects:
+    """Reads objects of several repositories; writes only to the store it was opened on."""
+
+    def __init__(self, repo: pygit2.Repository) -> None:
+        self.repo = repo
+
+    def read(self, oid: bytes) -> bytes:
+        return bytes(self.repo.read(pygit2.Oid(raw=oid))[1])
+
+    def tree(self, oid: bytes) -> dict[str, TreeEntry]:
+        return {} if oid == EMPTY_TREE else {entry.name: entry for entry in parse_tree(self.read(oid))}
+
+    def leaf(self, tree: bytes, path: str) -> Leaf | None:
+        entry: TreeEntry | None = TreeEntry("", MODE_DIR, tree)
+        for part in path.split("/"):
+            if entry is None or entry.mode != MODE_DIR:
+                return None
+            entry = self.tree(entry.oid).get(part)
+        return None if entry is None or entry.mode == MODE_DIR else Leaf(entry.mode, entry.oid)
+
+    def differences(
+        self, old: bytes, new: bytes, prefix: str = ""
+    ) -> Iterator[tuple[str, Leaf | None, Leaf | None]]:
+        """Files that differ, folders walked only where they differ."""
+        before = self.tree(old) if old else {}
+        after = self.tree(new) if new else {}
+        for name in sorted(before.keys() | after.keys()):
+            a, b = before.get(name), after.get(name)
+            if a == b:
+                continue
+            folders = [e.oid if e is not None and e.mode == MODE_DIR else b"" for e in (a, b)]
+            files = [Leaf(e.mode, e.oid) if e is not None and e.mode != MODE_DIR else None for e in (a, b)]
+            if files[0] is not None or files[1] is not None:
+                yield prefix + name, files[0], files[1]
+            if folders[0] or folders[1]:
+                yield from self.differences(folders[0], folders[1], f"{prefix}{name}/")
+
+
+def changes_since(
+    objects: Objects, base_tree: bytes, node: State, start: State | None, *, committed_since: bool = False
+) -> Brought:
+    """`start`: the first state of the session, `base_tree`: tree of the common commit (b"" = there is none),
+    `committed_since`: that commit was made after the session began.
+
+    With `start` only what changed during the session counts: what the person had edited before is theirs and is in
+    their folder already, and line ends or filters, by which files differ from what is committed, say nothing.
+    """
+    found = Brought()
+    nested = tuple(root.path + "/" for root in node.roots if root.path)
+    hidden = _hidden(node)
+    old_tree = start.files if start is not None else base_tree
+    for path, before, theirs in objects.differences(old_tree, node.files):
+        inside = next((n[:-1] for n in nested if (path + "/").startswith(n)), "")
+        if inside or MODE_GITLINK in {leaf.mode for leaf in (before, theirs) if leaf}:
+            row = (inside or path, _NESTED)
+            if row not in found.skipped and start is not None:
+                found.skipped.append(row)
+            continue
+        if theirs is None and (path in hidden or not node.would_hold(path)):
+            continue
+        committed = objects.leaf(base_tree, path) if base_tree else None
+        if committed is None and node.rules.ignored(path) and path not in node.tracked:
+            found.skipped.append((path, "it is ignored by git, so it stays in the session's folder"))
+            continue
+        bases = [before, committed] if base_tree and committed != before else [before]
+        if committed_since:
+            bases.reverse()
+        found.changes.append(Change(path, bases, theirs))
+    return found
+
+
+_NESTED = "a repository of its own: commit and push it there"
+
+
+def _hidden(node: State) -> set[str]:
+    """Tracked files that a sparse checkout keeps off the disk."""
+    main = node.main
+    if main is None or not main.index:
+        return set()
+    return {e.path for e in read_index(node.store, main.index) if (e.flags >> 16) & _SKIP_WORKTREE}
+
+
+_LFS = b"version https://git-lfs"
+
+
+def is_pointer(data: bytes) -> bool:
+    """Committed by a filter: what is on disk cannot be committed without running its program."""
+    return data.startswith(_LFS)
+
+
+def as_committed(data: bytes, committed: bytes | None) -> bytes:
+    """Content from disk as it belongs into a commit: with the line ends of what is committed."""
+    if committed is not None and difftext.line_ends(committed) == "lf" and difftext.line_ends(data) == "crlf":
+        return data.replace(b"\r\n", b"\n")
+    return data
