@@ -66,6 +66,8 @@ class Restorer:
             self.report.branch = home or new_branch or ""
             self.report.note = " ".join(self.notes)
             if on_done is not None:
+                self.journal.phase = "verified"
+                self.journal.save()
                 on_done(self.report)
             self.journal.phase = "committed"
             self.journal.save()

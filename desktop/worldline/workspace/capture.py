@@ -12,9 +12,10 @@ from worldline.workspace.ignore import RuleSet, Stack
 from worldline.workspace.keep import Keeper
 from worldline.workspace.model import ProgressCall
 from worldline.workspace.repos import GitRoot, Head, global_rules, operation_of
-from worldline.workspace.scan import IGNORED, Context, Dir, Walk, build_trees
+from worldline.workspace.scan import IGNORED, Context, Dir, Walk
 from worldline.workspace.states import VERSION, RootState, State, put_index, put_omitted, put_progress
 from worldline.workspace.store import Store
+from worldline.workspace.trees import build_trees
 from worldline.workspace.watch import Watcher
 
 

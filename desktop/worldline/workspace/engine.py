@@ -14,6 +14,7 @@ from worldline.core.errors import WorkspaceError
 from worldline.protocol.model import FileChange, FileDiff
 from worldline.workspace import apply as applying
 from worldline.workspace import diff as differences
+from worldline.workspace import storage
 from worldline.workspace.authorship import Step
 from worldline.workspace.capture import Capturer
 from worldline.workspace.journal import Journal
@@ -31,6 +32,7 @@ from worldline.workspace.objects import MODE_DIR
 from worldline.workspace.planning import Planner
 from worldline.workspace.safefs import SafeTree
 from worldline.workspace.states import RootState, State, read_progress
+from worldline.workspace.storage import PruneReport, StorageInfo
 from worldline.workspace.store import FREE_FLOOR, Store
 from worldline.workspace.treediff import diff
 
@@ -273,6 +275,21 @@ class Workspace:
     def keep_ref(self, state: str, name: str) -> None:
         """Name a state (and so all before it), for `git log` in the store and for pruning."""
         self.store.set_ref(f"refs/worldline/{name}", state)
+
+    def storage_info(self) -> StorageInfo:
+        """Size on disk and number of states. Reads every object's header: for a panel, not for each node."""
+        return storage.info(self.store)
+
+    def prune(self, keep: set[str], progress: ProgressCall | None = None) -> PruneReport:
+        """Remove all states but `keep` (every state that a shown node has). Raises `WorkspaceError`; then nothing was
+        removed."""
+        report = storage.prune(self.store, keep - {"", NOT_CAPTURED}, progress)
+        self._capturer.forget()
+        return report
+
+    def missing(self, states: set[str]) -> dict[str, str]:
+        """States that cannot be restored whole, and why."""
+        return storage.missing(self.store, states - {"", NOT_CAPTURED})
 
     def watch(self) -> None:
         """Let the kernel tell what changes (Linux), so that a capture costs only that. On from the first capture."""

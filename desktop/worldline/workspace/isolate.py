@@ -20,10 +20,11 @@ import pygit2
 
 from worldline.core import paths
 from worldline.core.errors import WorkspaceError
-from worldline.workspace import copytree, guard, indexfile, leases
+from worldline.workspace import copytree, guard, indexfile, leases, worktrees
 from worldline.workspace.ignore import RuleSet
 from worldline.workspace.model import ProgressCall
 from worldline.workspace.repos import GitRoot, Head
+from worldline.workspace.worktrees import WorktreeInfo
 
 INCLUDE_FILE = ".worktreeinclude"
 _CARRIED_OPERATIONS = ("MERGE_", "CHERRY_PICK_HEAD", "REVERT_HEAD", "SQUASH_MSG", "AUTO_MERGE", "sequencer/")
@@ -229,3 +230,8 @@ def _rmtree(folder: Path) -> None:
 def release(worktree: Path) -> None:
     """The session is closed: the worktree stays, its lease is given back."""
     leases.release(worktree)
+
+
+def list_worktrees() -> list[WorktreeInfo]:
+    """All isolated worktrees there are; see `worktrees` for removing one."""
+    return worktrees.list_worktrees()

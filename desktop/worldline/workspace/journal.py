@@ -64,7 +64,8 @@ class Journal:
     safety: str
     items: list[PlanItem]
     phase: str = "writing"
-    """`writing`: undo it. `committed`: everything is verified, only cleaning is left."""
+    """`writing`: undo it. `verified`: done; whether the session knows of it is for its cursor to say. `committed`: only
+    cleaning is left."""
     folder_perm: int = 0o755
     roots: list[RootMove] = field(default_factory=list)
 

@@ -111,8 +111,8 @@ class PackWriter:
         self._file.close()
         self._temp.unlink(missing_ok=True)
 
-    def finish(self) -> None:
-        """Make the pack readable: the data first, then the index that announces it."""
+    def finish(self) -> str:
+        """Make the pack readable: the data first, then the index that announces it. Returns its name."""
         self._file.close()
         with self._temp.open("r+b") as file:
             file.seek(8)
@@ -136,6 +136,7 @@ class PackWriter:
         index_temp.chmod(0o444)
         self._temp.replace(self._folder / f"{name}.pack")
         index_temp.replace(self._folder / f"{name}.idx")
+        return name
 
     def _index(self, trailer: bytes) -> bytes:
         rows = sorted(self._rows)

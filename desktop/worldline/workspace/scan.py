@@ -18,13 +18,6 @@ from dataclasses import dataclass, field
 from worldline.workspace.ignore import RuleSet, Stack, is_ignored
 from worldline.workspace.objects import (
     BLOB,
-    MODE_DIR,
-    MODE_EXEC,
-    MODE_FILE,
-    MODE_LINK,
-    TREE,
-    TreeEntry,
-    encode_tree,
     object_id,
 )
 from worldline.workspace.store import Store
@@ -82,12 +75,6 @@ class Dir:
         self.mode = 0
         self.clash: tuple[str, ...] = ()
         """Names that differ only by case from another one here."""
-
-
-def git_mode(st_mode: int) -> int:
-    if stat.S_ISLNK(st_mode):
-        return MODE_LINK
-    return MODE_EXEC if st_mode & stat.S_IXUSR else MODE_FILE
 
 
 def is_fresh(mtime_ns: int, ctime_ns: int, now_ns: int) -> bool:
@@ -411,34 +398,3 @@ def _clashes(names: set[str]) -> tuple[str, ...]:
     for name in sorted(names):
         seen.setdefault(name.casefold(), []).append(name)
     return tuple(name for group in seen.values() if len(group) > 1 for name in group)
-
-
-def build_trees(node: Dir, context: Context) -> tuple[bytes, bytes]:
-    """Store the git trees of all changed folders; returns the ids of the tree and of the record of permissions."""
-    if node.tree:
-        return node.tree, node.perms
-    entries = [TreeEntry(name, git_mode(sig[4]), sig[5]) for name, sig in node.files.items()]
-    odd = []
-    for name, sig in node.files.items():
-        perm = stat.S_IMODE(sig[4])
-        usual = context.file_perm | (0o111 & context.dir_perm if sig[4] & stat.S_IXUSR else 0)
-        if perm != usual and not stat.S_ISLNK(sig[4]):
-            odd.append(b"%o %s\0" % (perm, os.fsencode(name)))
-    below: list[TreeEntry] = []
-    for name, child in node.dirs.items():
-        tree, perms = build_trees(child, context)
-        entries.append(TreeEntry(name, MODE_DIR, tree))
-        if perms:
-            below.append(TreeEntry(name, MODE_DIR, perms))
-        if stat.S_IMODE(child.mode) != context.dir_perm:
-            odd.append(b"%o %s\0" % (stat.S_IMODE(child.mode), os.fsencode(name)))
-    data = encode_tree(entries)
-    node.tree = object_id(TREE, data)
-    context.store.put_known(node.tree, TREE, data)
-    node.perms = b""
-    if odd or below:
-        rows = [TreeEntry("p", MODE_FILE, context.store.put(BLOB, b"".join(sorted(odd))))] if odd else []
-        if below:
-            rows.append(TreeEntry("d", MODE_DIR, context.store.put_tree(below)))
-        node.perms = context.store.put_tree(rows)
-    return node.tree, node.perms

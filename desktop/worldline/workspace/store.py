@@ -92,6 +92,12 @@ class Store:
             if not pack.with_suffix(".idx").exists():  # killed between the two renames: nobody can read it
                 pack.unlink(missing_ok=True)
 
+    def reopen(self) -> None:
+        """Forget what is known of the files of the store."""
+        self.repo.free()
+        self._trees.clear()
+        self.repo = pygit2.Repository(str(self.path))
+
     def close(self) -> None:
         self.discard()
         self.repo.free()

@@ -1,0 +1,134 @@
+"""How much room the states take, and giving room back without touching a state that is kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pygit2
+
+from worldline.core.errors import WorkspaceError
+from worldline.workspace.model import ProgressCall
+from worldline.workspace.objects import COMMIT, MODE_DIR, MODE_GITLINK, TREE, PackWriter
+from worldline.workspace.store import Store
+
+
+@dataclass(slots=True, frozen=True)
+class StorageInfo:
+    path: str
+    size: int
+    """Bytes on disk."""
+    objects: int
+    states: int
+
+
+@dataclass(slots=True, frozen=True)
+class PruneReport:
+    freed: int
+    """Bytes."""
+    states_removed: int
+    states_kept: int
+
+
+def _is_state(data: bytes) -> bool:
+    return b"\nauthor Worldline <worldline@localhost> " in data
+
+
+def _states(store: Store) -> set[str]:
+    found = set()
+    for oid in store.repo:
+        kind, data = store.repo.read(oid)
+        if kind == COMMIT and _is_state(data):
+            found.add(str(oid))
+    return found
+
+
+def _size(store: Store) -> int:
+    return sum(path.stat().st_size for path in store.path.rglob("*") if path.is_file())
+
+
+def info(store: Store) -> StorageInfo:
+    return StorageInfo(str(store.path), _size(store), sum(1 for _ in store.repo), len(_states(store)))
+
+
+def _reach(store: Store, states: set[str]) -> dict[bytes, int]:
+    """Everything the states need: object → its kind. Raises `WorkspaceError` when a part of one is missing."""
+    needed: dict[bytes, int] = {}
+
+    def tree(oid: bytes) -> None:
+        if oid in needed:
+            return
+        needed[oid] = TREE
+        for entry in store.tree(oid):
+            if entry.mode == MODE_DIR:
+                tree(entry.oid)
+            elif entry.mode != MODE_GITLINK:
+                needed[entry.oid] = 3
+
+    for state in states:
+        oid = bytes.fromhex(state)
+        raw = store.read(oid)
+        needed[oid] = COMMIT
+        tree(bytes.fromhex(raw[5:45].decode("ascii")))
+    return needed
+
+
+def prune(store: Store, keep: set[str], progress: ProgressCall | None = None) -> PruneReport:
+    """Remove all states that are not in `keep`. What is kept is written anew first and only then the old files go, so a
+    kill or a full disk in between loses nothing. Raises `WorkspaceError` when a kept state is not whole."""
+    store.lock()
+    store.discard()
+    before = _size(store)
+    all_states = _states(store)
+    unknown = keep - all_states
+    if unknown:
+        raise WorkspaceError(
+            f"{len(unknown)} of the states to be kept are not in the store; nothing was removed.",
+            "Run `worldline verify` on the session first.",
+            kind="missing_state",
+        )
+    needed = _reach(store, keep)
+    folder = store.path / "objects"
+    old = [*(folder / "pack").glob("pack-*"), *folder.glob("[0-9a-f][0-9a-f]/*")]
+    names: set[str] = set()
+    if needed:
+        writer = PackWriter(folder / "pack")
+        try:
+            for number, (oid, kind) in enumerate(needed.items()):
+                if progress is not None and number % 200 == 0:
+                    progress("prune", number, len(needed))
+                writer.add(oid, kind, store.read(oid))
+        except BaseException:
+            writer.abort()
+            raise
+        name = writer.finish()
+        names = {f"{name}.pack", f"{name}.idx"}
+    shallow = sorted(state for state in keep if _parent(store, state) not in keep | {""})
+    (store.path / "shallow").write_text("".join(f"{state}\n" for state in shallow), "ascii")
+    for name, target in list(store.refs()):
+        if target not in keep:
+            store.delete_ref(name)
+    for path in old:
+        if path.name not in names:
+            path.unlink(missing_ok=True)
+    store.reopen()
+    return PruneReport(max(0, before - _size(store)), len(all_states - keep), len(keep))
+
+
+def _parent(store: Store, state: str) -> str:
+    for line in store.read(bytes.fromhex(state)).split(b"\n\n", 1)[0].split(b"\n"):
+        if line.startswith(b"parent "):
+            return line[7:].decode("ascii")
+    return ""
+
+
+def missing(store: Store, states: set[str]) -> dict[str, str]:
+    """States that cannot be restored, and why (for `verify`)."""
+    found = {}
+    for state in states:
+        try:
+            for oid in _reach(store, {state}):
+                if not store.has(oid):
+                    raise WorkspaceError(f"object {oid.hex()} is missing")
+        except (WorkspaceError, ValueError, pygit2.GitError) as error:
+            found[state] = str(error)
+    return found

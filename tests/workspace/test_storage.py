@@ -1,0 +1,98 @@
+"""Room: growth by what changed, pruning that keeps what is kept, leftovers of kills, worktrees that go only by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from worldline.core.errors import WorkspaceError
+from worldline.workspace import isolate, worktrees
+from worldline.workspace.engine import Workspace
+
+from .conftest import run_sh, snapshot
+from .test_scenarios import BASE
+
+Open = Callable[..., Workspace]
+Sh = Callable[..., str]
+
+
+def test_growth_is_what_changed(work: Path, sh: Sh, open_workspace: Open) -> None:
+    sh(
+        f"{BASE} && for n in $(seq 300); do head -c 2000 /dev/urandom > f$n; done && git add . && git commit -qm many"
+    )
+    ws = open_workspace()
+    state = ws.capture(None).state
+    before = ws.storage_info()
+    for number in range(50):
+        (work / "f1").write_text(f"line {number}\n")
+        state = ws.capture(state).state
+    after = ws.storage_info()
+    assert after.states == before.states + 50
+    assert after.size - before.size < 50 * 40_000
+
+
+def test_pruning_keeps_what_is_kept(work: Path, sh: Sh, open_workspace: Open) -> None:
+    sh(BASE)
+    ws = open_workspace()
+    states = [ws.capture(None).state]
+    views = [snapshot(work)]
+    for number in range(6):
+        (work / f"n{number}").write_text(f"{number}\n" * 1000)
+        states.append(ws.capture(states[-1]).state)
+        views.append(snapshot(work))
+    keep = {states[1], states[4], states[6]}
+    report = ws.prune(keep)
+    assert (report.states_removed, report.states_kept) == (4, 3)
+    assert ws.missing(keep) == {} and set(ws.missing(set(states))) == set(states) - keep
+    last = ws.capture(states[6]).state
+    assert last == states[6]
+    for number in (1, 4):
+        done = ws.apply(ws.plan(states[number], last=last))
+        assert done.done and snapshot(work) == views[number]
+        last = ws.capture(states[number]).state
+    with pytest.raises(WorkspaceError):
+        ws.prune({states[0]})
+    run_sh("git fsck", ws.store.path)
+
+
+def test_temp_files_of_killed_captures_go(work: Path, sh: Sh, tmp_path: Path) -> None:
+    sh(BASE)
+    first = Workspace(work, tmp_path / "store")
+    first.capture(None)
+    pack = first.store.path / "objects/pack"
+    first.close()
+    for number in range(20):
+        (pack / f"tmp_wl_{number}").write_bytes(b"x" * 1000)
+    (pack / f"pack-{'0' * 40}.pack").write_bytes(b"x")
+    again = Workspace(work, tmp_path / "store")
+    again.capture(None)
+    again.close()
+    assert not list(pack.glob("tmp_*")) and not list(pack.glob(f"pack-{'0' * 40}*"))
+
+
+def test_a_worktree_goes_only_with_what_it_loses_named(work: Path, sh: Sh) -> None:
+    sh(BASE)
+    made = isolate.prepare(work, "5e55")
+    run_sh(
+        "echo x > a.txt && echo u > u && git add u && git commit -qm 'only here' && echo later > later",
+        made.root,
+    )
+    with pytest.raises(WorkspaceError) as caught:
+        worktrees.remove(made.root, worktrees.would_lose(made.root))
+    assert caught.value.kind == "leased"
+    isolate.release(made.root)
+    (row,) = isolate.list_worktrees()
+    assert row.branch == "worldline/5e55/start" and row.in_use_by == 0 and row.source == str(work)
+    lost = worktrees.would_lose(made.root)
+    assert [line.split()[0] for line in lost] == ["changed", "untracked", "commit"]
+    with pytest.raises(WorkspaceError) as caught:
+        worktrees.remove(made.root, lost[1:])
+    assert caught.value.kind == "changed" and made.root.is_dir()
+    worktrees.remove(made.root, lost)
+    assert not made.root.exists() and isolate.list_worktrees() == []
+    assert sh("git log -1 --format=%s worldline/5e55/start").strip() == "only here"
+    assert "5e55" not in sh("git worktree list") and sh("git status --porcelain") == ""
+    with pytest.raises(WorkspaceError):
+        worktrees.remove(work, [])
