@@ -285,7 +285,7 @@ class MainWindow(QMainWindow):
         """Put the real pane where its empty place is."""
         empty = self.panes[place]
         at, tab = self.splitter.indexOf(empty), self.middle.indexOf(empty)
-        sizes = self.splitter.sizes()
+        sizes, hidden = self.splitter.sizes(), empty.isHidden()
         pane = self.panes[place] = panes.make_pane(place, self.state, self)
         if tab >= 0:
             title = self.middle.tabText(tab)
@@ -295,7 +295,7 @@ class MainWindow(QMainWindow):
                 self.middle.setCurrentWidget(pane)
         else:
             self.splitter.replaceWidget(at, pane)
-            pane.setVisible(not empty.isHidden())
+            pane.setVisible(not hidden)
             self.splitter.setSizes(sizes)
         empty.hide()
         empty.deleteLater()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 LIMIT_S = 90
 """The demo is made and the SDK imported in this time on a slow machine."""
 SETTLE_MS = 350
+QUIET_S = 1.5
 
 
 def _wait(ready: Callable[[], bool], limit_s: float) -> bool:
@@ -69,14 +71,26 @@ def _prepare(windows: Windows, options: argparse.Namespace, size: tuple[int, int
     said: list[str] = []
     window.state.refused.connect(lambda error: said.append(f"{error['message']} {error['hint']}".strip()))
 
+    since: list[float] = []
+
     def idle() -> bool:
+        """Loaded, nothing runs, and it has stayed so: between two prompts of the demo there is a short rest."""
         state = window.state
-        return bool(said) or (state.is_loaded and (state.ready or state.status.get("state") == "failed"))
+        calm = state.is_loaded and (
+            state.status.get("state") in ("waiting", "failed") or (state.ready and not state.busy)
+        )
+        if not calm:
+            since.clear()
+        elif not since:
+            since.append(time.monotonic())
+        return bool(said) or (calm and time.monotonic() - since[0] > QUIET_S)
 
     if not _wait(idle, LIMIT_S):
         return f"The session did not become ready within {LIMIT_S} s: {window.state.status.get('sentence') or window.state.client.state}"
     if said:
         return said[0]
+    # A picture shows the session as it is opened, not as it has just grown.
+    window.tree.view.refold()
     _settle()
     return _show_view(window, options.view)
 

@@ -191,7 +191,8 @@ class WindowActions(QObject):
     def menu_button(self, parent: QWidget) -> QToolButton:
         button = QToolButton(parent)
         button.setIcon(icons.icon("more"))
-        theme().changed.connect(lambda: button.setIcon(icons.icon("more")))
+        self._menu_button = button
+        theme().changed.connect(self._recolour)
         button.setToolTip(self.tr("Menu"))
         button.setAccessibleName(self.tr("Menu"))
         button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
@@ -200,6 +201,9 @@ class WindowActions(QObject):
         menu.aboutToShow.connect(lambda: self.fill(menu))
         button.setMenu(menu)
         return button
+
+    def _recolour(self) -> None:
+        self._menu_button.setIcon(icons.icon("more"))
 
     def fill(self, menu: QMenu) -> None:
         menu.clear()

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication, QSystemTrayIcon
 
 from worldline.ui import icons
 from worldline.viewmodel import tree_text
-from worldline.viewmodel.status import stop_words
+from worldline.viewmodel.status import short_branch, stop_words
 
 if TYPE_CHECKING:
     from worldline.ui.main_window import MainWindow
@@ -100,7 +100,7 @@ class WindowNotices(QObject):
         title = tree_text.title(state.tree, row) if row >= 0 else ""
         parts = [self.tr("At “{title}”").format(title=title[:60])]
         if result.get("branch"):
-            parts[0] += self.tr(" on {branch}").format(branch=result["branch"])
+            parts[0] += self.tr(" on {branch}").format(branch=short_branch(str(result["branch"])))
         if result.get("of"):
             parts.append(self.tr("{n} files put back and verified").format(n=result["verified"]))
         left = len(result.get("effects_left") or [])

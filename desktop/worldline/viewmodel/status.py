@@ -55,6 +55,11 @@ def model_name(model: str) -> str:
     return model.removeprefix("claude-")
 
 
+def short_branch(name: str) -> str:
+    """`refs/heads/worldline/x/2` → `worldline/x/2`."""
+    return name.removeprefix("refs/heads/")
+
+
 def stop_words(reason: str) -> str:
     words = {
         "completed": translate("status", "completed"),
@@ -263,7 +268,7 @@ def _explain_state(status: Mapping[str, Any]) -> Page:
     if status.get("retry_why"):
         lines.append((translate("status", "Waits because"), str(status["retry_why"])))
     if status.get("branch"):
-        lines.append((translate("status", "Branch"), str(status["branch"])))
+        lines.append((translate("status", "Branch"), short_branch(str(status["branch"]))))
     lines.append((translate("status", "Waiting for you"), str(status.get("approvals", 0))))
     lines.append((translate("status", "Queued messages"), str(status.get("queued", 0))))
     lines.append((translate("status", "Running processes"), str(status.get("processes", 0))))

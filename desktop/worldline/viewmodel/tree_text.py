@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -29,6 +30,8 @@ _VERBS = {
 }
 _SIGNS = {"read": "read", "write": "edit", "edit": "edit", "run": "run", "find": "search", "search": "search",
           "ask": "ask", "task": "task", "plan": "task"}  # fmt: skip
+
+_COUNTS = re.compile(r"\s*·?\s*\+\d+ [−-]\d+$")
 
 _COLOURS = {
     Outcome.OK: "ok",
@@ -144,6 +147,8 @@ def title(model: TreeModel, row: int) -> str:
             if prefix and preview.lower().startswith(prefix.lower()):
                 preview = preview[len(prefix) :].lstrip(" :·")
                 break
+        # What it did is drawn beside the words; the preview of an ended step repeats it.
+        preview = _COUNTS.sub("", preview)
         return f"{said} {preview}".strip()
     if not preview:
         if kind is NodeKind.ASSISTANT and model.outcome_of(row) is Outcome.RUNNING:

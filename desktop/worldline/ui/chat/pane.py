@@ -186,7 +186,7 @@ class ChatPane(QWidget):
         title = title if len(title) <= 60 else title[:59] + "…"
         self._crumbs.setText(f"{len(prompts)} {title}" if prompts else title)
         branch = next((header.branch for header in reversed(path) if header.branch), "")
-        self._branch.setText(f"▸ {branch}" if branch else "")
+        self._branch.setText(f"▸ {branch.removeprefix('refs/heads/')}" if branch else "")
         self.setAccessibleName(self.tr("Chat: {}").format(title))
 
     def _on_headers(self, first: int) -> None:

@@ -1,0 +1,213 @@
+"""The window: places, bars, status, palette, keys, closing; driven with clicks on a process that answers."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from typing import Any
+
+from PySide6.QtCore import QMimeData, QPointF, QSettings, Qt, QUrl
+from PySide6.QtGui import QAccessible, QDropEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLineEdit
+
+from worldline.ui.main_window import MainWindow
+
+from . import sample
+
+Open = Callable[..., MainWindow]
+
+
+def test_a_session_is_seen_as_a_whole(window_of: Open) -> None:
+    window = window_of()
+    assert window.title_label.text() == "fix-parser"
+    assert "isolated worktree" in window.place_label.text()
+    assert window.windowTitle() == "fix-parser — Worldline"
+    assert all(window.panes[place].isVisible() for place in ("tree", "chat", "changes"))
+    texts = {name: part.segment.text for name, part in window.status.parts.items()}
+    assert texts == {
+        "state": "Ready · last: completed", "model": "sonnet-5.5", "context": "41k/1M · 0.3 MB", "cost": "$0.42",
+        "cache": "cache 91 %", "sandbox": "sandbox: complete", "effects": "⚠ 1 cannot be undone", "saved": "saved",
+    }  # fmt: skip
+
+
+def test_every_number_can_be_clicked_and_explains_itself(window_of: Open, qtbot: Any) -> None:
+    window = window_of()
+    for name, part in window.status.parts.items():
+        QTest.mouseClick(part, Qt.MouseButton.LeftButton)
+        popover = window.status.popover
+        assert popover is not None and popover.isVisible(), name
+        assert popover.accessibleName()
+        QTest.keyClick(popover, Qt.Key.Key_Escape)
+        qtbot.waitUntil(lambda: window.status.popover is None)
+
+
+def test_a_retry_is_a_sentence_with_buttons(window_of: Open, qtbot: Any) -> None:
+    import time
+
+    retry_at = int(time.time() * 1000) + 8_000
+    window = window_of(status={**sample.STATUS, "state": "retrying", "retry_attempt": 2, "retry_of": 5,
+                               "retry_at": retry_at, "retry_why": "Overloaded"})  # fmt: skip
+    assert window.status.first.segment.text.startswith("Overloaded. Trying again in ")
+    assert window.status.first.segment.text.endswith("s (2 of 5).")
+    assert list(window.status.buttons) == ["retry_now", "stop"]
+    failed: list[dict[str, Any]] = []
+    window.state.failed.connect(failed.append)
+    QTest.mouseClick(window.status.buttons["retry_now"], Qt.MouseButton.LeftButton)
+    # This engine knows no retry_now, and says so: the click has reached it.
+    qtbot.waitUntil(lambda: any("retry_now" in error["message"] for error in failed))
+
+
+def test_narrow_and_small_windows_keep_everything_within_reach(window_of: Open, qtbot: Any) -> None:
+    window = window_of()
+    window.resize(1000, 700)
+    QApplication.processEvents()
+    assert window.layout_name == "narrow"
+    assert window.middle.indexOf(window.panes["changes"]) == 1
+    window.show_pane("changes")
+    assert window.middle.currentWidget() is window.panes["changes"]
+    window.resize(700, 600)
+    QApplication.processEvents()
+    assert window.layout_name == "small"
+    assert not window.tree.isVisible()
+    QTest.mouseClick(window.drawer_button, Qt.MouseButton.LeftButton)
+    assert window.tree.isVisible()
+    QTest.mouseClick(window.shade, Qt.MouseButton.LeftButton)
+    assert not window.tree.isVisible()
+    window.resize(1300, 800)
+    QApplication.processEvents()
+    assert window.layout_name == "wide"
+    assert all(window.panes[place].isVisible() for place in ("tree", "chat", "changes"))
+    assert window.splitter.indexOf(window.tree) == 0
+
+
+def test_sizes_of_panes_are_kept_for_each_workspace(window_of: Open, settings: QSettings) -> None:
+    first = window_of()
+    first.splitter.setSizes([400, 500, 380])
+    wanted = first.splitter.sizes()
+    first.close()
+    assert window_of().splitter.sizes() == wanted
+
+
+def test_the_palette_finds_and_does(window_of: Open, qtbot: Any) -> None:
+    window = window_of()
+    palette = window.commands.open_palette()
+    QTest.keyClicks(palette.edit, "whole tree")
+    assert palette.list.currentItem().data(Qt.ItemDataRole.AccessibleTextRole) == "Show the whole tree"
+    with qtbot.waitSignal(window.actions_list["fit"].triggered):
+        QTest.keyClick(palette.edit, Qt.Key.Key_Return)
+    palette = window.commands.open_palette()
+    QTest.keyClicks(palette.edit, "qqqq")
+    assert palette.none.isVisible()
+    palette.close()
+
+
+def test_no_two_actions_share_a_key(window_of: Open) -> None:
+    window = window_of()
+    seen: dict[str, str] = {}
+    for action in window.actions_list:
+        for keys in action.shortcuts():
+            text = keys.toString()
+            assert text not in seen, f"{text}: {seen[text]} and {action.text()}"
+            seen[text] = action.text()
+
+
+def test_a_jump_says_what_it_did_and_leads_back(window_of: Open, qtbot: Any) -> None:
+    window = window_of()
+    with qtbot.waitSignal(window.state.jumped):
+        QTest.mouseClick(window.tree.view.viewport(), Qt.MouseButton.LeftButton,
+                         pos=window.tree.view.rect_of(8).center())  # fmt: skip
+    notice = window.notices.items["jump"]
+    assert notice.text.text() == (
+        "At “run pytest -q” on worldline/fix-parser/3 · 14 files put back and verified"
+    )
+    with qtbot.waitSignal(window.state.jumped):
+        QTest.mouseClick(notice.buttons[0], Qt.MouseButton.LeftButton)
+    assert window.state.cursor == sample.uid(27)
+    assert window.actions_list["forward"].isEnabled()
+
+
+def test_looking_is_said_to_be_looking(window_of: Open) -> None:
+    window = window_of()
+    window.tree.view.look_at(8)
+    assert "still as they were" in window.notices.items["looking"].text.text()
+    window.state.select("")
+    assert "looking" not in window.notices.items
+
+
+def test_banners(window_of: Open) -> None:
+    window = window_of(session={"scripted_model": True, "read_only": True, "read_only_why": "It is open elsewhere."})
+    assert window.notices.items["demo"].text.text().startswith("The model is scripted")
+    assert window.notices.items["read_only"].text.text() == "Read only. It is open elsewhere."
+    window.state.go(sample.uid(9))
+    assert window.state.cursor == sample.uid(27)
+    assert window.state.selection == sample.uid(9)
+
+
+def test_an_engine_that_dies_is_said_and_comes_back(window_of: Open, qtbot: Any) -> None:
+    window = window_of()
+    with qtbot.waitSignal(window.state.hello, timeout=15_000):
+        os.kill(window.state.client.pid, signal.SIGKILL)
+        qtbot.waitUntil(lambda: "engine" in window.notices.items, timeout=10_000)
+        assert window.notices.items["engine"].text.text().startswith("The engine stopped. Nothing saved is lost.")
+    qtbot.waitUntil(lambda: "engine" not in window.notices.items, timeout=10_000)
+    assert len(window.state.tree) == 27
+
+
+def test_a_session_that_cannot_be_opened_says_what_to_do(fake: Any, settings: QSettings, qtbot: Any) -> None:
+    from worldline.ui.session_state import SessionState
+
+    client = fake(refuse="The session is open elsewhere.")
+    window = MainWindow(SessionState(client), settings)
+    qtbot.addWidget(window)
+    with qtbot.waitSignal(window.state.refused, timeout=10_000):
+        window.show()
+        client.start()
+    notice = window.notices.items["engine"]
+    assert notice.text.text() == "The session is open elsewhere. Close it."
+    assert [button.text() for button in notice.buttons] == ["Try again", "Other sessions…"]
+    window.close()
+
+
+def test_what_waits_is_told_when_nobody_looks(window_of: Open, qtbot: Any) -> None:
+    window = window_of()
+    other = QLineEdit()
+    qtbot.addWidget(other)
+    other.show()
+    other.activateWindow()
+    qtbot.waitUntil(lambda: not window.isActiveWindow())
+    with qtbot.waitSignal(window.state.run_ended, timeout=10_000):
+        window.state.request("prompt", {"text": "go on"})
+    assert window.talk.notified == ["The agent ended: completed"]
+
+
+def test_a_dropped_folder_is_opened(window_of: Open, qtbot: Any, tmp_path: Any) -> None:
+    window = window_of()
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(tmp_path))])
+    event = QDropEvent(QPointF(5, 5), Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton,
+                       Qt.KeyboardModifier.NoModifier)  # fmt: skip
+    with qtbot.waitSignal(window.open_asked) as asked:
+        window.dropEvent(event)
+    assert asked.args == [str(tmp_path)]
+
+
+def test_closing_ends_the_engine_in_order(window_of: Open, qtbot: Any) -> None:
+    window = window_of()
+    process = window.state.client._link.process  # type: ignore[union-attr]
+    with qtbot.waitSignal(window.closed, timeout=10_000):
+        window.close()
+    assert process.returncode == 0
+
+
+def test_everything_that_can_be_focused_has_a_name(window_of: Open) -> None:
+    window = window_of()
+    nameless = []
+    for widget in window.findChildren(QAbstractButton) + window.findChildren(QLineEdit) + window.findChildren(QComboBox):
+        if not widget.isVisible() or widget.focusPolicy() == Qt.FocusPolicy.NoFocus:
+            continue
+        interface = QAccessible.queryAccessibleInterface(widget)
+        if not interface.text(QAccessible.Text.Name).strip():
+            nameless.append(f"{type(widget).__name__} {widget.objectName()} in {type(widget.parent()).__name__}")
+    assert nameless == []
