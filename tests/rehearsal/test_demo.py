@@ -110,7 +110,7 @@ def test_the_failed_attempt_fails_and_repeats_itself(
 ) -> None:
     called, text, failed = play(demo, repo, prompt)
     assert called[:4] == ["read", "edit", "bash", "edit"]
-    assert failed == [True] * 5
+    assert failed == [True] * 8
     assert word in text
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from worldline.rehearsal import fault_content, fault_refusals, fault_streams
-from worldline.rehearsal.faults import FAULTS
+from worldline.rehearsal.faults import FAULTS, find
 
-__all__ = ["DRILLS", "FAULTS", "fault_content", "fault_refusals", "fault_streams"]
+__all__ = ["DRILLS", "FAULTS", "fault_content", "fault_refusals", "fault_streams", "find"]
 
 DRILLS: tuple[tuple[str, str, str], ...] = (
     ("overloaded", "Overloaded (529)", "服务过载 (529)"),

@@ -35,9 +35,9 @@ from typing import Any
 import yaml
 
 from worldline.core.errors import BadInput
+from worldline.rehearsal.catalog import find
 from worldline.rehearsal.conversation import Conversation
 from worldline.rehearsal.events import Call, Reply
-from worldline.rehearsal.faults import find
 
 _TEXT_CONDITIONS = ("prompt", "result", "model", "said", "last_tool", "system")
 _EXACT_CONDITIONS = ("step", "chinese", "error", "denied", "count")

@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any, Self
 
 from worldline.core.errors import BadInput, WorldlineError
-from worldline.rehearsal.catalog import DRILLS as DRILLS
+from worldline.rehearsal.catalog import find
 from worldline.rehearsal.conversation import Conversation
 from worldline.rehearsal.events import Reply, error_body, reply_events, reply_message
-from worldline.rehearsal.faults import Scene, find
+from worldline.rehearsal.faults import Scene
 from worldline.rehearsal.pairing import check_pairing
 from worldline.rehearsal.scenario import Scenario, load
 from worldline.rehearsal.wire import HttpRequest, Wire, read_request
