@@ -205,6 +205,7 @@ class Breaker:
             edits.pop(path, None)
             return 0
         text = (str(value.get("old", "")) or canonical(value.get("edits", "")))[:400]
+        text = " ".join(text.split())
         before: list[str] = edits.setdefault(path, [])
         count = 1 + sum(fuzz.ratio(text, other) >= _NEAR for other in before)
         before.append(text)

@@ -50,7 +50,8 @@ def locate(ctx: ToolContext, given: str) -> Place:
     try:
         # Not the normalised path: `link/..` is where the link leads, not where it stands.
         real = (root / path).resolve()
-    except (OSError, RuntimeError) as error:
+        _look(real, given)
+    except RuntimeError as error:
         raise fail(
             ErrorClass.ENVIRONMENT,
             "path_wrong",
@@ -60,6 +61,16 @@ def locate(ctx: ToolContext, given: str) -> Place:
     inside = real.is_relative_to(root)
     shown = real.relative_to(root).as_posix() if inside else str(real)
     return Place(given, lexical, real, inside, shown)
+
+
+def _look(path: Path, given: str) -> None:
+    """Raise for a path that cannot even be looked at: too long, or below a folder that is closed to us."""
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as error:
+        raise os_failure(error, given[:200]) from error
 
 
 def refuse_link_out(place: Place, ctx: ToolContext) -> None:

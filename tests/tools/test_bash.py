@@ -1,0 +1,129 @@
+"""Commands as real processes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import time
+
+import psutil
+import pytest
+
+from toolbench import Bench, error_of, text_of
+from worldline.core.kinds import NodeFlag
+
+
+@pytest.mark.parametrize(
+    ("command", "error", "says"),
+    [
+        ("echo out; sleep 30.125", "timeout", "out"),
+        ("trap '' TERM INT HUP; echo out; sleep 30.125", "timeout", "out"),
+        ("setsid bash -c \"trap '' TERM; sleep 31.125\" & sleep 30.125", "timeout", "longer than 1 s"),
+        ("yes", "timeout", "left out"),
+    ],
+)
+async def test_a_time_limit_ends_everything_and_keeps_the_output(
+    bench: Bench, command: str, error: str, says: str
+) -> None:
+    began = time.monotonic()
+    outcome = await bench.call("bash", command=command, timeout_s=1)
+    assert time.monotonic() - began < 4
+    assert error_of(outcome) == error and says in text_of(outcome)
+    assert bench.table.running() == []
+    assert await asyncio.to_thread(sleepers) == []
+
+
+def sleepers() -> list[int]:
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if process.cmdline()[:1] == ["sleep"] and process.cmdline()[1] in ("30.125", "31.125"):
+                found.append(process.pid)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("command", "error", "says"),
+    [
+        ("nosuchcommand", "command_not_found", "The command is wrong"),
+        ("cat /nonexistent/x", "path_wrong", "A path is wrong"),
+        ("touch x; chmod 0 x; ./x", "not_permitted", "not permitted"),
+        ("echo 'unbalanced", "syntax_error", "not closed"),
+        ("grep x /dev/null", "no_match", "nothing matched"),
+        ("kill -SEGV $$", "nonzero_exit", "segmentation"),
+        ("exit 42", "nonzero_exit", "42"),
+        ("true " + "x" * 200_000, "cannot_start", "too long"),
+    ],
+)
+async def test_exit_codes_have_a_meaning(bench: Bench, command: str, error: str, says: str) -> None:
+    outcome = await bench.call("bash", command=command)
+    assert error_of(outcome) == error and says in text_of(outcome)
+
+
+async def test_nothing_waits_for_a_person(bench: Bench) -> None:
+    command = "cat; read x; git init -q .; git -c user.name=a -c user.email=a@b.c commit --allow-empty; tty; echo end"
+    outcome = await bench.call("bash", command=command, timeout_s=10)
+    assert "end" in text_of(outcome) and "not a tty" in text_of(outcome)
+
+
+async def test_keys_are_not_in_the_environment(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ANTHROPIC_API_KEY", "GITHUB_TOKEN", "DB_PASSWORD", "AWS_PROFILE", "SSH_AUTH_SOCK"):
+        monkeypatch.setenv(name, "leaked")
+    assert "leaked" not in text_of(await bench.call("bash", command="env"))
+
+
+async def test_output_as_the_model_sees_it(bench: Bench) -> None:
+    outcome = await bench.call(
+        "bash", command=r"printf '\033[31mred\033[0m\n10%%\r100%%\n'; printf 'caf\303\251\n'"
+    )
+    assert text_of(outcome) == "red\n100%\ncafé"
+    big = await bench.call("bash", command="seq 100000")
+    assert big.result is not None and big.result.full_output is not None
+    assert len(big.result.full_output) == 588_895 and len(text_of(big)) < 31_000
+    assert text_of(big).startswith("1\n2\n") and text_of(big).endswith("100000")
+
+
+async def test_cancelling_ends_the_command(bench: Bench) -> None:
+    task = asyncio.create_task(bench.call("bash", command="echo $$ > pid; sleep 32", timeout_s=60))
+    while not (bench.root / "pid").exists() or not (bench.root / "pid").read_text().strip():
+        await asyncio.sleep(0.01)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    pid = int((bench.root / "pid").read_text())
+    assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+
+
+async def test_background_processes(bench: Bench) -> None:
+    outcome = await bench.call("bash", command="echo up; sleep 33", background=True)
+    assert outcome.ok and "p1" in text_of(outcome)
+    assert "running" in text_of(await bench.call("process", action="list"))
+    waited = await bench.call("process", action="wait", id="p1", timeout_s=0.2)
+    assert "still running" in text_of(waited) and "up" in text_of(waited)
+    assert error_of(await bench.call("process", action="stop", id="p9")) == "no_such_process"
+    assert (await bench.call("process", action="stop", id="p1")).ok
+    assert bench.table.running() == []
+    failed = await bench.call("bash", command="exit 3", background=True)
+    assert error_of(failed) == "nonzero_exit"
+
+
+async def test_a_child_that_goes_on_writing_does_not_hold_the_call(bench: Bench) -> None:
+    began = time.monotonic()
+    outcome = await bench.call("bash", command="while :; do echo x; sleep 0.05; done & echo hi", timeout_s=20)
+    assert outcome.ok and time.monotonic() - began < 3 and "still running" in text_of(outcome)
+    assert await bench.table.stop_all() == [] and bench.table.running() == []
+
+
+async def test_checks_are_recognised(bench: Bench) -> None:
+    (bench.root / "pytest").write_text("#!/bin/sh\necho '2 failed, 3 passed in 0.1s'\nexit 1\n")
+    (bench.root / "pytest").chmod(0o755)
+    outcome = await bench.call("bash", command="./pytest -q")
+    assert outcome.flags & NodeFlag.CHECKS_FAILED and outcome.summary == "3 passed, 2 failed"
+
+
+async def test_the_folder(bench: Bench) -> None:
+    (bench.root / "sub").mkdir()
+    assert text_of(await bench.call("bash", command="basename $PWD", cwd="sub")) == "sub"
+    assert error_of(await bench.call("bash", command="ls", cwd="nope")) == "file_not_found"
+    assert os.getcwd() != str(bench.root)
