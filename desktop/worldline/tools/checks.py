@@ -92,10 +92,9 @@ def _counts(output: str) -> tuple[int | None, int | None]:
     summary = _last_summary(output)
     if summary:
         counts = {word.rstrip("s") if word.startswith("error") else word: int(n) for n, word in summary}
-        good = (
-            counts.get("passed", 0) + counts.get("xpassed", 0) if {"passed", "failed"} & set(counts) else None
-        )
-        return good, counts.get("failed", 0) + counts.get("error", 0)
+        known = {"passed", "failed"} & set(counts)
+        passed = counts.get("passed", 0) + counts.get("xpassed", 0) if known else None
+        return passed, counts.get("failed", 0) + counts.get("error", 0)
     go = _GO.findall(output)
     if go:
         return sum("PASS" in w or w == "ok" for w in go), sum("FAIL" in w for w in go)
