@@ -87,6 +87,9 @@ class Watcher(Protocol):
 
     def used(self, usage: Usage, model: str) -> None: ...
 
+    def cache(self, note: str) -> None:
+        """Prompts keep missing the server's cache, and why; "" = the last one was found there."""
+
     def files_changed(self, node: str) -> None: ...
 
 

@@ -72,6 +72,7 @@ class TurnRunner:
             self.deps.watcher.retrying(None)
             if answer.failure is None:
                 self.compactor.answered()
+                self._note_cache(answer)
                 return answer
             self.journal.emit(
                 "reply_discarded", ReplyDiscarded(run=self.journal.run, turn=turn, why="failed")
@@ -182,6 +183,19 @@ class TurnRunner:
         data = {"from": event.from_model, "to": event.to_model, "why": event.why, "back": event.back}
         self.journal.diagnose("fallback", sentence, node=self.journal.tip, data=data)
         self.deps.watcher.fell_back(event)
+
+    def _note_cache(self, answer: Answer) -> None:
+        """Record a missed prompt cache; show it when that happens again and again."""
+        verdict = answer.cache
+        if verdict is None or verdict.hit is None:
+            return
+        if not verdict.sentence:
+            self.deps.watcher.cache("")
+            return
+        data = {"reason": verdict.reason, "missed_tokens": verdict.missed_tokens, "hit": round(verdict.hit, 3)}
+        self.journal.diagnose("cache_miss", verdict.sentence, node=self.journal.tip, data=data)
+        if verdict.warn:
+            self.deps.watcher.cache(verdict.sentence)
 
     def _keep_partial(self, outcome: Outcome) -> None:
         """Keep the text that had arrived of a reply that was given up; calls and thinking of it are not usable."""

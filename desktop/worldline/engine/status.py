@@ -82,6 +82,9 @@ class StatusBoard:
             cache_hit=read / total if total else None,
         )
 
+    def cache(self, note: str) -> None:
+        self.set(cache_note=note)
+
     def files_changed(self, node: str) -> None:
         self._emit("files_changed", FilesChanged(node=node))
 
