@@ -108,7 +108,7 @@ def test_only_a_summary_before_what_is_kept_is_no_plan() -> None:
     assert plan_compaction(path, OPTIONS, 10) is None
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(paths(), st.integers(1, 400))
 def test_summarised_and_kept_are_the_old_view(path: list[PathNode], keep: int) -> None:
     plan = plan_compaction(path, OPTIONS, keep)

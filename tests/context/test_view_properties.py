@@ -100,7 +100,7 @@ def dump(view: View) -> str:
     return json.dumps([view.messages, view.origin])
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(paths(), st.booleans())
 def test_any_history_gives_an_acceptable_request(path: list[PathNode], drop: bool) -> None:
     before = copy.deepcopy(path)
@@ -125,7 +125,7 @@ def test_any_history_gives_an_acceptable_request(path: list[PathNode], drop: boo
     assert size <= view.bytes <= size * 1.3 + 64 * len(view.messages) + 64
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(paths())
 def test_a_view_of_a_view_is_the_same(path: list[PathNode]) -> None:
     view = view_of(path, model="claude-sonnet-5-5")
@@ -134,7 +134,7 @@ def test_a_view_of_a_view_is_the_same(path: list[PathNode]) -> None:
     assert again.repairs == []
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(paths(), st.integers(0, 14))
 def test_cut_anywhere(path: list[PathNode], at: int) -> None:
     view = view_of(path[:at], model="claude-sonnet-5-5")
@@ -142,7 +142,7 @@ def test_cut_anywhere(path: list[PathNode], at: int) -> None:
         assert check(body(view)) == []
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(paths())
 def test_every_block_leads_back_to_history(path: list[PathNode]) -> None:
     """What stands in the view under a node's name is that node's, or a repair of the node says why not."""

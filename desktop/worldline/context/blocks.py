@@ -44,6 +44,15 @@ class Piece:
     image_bytes: int = 0
     note: str = ""
     """For a result that stands in for a missing one: the kind of the repair."""
+    shared: Prepared | None = None
+    """The checked node that this piece is kept with, from one view to the next."""
+
+    def change(self, block: dict[str, Any]) -> None:
+        """Let another block stand in this view. The node is checked anew for the next one."""
+        self.block = block
+        self.size = json_size(block)
+        if self.shared is not None:
+            self.shared.stale = True
 
 
 @dataclass(slots=True)
@@ -54,6 +63,8 @@ class Prepared:
     misplaced: list[Piece]
     """Tool results that were found in an assistant message."""
     repairs: list[Repair] = field(default_factory=list)
+    stale: bool = False
+    """A piece was changed for the view it was last used in."""
 
 
 def json_size(value: Any) -> int:
@@ -94,13 +105,14 @@ def as_blocks(content: Any) -> list[Any]:
 
 
 def prepare(node: PathNode, message: dict[str, Any], options: ViewOptions) -> Prepared:
-    """Checked blocks of `message`, one of the node's. The result is cached on the node."""
+    """Checked blocks of `message`, one of the node's. Kept with the node: a long path is checked once."""
     key = (
         id(message), options.max_image_side, options.max_image_bytes, options.max_result_bytes,
         options.drop_thinking, options.local, options.model,
     )  # fmt: skip
-    if isinstance(node.cache, Prepared) and node.cache.key == key:
-        return node.cache
+    cached = node.cache
+    if isinstance(cached, Prepared) and cached.key == key and not cached.stale:
+        return cached
     role = "assistant" if message.get("role") == "assistant" else "user"
     done = Prepared(key, role, [], [])
     for index, raw in enumerate(as_blocks(message.get("content"))):
@@ -125,7 +137,7 @@ class _Block:
         self, block: dict[str, Any], size: int | None = None, images: int = 0, image_bytes: int = 0
     ) -> None:
         size = json_size(block) if size is None else size
-        piece = Piece(block, self.node.uid, self.index, size, 0, images, image_bytes)
+        piece = Piece(block, self.node.uid, self.index, size, 0, images, image_bytes, shared=self.done)
         misplaced = block["type"] == "tool_result" and self.done.role == "assistant"
         (self.done.misplaced if misplaced else self.done.pieces).append(piece)
 

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
-from worldline.context.blocks import Piece, json_size
+from worldline.context.blocks import Piece
 from worldline.context.model import Repair, ViewOptions
 from worldline.context.pairing import Paired
 from worldline.context.select import Change
@@ -26,16 +26,21 @@ SMALL_RESULT = 4_000
 def apply_limits(paired: Paired, options: ViewOptions) -> None:
     """Bring the messages within the limits, oldest first."""
     pieces = [piece for item in paired.groups for piece in item.pieces]
-    _shorten_failures(pieces, paired, options.keep_failed_results)
-    if sum(piece.images for piece in pieces) > options.max_images:
+    failed = [
+        p
+        for p in pieces
+        if p.size >= LONG_FAILURE and p.block["type"] == "tool_result" and p.block.get("is_error")
+    ]
+    if failed:
+        _shorten_failures(failed, paired, options.keep_failed_results)
+    if sum([piece.images for piece in pieces]) > options.max_images:
         _limit_images(pieces, paired, options.max_images)
-    if sum(piece.size for piece in pieces) > options.max_bytes:
+    if sum([piece.size for piece in pieces]) > options.max_bytes:
         _limit_bytes(pieces, paired, options.max_bytes)
 
 
 def _replace(piece: Piece, block: dict[str, Any], since: int, paired: Paired, repair: Repair) -> None:
-    piece.block = block
-    piece.size = json_size(block)
+    piece.change(block)
     paired.repairs.append(repair)
     paired.changes.append(Change(piece.pos, since))
 
@@ -43,10 +48,7 @@ def _replace(piece: Piece, block: dict[str, Any], since: int, paired: Paired, re
 def _shorten_failures(pieces: Iterable[Piece], paired: Paired, keep: int) -> None:
     waiting: deque[Piece] = deque()
     for piece in pieces:
-        block = piece.block
-        if not block.get("is_error") or block["type"] != "tool_result" or piece.size < LONG_FAILURE:
-            continue
-        text = "\n".join(b["text"] for b in block["content"] if b["type"] == "text")
+        text = "\n".join(b["text"] for b in piece.block["content"] if b["type"] == "text")
         if len(text.encode()) < LONG_FAILURE:
             continue
         waiting.append(piece)

@@ -7,13 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from worldline.context.blocks import Piece, json_size, stand_in
+from worldline.context.blocks import Piece, stand_in
 from worldline.context.model import Repair
 from worldline.context.select import Change
 from worldline.context.texts import looks_synthetic
 
 Role = Literal["user", "assistant"]
 _BAD_ID = re.compile(r"[^a-zA-Z0-9_-]")
+_LEGAL = re.compile(r"[a-zA-Z0-9_-]{1,64}\Z")
 MAX_ID = 64
 MAX_NAME = 64
 
@@ -93,11 +94,7 @@ def pair(
     """
     paired = Paired(groups)
     calls = _assign(groups, paired, gone_calls)
-    _drop_replays(calls, paired)
-    rest: list[list[Piece]] = [
-        [p for p in item.pieces if p.block["type"] != "tool_result"] if item.role == "user" else item.pieces
-        for item in groups
-    ]
+    _drop_replays(calls, groups, paired)
     _make_legal([call for by_group in calls for call in by_group], paired)
     rebuilt: list[Group] = []
     results: list[Piece] = []
@@ -106,8 +103,8 @@ def pair(
             rebuilt.append(item)
             results = [_result(call, paired, missing) for call in calls[index]]
             continue
-        pieces = results + rest[index]
-        if results and _reordered(item.pieces, pieces):
+        pieces = results + [p for p in item.pieces if p.block["type"] != "tool_result"]
+        if results and pieces != item.pieces and _reordered(item.pieces, pieces):
             paired.repairs.append(
                 Repair(
                     "order",
@@ -164,9 +161,11 @@ def _assign(groups: list[Group], paired: Paired, gone_calls: set[str]) -> list[l
     return calls
 
 
-def _drop_replays(calls: list[list[_Call]], paired: Paired) -> None:
+def _drop_replays(calls: list[list[_Call]], groups: list[Group], paired: Paired) -> None:
     """The same call recorded twice in one reply, with one result: it was one call."""
     for by_group in calls:
+        if len(by_group) < 2:
+            continue
         seen: dict[str, _Call] = {}
         for call in list(by_group):
             block = call.piece.block
@@ -175,7 +174,7 @@ def _drop_replays(calls: list[list[_Call]], paired: Paired) -> None:
                 continue
             if (first.piece.block["name"], first.piece.block["input"]) == (block["name"], block["input"]):
                 by_group.remove(call)
-                call.piece.block = {"type": "dropped"}
+                call.piece.change({"type": "dropped"})
                 paired.repairs.append(
                     Repair(
                         "duplicate_id",
@@ -184,9 +183,7 @@ def _drop_replays(calls: list[list[_Call]], paired: Paired) -> None:
                         {"id": block["id"]},
                     )
                 )
-    for item in paired.groups:
-        if any(p.block["type"] == "dropped" for p in item.pieces):
-            item.pieces = [p for p in item.pieces if p.block["type"] != "dropped"]
+                groups[call.group].pieces = [p for p in groups[call.group].pieces if p is not call.piece]
 
 
 def _make_legal(calls: list[_Call], paired: Paired) -> None:
@@ -195,6 +192,9 @@ def _make_legal(calls: list[_Call], paired: Paired) -> None:
     for call in calls:
         block = call.piece.block
         old_id, old_name = block["id"], block["name"]
+        if old_id not in used and _LEGAL.match(old_id) and _LEGAL.match(old_name):
+            used.add(old_id)
+            continue
         new_id = _BAD_ID.sub("_", old_id)[:MAX_ID] or "call"
         if new_id != old_id:
             paired.repairs.append(
@@ -230,13 +230,16 @@ def _make_legal(calls: list[_Call], paired: Paired) -> None:
                 )
             )
         if new_id != old_id or new_name != old_name:
-            call.piece.block = {**block, "id": new_id, "name": new_name}
-            call.piece.size = json_size(call.piece.block)
+            call.piece.change({**block, "id": new_id, "name": new_name})
 
 
 def _result(call: _Call, paired: Paired, missing: Callable[[str, str], tuple[str, str]]) -> Piece:
     piece = call.piece
     sent_id = piece.block["id"]
+    if len(call.results) == 1:
+        place, only = call.results[0]
+        if place == call.group + 1 and not only.note and only.block["tool_use_id"] == sent_id:
+            return only
     if not call.results:
         kind, text = missing(piece.uid, call.stored_id)
         call.results.append((call.group + 1, stand_in(sent_id, text, piece.uid, piece.pos, kind)))
@@ -262,9 +265,7 @@ def _result(call: _Call, paired: Paired, missing: Callable[[str, str], tuple[str
         )
         paired.changes.append(Change(piece.pos, chosen.pos))
     if chosen.block["tool_use_id"] != sent_id:
-        # In place: pieces are made anew for each view, blocks are not.
-        chosen.block = {**chosen.block, "tool_use_id": sent_id}
-        chosen.size = json_size(chosen.block)
+        chosen.change({**chosen.block, "tool_use_id": sent_id})
     return chosen
 
 

@@ -29,6 +29,7 @@ from worldline.core.jsontext import clean_text
 from worldline.core.kinds import NodeKind, Outcome
 
 _ASSISTANTS = (NodeKind.ASSISTANT, NodeKind.IMPORTED_ASSISTANT)
+_PLAIN = frozenset({"text", "thinking", "redacted_thinking", "tool_use"})
 _TOOLS = (NodeKind.TOOL, NodeKind.IMPORTED_TOOL)
 
 
@@ -100,28 +101,29 @@ def _message_entries(
     prepared = prepare(node, message, options)
     repairs.extend(prepared.repairs)
     role: Any = prepared.role
-    entries = [Entry(role, _copies(prepared.pieces, item, options, repairs, selection), pos, node.uid)]
+    entries = [Entry(role, _placed(prepared.pieces, item, options, repairs, selection), pos, node.uid)]
     if prepared.misplaced:
         repairs.append(
             Repair("order", node.uid, "Tool results that were stored in a reply are sent after it.")
         )
         entries.append(
-            Entry("user", _copies(prepared.misplaced, item, options, repairs, selection), pos, node.uid)
+            Entry("user", _placed(prepared.misplaced, item, options, repairs, selection), pos, node.uid)
         )
     if not any(entry.pieces for entry in entries):
         repairs.append(Repair("empty_message", node.uid, "A message without content is not sent."))
     return entries
 
 
-def _copies(
+def _placed(
     pieces: list[Piece], item: Item, options: ViewOptions, repairs: list[Repair], selection: Selection
 ) -> list[Piece]:
-    """Pieces of this view; those of the cache are shared with other views."""
+    """Pieces for this view. They are kept with the node; whatever changes one says so (`Piece.change`)."""
     pos = item.pos
-    made = [Piece(p.block, p.uid, p.index, p.size, pos, p.images, p.image_bytes) for p in pieces]
+    for piece in pieces:
+        piece.pos = pos
     if options.poisoned:
-        made = [_poisoned(p, options, repairs, selection) for p in made]
-    return made
+        return [_poisoned(p, options, repairs, selection) for p in pieces]
+    return pieces
 
 
 def _poisoned(piece: Piece, options: ViewOptions, repairs: list[Repair], selection: Selection) -> Piece:
@@ -164,12 +166,12 @@ def _tool_entry(item: Item, options: ViewOptions, repairs: list[Repair], selecti
         pieces = [p for p in [*prepared.pieces, *prepared.misplaced] if p.block["type"] == "tool_result"]
         if pieces:
             repairs.extend(prepared.repairs)
-            made = _copies(pieces, item, options, repairs, selection)
+            made = _placed(pieces, item, options, repairs, selection)
             for piece in made:
                 if use_id and not piece.block["tool_use_id"]:
-                    piece.block = {**piece.block, "tool_use_id": use_id}
+                    piece.change({**piece.block, "tool_use_id": use_id})
             extra = [p for p in prepared.pieces if p.block["type"] != "tool_result"]
-            return Entry("user", made + _copies(extra, item, options, repairs, selection), pos, node.uid)
+            return Entry("user", made + _placed(extra, item, options, repairs, selection), pos, node.uid)
     if node.outcome is Outcome.DENIED:
         return Entry("user", [stand_in(use_id, DENIED, node.uid, pos, "missing_result")], pos, node.uid)
     return Entry("user", [stand_in(use_id, INTERRUPTED, node.uid, pos, "interrupted_call")], pos, node.uid)
@@ -209,8 +211,7 @@ def _strip_end(pieces: list[Piece]) -> bool:
     text = last.block.get("text")
     if last.block["type"] != "text" or text is None or text == text.rstrip():
         return False
-    last.block = {**last.block, "text": text.rstrip()}
-    last.size = json_size(last.block)
+    last.change({**last.block, "text": text.rstrip()})
     return True
 
 
@@ -219,11 +220,12 @@ def _strip_end(pieces: list[Piece]) -> bool:
 
 def _server_orphans(paired: Paired) -> None:
     """Calls that the server runs and their results go together, inside one reply."""
+    lost_any = False
     for item in paired.groups:
         if item.role != "assistant":
             continue
         kinds = [p.block["type"] for p in item.pieces]
-        if not any(k.endswith(("_tool_result", "_tool_use")) for k in kinds):
+        if _PLAIN.issuperset(kinds):
             continue
         uses = {p.block.get("id") for p, k in zip(item.pieces, kinds, strict=True) if k.endswith("_tool_use")}
         results = {
@@ -242,8 +244,11 @@ def _server_orphans(paired: Paired) -> None:
                 )
             else:
                 kept.append(piece)
-        item.pieces = kept
-    paired.groups = merge(paired.groups)
+        if len(kept) < len(item.pieces):
+            item.pieces = kept
+            lost_any = True
+    if lost_any:
+        paired.groups = merge(paired.groups)
 
 
 def _drop_thinking(paired: Paired, replies: dict[str, Item]) -> bool:
@@ -254,9 +259,9 @@ def _drop_thinking(paired: Paired, replies: dict[str, Item]) -> bool:
     """
     invalid = _invalid_positions(paired.changes, [item.pos for item in replies.values()])
     newest = max((i for i, g in enumerate(paired.groups) if g.role == "assistant"), default=-1)
-    intact = True
+    intact, lost_any = True, False
     for index, item in enumerate(paired.groups):
-        if item.role != "assistant" or not any(p.block["type"] in THINKING for p in item.pieces):
+        if item.role != "assistant" or THINKING.isdisjoint([p.block["type"] for p in item.pieces]):
             continue
         mixed = len(item.nodes) > 1 and item.pieces[0].block["type"] not in THINKING
         ends_so = item.pieces[-1].block["type"] in THINKING
@@ -274,8 +279,10 @@ def _drop_thinking(paired: Paired, replies: dict[str, Item]) -> bool:
                 intact = intact and index != newest
             else:
                 kept.append(piece)
+        lost_any = lost_any or len(kept) < len(item.pieces)
         item.pieces = kept
-    paired.groups = merge(paired.groups)
+    if lost_any:
+        paired.groups = merge(paired.groups)
     return intact
 
 
@@ -324,14 +331,14 @@ def _finish(paired: Paired, options: ViewOptions, *, spoke: bool, intact: bool) 
         groups[-1].pieces.extend(made_up(t, NEVER) for t in view.tail)
     images = image_bytes = 0
     for item in groups:
-        size = 34
-        view.messages.append({"role": item.role, "content": [p.block for p in item.pieces]})
-        view.origin.append([(p.uid, p.index) if p.index >= 0 else ("", -1) for p in item.pieces])
-        for piece in item.pieces:
-            size += piece.size + 1
-            images += piece.images
-            image_bytes += piece.image_bytes
-        view.sizes.append(size)
+        pieces = item.pieces
+        view.messages.append({"role": item.role, "content": [p.block for p in pieces]})
+        view.origin.append([(p.uid, p.index) if p.index >= 0 else ("", -1) for p in pieces])
+        view.sizes.append(34 + len(pieces) + sum([p.size for p in pieces]))
+        for piece in pieces:
+            if piece.images:
+                images += piece.images
+                image_bytes += piece.image_bytes
     view.bytes = sum(view.sizes) + 2
     view.tokens = token_estimate(view.bytes, images, image_bytes)
     view.images = images
