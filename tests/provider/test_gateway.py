@@ -328,3 +328,19 @@ async def test_cache_misses_are_judged_where_a_server_caches(gateway: Gateway) -
             verdicts.append(answer.cache)
         assert verdicts[1] is not None and verdicts[1].hit is not None and verdicts[1].hit > 0.9
         assert gateway.cache.hit_rate is not None
+
+
+async def test_nobody_waits_an_hour_when_there_is_a_stand_in(gateway: Gateway) -> None:
+    with RehearsalServer(broken("a", fault="rate-limit-hour")) as server:
+        heard = Heard()
+        chain = [Endpoint("b", server.base_url, True)]
+        answer = await gateway.ask(request_for(server, "a"), heard, chain=chain)
+        assert answer.failure is None and answer.exchange.model == "b"
+        assert [r.model for r in server.message_requests] == ["a", "b"]
+        rest = next(iter(gateway._cool._resting.values()))
+        assert 3500 < rest.until - time.monotonic() < 4400, (
+            "and it is not asked again before the hour is over"
+        )
+        alone = await gateway.ask(request_for(server, "a"), Heard())
+        assert alone.failure is not None and "60 min" in alone.failure.advice
+        assert len(alone.attempts) == FAST.attempts - 1

@@ -331,6 +331,9 @@ def describe(kind: FailureKind, exchange: Exchange) -> Failure:
         retryable = True
     if exchange.error_type == "unsendable":
         sentence = "The request could not be sent."
+    if kind in ("rate_limited", "overloaded") and (exchange.retry_after_s or 0) >= 60:
+        minutes = round((exchange.retry_after_s or 0) / 60)
+        advice = f"The server asks to wait {minutes} min. Until then, choose another model."
     if kind == "network" and exchange.outcome == "truncated":
         sentence = "The answer broke off before it was complete."
     if kind == "stalled" and exchange.error_code == "only_thinking":

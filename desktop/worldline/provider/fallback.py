@@ -80,9 +80,12 @@ class CoolDown:
     rng: random.Random = field(default_factory=random.Random)
     _resting: dict[str, _Rest] = field(default_factory=dict)
 
-    def failed(self, primary: Endpoint, substitute: Endpoint, why: str, now: float) -> None:
-        """The stand-in answered. The rest is jittered, so that many clients do not come back at once."""
-        wait = self.seconds * (1 + 0.2 * self.rng.random())
+    def failed(
+        self, primary: Endpoint, substitute: Endpoint, why: str, now: float, asked_s: float = 0.0
+    ) -> None:
+        """The stand-in answered. The rest lasts at least as long as the server asked for (`asked_s`), and is jittered,
+        so that many clients do not come back at once."""
+        wait = max(self.seconds, asked_s) * (1 + 0.2 * self.rng.random())
         self._resting[name_of(primary)] = _Rest(now + wait, substitute, why)
 
     def answered(self, primary: Endpoint) -> Endpoint | None:

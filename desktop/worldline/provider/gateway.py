@@ -30,6 +30,7 @@ from worldline.provider.model import (
 from worldline.provider.retry import RetryPolicy, wait
 from worldline.provider.transport import Client, Limits, OnCancel
 
+LONGEST_REST_S = 3600.0
 MIN_OUTPUT = 1024
 """Less output than this is not worth asking for."""
 
@@ -143,7 +144,9 @@ class Gateway:
         if target is not primary:
             why = asking.primary_failure.sentence if asking.primary_failure else asking.first_why
             if asking.primary_failure or not self._cool.was_away(primary):
-                self._cool.failed(primary, target, why, time.monotonic())
+                failed = asking.primary_exchange
+                rest = min((failed.retry_after_s or 0.0) if failed else 0.0, LONGEST_REST_S)
+                self._cool.failed(primary, target, why, time.monotonic(), rest)
             return
         substitute = self._cool.answered(primary)
         if substitute and not any(not event.back for event in asking.fallbacks):
@@ -172,7 +175,9 @@ class Gateway:
                     RetryEvent(attempt, of, 0.0, why, failure.kind, request.endpoint.model), exchange
                 )
                 continue
-            if not policy.may_retry(failure, attempt, of):
+            asks_for_long = (exchange.retry_after_s or 0) > policy.retry_after_cap_s
+            if not policy.may_retry(failure, attempt, of) or (asks_for_long and asking.has_stand_in):
+                # With a stand-in at hand nobody has to wait for an hour, or to ask before the hour is over.
                 return exchange, failure
             seconds = policy.wait_s(attempt, exchange.retry_after_s, self._rng)
             attempt += 1
