@@ -140,7 +140,12 @@ class Restorer:
         for number, item in enumerate(self.items):
             if self._progress is not None and number % 50 == 0:
                 self._progress("restore", number, len(self.items))
-            if item.action not in ("create", "overwrite") or stat.S_ISDIR(item.mode):
+            if item.action not in ("create", "overwrite"):
+                continue
+            if stat.S_ISDIR(item.mode):
+                if item.action == "overwrite":
+                    os.mkdir(str(number), 0o700, dir_fd=self._staging)
+                    os.chmod(str(number), stat.S_IMODE(item.mode), dir_fd=self._staging)
                 continue
             data = self.store.read(bytes.fromhex(item.blob))
             name = str(number)
@@ -195,6 +200,8 @@ class Restorer:
         """Raises `Moved` unless what is at `name` is what the plan saw there."""
         oid, mode = content_id(name, fd)
         if oid != item.expect or stat.S_IFMT(mode) != stat.S_IFMT(item.expect_mode):
+            raise Moved
+        if stat.S_ISDIR(mode) and _occupied(name, fd):
             raise Moved
 
     def _delete(self, number: int, item: PlanItem) -> None:
@@ -320,6 +327,14 @@ class Restorer:
             self.report.rolled_back = True
             self.report.failed.append(Omitted(getattr(error, "filename", None) or "", str(error)))
             self.report.note = f"Nothing was changed: {error}"
+
+
+def _occupied(name: str, dir_fd: int) -> bool:
+    fd = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=dir_fd)
+    try:
+        return bool(os.listdir(fd))  # noqa: PTH208 - an open folder has no path
+    finally:
+        os.close(fd)
 
 
 def finish(journal: Journal, tree: SafeTree) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
 import pygit2
 
 from worldline.core.errors import WorkspaceError
+from worldline.workspace import memory
 from worldline.workspace.ignore import RuleSet, Stack
 from worldline.workspace.keep import Keeper
 from worldline.workspace.model import ProgressCall
@@ -55,6 +57,31 @@ class Capturer:
         self._everything = True
         """The next walk looks at all folders, whatever the watcher says."""
         self._watcher: Watcher | None = None
+
+    def remember(self) -> None:
+        """Take up the walk of an earlier process."""
+        kept = memory.load(self.store.path, self.work, self.context)
+        if kept is None:
+            return
+        self.top, self.rules_text, index_sigs = kept
+        known = True
+        for path, sig in index_sigs.items():
+            root = GitRoot.find(self.work / path, path) or (None if path else GitRoot.find_outer(self.work))
+            if root is None:
+                known = False
+                continue
+            root.refresh_index()
+            self.roots[path] = root
+            known = known and root.index_sig == tuple(sig)
+        if not known:  # what is tracked decides what is ignored
+            _invalidate_all(self.top)
+
+    def save(self) -> None:
+        """Keep the walk for the next process."""
+        if self._walked:
+            sigs = {path: root.index_sig for path, root in self.roots.items()}
+            with contextlib.suppress(OSError):  # a full disk costs time, nothing else
+                memory.save(self.store.path, self.work, self.context, self.top, self.rules_text, sigs)
 
     def watch(self) -> None:
         """Let the kernel tell what changes; from the next capture on only that is looked at."""

@@ -14,7 +14,7 @@ from worldline.core.errors import WorkspaceError
 from worldline.protocol.model import FileChange, FileDiff
 from worldline.workspace import apply as applying
 from worldline.workspace import diff as differences
-from worldline.workspace import storage
+from worldline.workspace import memory, storage
 from worldline.workspace.authorship import Step
 from worldline.workspace.capture import Capturer
 from worldline.workspace.journal import Journal
@@ -70,8 +70,7 @@ class Workspace:
         Never raises for what is on disk: a failure gives `NOT_CAPTURED` with the reason. `Cancelled` passes through.
         """
         try:
-            self.store.lock()
-            self._refuse_unfinished()
+            self._begin()
             if self._watching:
                 self._capturer.watch()
             return self._capture(parent, label, progress)[0]
@@ -79,6 +78,14 @@ class Workspace:
             log.warning("capture of %s failed: %s", self.work, error)
             self._capturer.forget()
             return CaptureResult(NOT_CAPTURED, False, error=str(error) or type(error).__name__)
+
+    def _begin(self) -> None:
+        """Be the one writer, with no restore pending."""
+        first = not self.store.is_locked
+        self.store.lock()
+        self._refuse_unfinished()
+        if first:
+            self._capturer.remember()
 
     def _refuse_unfinished(self) -> None:
         if Journal.load(self._journal_folder) is not None:
@@ -97,10 +104,10 @@ class Workspace:
             same = before is not None and state.same_as(before)
             if same and before is not None:
                 state = before
-                self.store.discard()
             else:
                 state.save(before.id if before is not None else None)
-                self.store.flush()
+            # Also when it is the same: later states refer to what the walk has added.
+            self.store.flush()
         except BaseException:
             self._capturer.forget()
             raise
@@ -132,8 +139,7 @@ class Workspace:
     ) -> RestorePlan:  # fmt: skip
         """What going to `target` would do. Captures the safety state first. Raises `WorkspaceError`: `missing_state`,
         `not_captured` (nothing may be restored without a copy of what is there), `repo_busy`, `locked`."""
-        self.store.lock()
-        self._refuse_unfinished()
+        self._begin()
         if target == NOT_CAPTURED:
             raise WorkspaceError(
                 "The files of this step were not captured.",
@@ -207,8 +213,7 @@ class Workspace:
         `on_done` is called when everything is verified and can still be undone: move the cursor there; if it raises,
         all files are put back. Files that changed since the plan are left and listed in `failed`.
         """
-        self.store.lock()
-        self._refuse_unfinished()
+        self._begin()
         now, target = State.load(self.store, plan.safety), State.load(self.store, plan.target)
         restorer = applying.Restorer(
             self.work, self._journal_folder, plan, now, target, dict(self._capturer.roots), progress
@@ -283,6 +288,7 @@ class Workspace:
     def prune(self, keep: set[str], progress: ProgressCall | None = None) -> PruneReport:
         """Remove all states but `keep` (every state that a shown node has). Raises `WorkspaceError`; then nothing was
         removed."""
+        memory.drop(self.store.path)
         report = storage.prune(self.store, keep - {"", NOT_CAPTURED}, progress)
         self._capturer.forget()
         return report
@@ -301,6 +307,8 @@ class Workspace:
 
     def close(self) -> None:
         self._capturer.unwatch()
+        if self.store.is_locked:
+            self._capturer.save()
         self.store.close()
 
 

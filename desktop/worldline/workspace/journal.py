@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from worldline.workspace.model import PlanItem
-from worldline.workspace.safefs import SafeTree, content_id, rename_new, split
+from worldline.workspace.safefs import SafeTree, content_id, exchange, rename_new, split
 from worldline.workspace.scan import STAGING
 
 _NAME = "journal"
@@ -106,8 +106,11 @@ def remove_staging(tree: SafeTree, name: str) -> None:
     except OSError:
         return
     for entry in os.listdir(fd):  # noqa: PTH208 - an open folder has no path
-        with contextlib.suppress(OSError):
+        try:
             os.unlink(entry, dir_fd=fd)
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.rmdir(entry, dir_fd=fd)
     tree.drop()
     with contextlib.suppress(OSError):
         os.rmdir(name, dir_fd=tree.root_fd)
@@ -189,7 +192,7 @@ class Undo:
 
     def _put_back(self, staging: int, number: int, item: PlanItem) -> None:
         folder, name = split(item.path)
-        if stat.S_ISDIR(item.expect_mode):
+        if item.action == "delete" and stat.S_ISDIR(item.expect_mode):
             with contextlib.suppress(OSError):
                 self._tree.make_folder(item.path, stat.S_IMODE(item.expect_mode))
             return
@@ -209,7 +212,8 @@ class Undo:
                 if not self._is_ours(fd, name, item):
                     self.lost.append(item.path)
                     return
-                os.rename(staged, name, src_dir_fd=staging, dst_dir_fd=fd)
+                if not exchange(staged, staging, name, fd):
+                    os.rename(staged, name, src_dir_fd=staging, dst_dir_fd=fd)
             except FileNotFoundError:
                 rename_new(staged, staging, name, fd)
             return

@@ -122,7 +122,11 @@ class Planner:
         elif now is None:
             if self._is_in_the_way(item):
                 return item if item.action == "keep_foreign" else None
-        elif now.oid == wanted.oid and stat.S_IFMT(item.mode) == stat.S_IFMT(item.expect_mode):
+        elif (
+            now.mode != MODE_DIR
+            and now.oid == wanted.oid
+            and stat.S_IFMT(item.mode) == stat.S_IFMT(item.expect_mode)
+        ):
             item.action = "chmod"
         else:
             item.action = "overwrite"

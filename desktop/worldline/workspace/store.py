@@ -61,6 +61,11 @@ class Store:
 
     # --- one writer -------------------------------------------------------------------------------------------
 
+    @property
+    def is_locked(self) -> bool:
+        """Whether this object is the one writer."""
+        return self._lock_fd >= 0
+
     def lock(self) -> None:
         """Become the one writer. Raises `WorkspaceError` (kind `locked`) when another process is. The kernel lets go
         of the lock when its owner dies, so there is no stale lock to heal."""

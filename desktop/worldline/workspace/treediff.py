@@ -41,8 +41,13 @@ def _one_sided(store: Store, entry: TreeEntry, path: str) -> Iterator[tuple[str,
         yield from leaves(store, entry.oid, path + "/")
 
 
+def _is_leaf(entry: TreeEntry) -> bool:
+    return entry.mode != MODE_DIR or entry.oid == EMPTY_TREE
+
+
 def diff(store: Store, old: bytes, new: bytes, prefix: str = "") -> Iterator[Difference]:
-    """Leaves that differ, in tree order; a path that changed from file to folder appears once for each leaf."""
+    """Leaves that differ, in tree order; a path that changed from file to occupied folder appears
+    once for each leaf."""
     if old == new:
         return
     before = {entry.name: entry for entry in store.tree(old)}
@@ -55,7 +60,7 @@ def diff(store: Store, old: bytes, new: bytes, prefix: str = "") -> Iterator[Dif
         both_folders = a is not None and b is not None and a.mode == b.mode == MODE_DIR
         if a is not None and b is not None and both_folders and EMPTY_TREE not in (a.oid, b.oid):
             yield from diff(store, a.oid, b.oid, path + "/")
-        elif a is not None and b is not None and a.mode != MODE_DIR and b.mode != MODE_DIR:
+        elif a is not None and b is not None and _is_leaf(a) and _is_leaf(b):
             yield Difference(path, Leaf(a.mode, a.oid), Leaf(b.mode, b.oid))
         else:
             for inner, leaf in _one_sided(store, a, path) if a is not None else ():
