@@ -27,7 +27,8 @@ FAKE = Path(__file__).with_name("fake_engine.py")
 @pytest.fixture(autouse=True)
 def nothing_leaks(qapp: QApplication) -> Iterator[None]:
     before = set(threading.enumerate())
-    theme().set_name("light")
+    if theme().name != "light":
+        theme().set_name("light")
     yield
     QApplication.processEvents()
     gc.collect()

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from ui import sample
 from worldline.core.headers import NodeHeader
-from worldline.core.kinds import NodeKind, Outcome
+from worldline.core.kinds import NodeFlag, NodeKind, Outcome
 from worldline.viewmodel import tree_text
 from worldline.viewmodel.tree_items import TreeItems
 from worldline.viewmodel.tree_model import NodeLabel, TreeModel, header_of
@@ -115,6 +115,28 @@ def test_items_are_a_monotone_map(kinds: list[str], data: st.DataObject) -> None
         assert all(items.item(row) == item for row in rows)
         covered += rows
     assert covered == list(range(len(kinds)))
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(st.sampled_from(["tool", "assistant", "user"]), min_size=1, max_size=60), st.data())
+def test_folding_all_at_once_gives_what_the_rule_says(kinds: list[str], data: st.DataObject) -> None:
+    tree = TreeModel()
+    for seq, kind in enumerate(kinds, 1):
+        parent = data.draw(st.integers(max(seq - 2, min(1, seq - 1)), seq - 1)) if seq > 1 else 0
+        flag = data.draw(st.sampled_from([NodeFlag.NONE] * 8 + [NodeFlag.IRREVERSIBLE, NodeFlag.HIDDEN]))
+        tree.append(NodeHeader(seq, f"{seq:016x}", parent, NodeKind.of(kind), 0, "", Outcome.OK, flag))
+    keep = data.draw(st.integers(0, len(kinds) - 1))
+    items = TreeItems(tree)
+    items.show(keep=[keep])
+    wanted, row = [], 0
+    while row < len(kinds):
+        end = row
+        while end < len(kinds) and end != keep and items._foldable(end) and (end == row or tree.parent[end] == end - 1):
+            end += 1
+        step = end - row if end - row >= 3 else 1
+        wanted.append((row, row + step - 1))
+        row += step
+    assert [(items.row(i), items.last_row(i)) for i in range(len(items))] == wanted
 
 
 def test_rows_out_of_order_are_refused() -> None:

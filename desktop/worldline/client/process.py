@@ -203,11 +203,12 @@ class EngineProcess(QObject):
         self._deaths.clear()
         if self.state == "gone":
             self._set_state("restarting")
-            self.start()
+            if self._link is None:
+                self.start()
 
     def stop(self, seconds: float = 5.0) -> None:
         """Ask the engine to end; `stopped` follows, after `seconds` at the latest (it is killed then)."""
-        if self._link is None or self.state in ("stopped", "gone"):
+        if self._link is None:
             self._set_state("stopped")
             self.stopped.emit()
             return
@@ -286,6 +287,8 @@ class EngineProcess(QObject):
         if error["kind"] == "engine_gone":
             return  # it died before it answered; the restart says hello again
         self._set_state("gone")
+        if self._link is not None:
+            self._link.close_input()  # it has nothing to serve; it ends when its input does
         self.refused.emit(error)
 
     # Lines of the engine ---------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from typing import Any
 from PySide6.QtCore import QEvent, QSettings, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
+    QDialog,
     QFrame,
     QHBoxLayout,
     QLabel,
@@ -322,6 +323,8 @@ class MainWindow(QMainWindow):
         if not self._closing:
             self._closing = True
             self._keep_places()
+            for dialog in self.findChildren(QDialog):
+                dialog.close()
             client = self.state.client
             client.stopped.connect(lambda: self.closed.emit(self))
             client.stop(CLOSE_LIMIT_S)

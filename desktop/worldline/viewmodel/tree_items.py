@@ -7,12 +7,13 @@ themselves: the picture must not jump.
 
 from __future__ import annotations
 
+import re
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable
 
 from worldline.core.kinds import NodeFlag, NodeKind, Outcome
-from worldline.viewmodel.tree_model import KIND_CODE, OUTCOME_CODE, TreeModel
+from worldline.viewmodel.tree_model import KIND_CODE, MARKS, OUTCOME_CODE, TreeModel
 
 SHORTEST = 3
 """A run of fewer steps is shown as it is."""
@@ -29,7 +30,29 @@ _STEPS = frozenset(
 )
 _PROMPTS = frozenset({KIND_CODE[NodeKind.USER], KIND_CODE[NodeKind.IMPORTED_USER]})
 _QUIET = frozenset({OUTCOME_CODE[Outcome.NONE], OUTCOME_CODE[Outcome.OK]})
-_LOUD = int(NodeFlag.EFFECT | NodeFlag.IRREVERSIBLE | NodeFlag.CHECKS_FAILED | NodeFlag.NOT_CAPTURED)
+_LOUD = int(MARKS & ~NodeFlag.HIDDEN)
+
+_RUN = re.compile(rb"[\x01\x02]\x01{%d,}" % (SHORTEST - 1))
+
+
+def _table(codes: Iterable[int]) -> bytes:
+    wanted = set(codes)
+    return bytes(int(code in wanted) for code in range(256))
+
+
+_IS_STEP, _IS_PROMPT, _IS_QUIET = _table(_STEPS), _table(_PROMPTS), _table(_QUIET)
+_NOT = _table([0])
+
+
+def _both(a: bytes, b: bytes) -> bytes:
+    """Bytewise and, through one large integer."""
+    return (int.from_bytes(a, "little") & int.from_bytes(b, "little")).to_bytes(len(a), "little")
+
+
+def _sum(a: bytes, b: bytes) -> bytes:
+    """Bytewise sum of small numbers: no byte carries into the next."""
+    return (int.from_bytes(a, "little") + int.from_bytes(b, "little")).to_bytes(len(a), "little")
+
 
 FILTERS = ("all", "prompts", "failures", "files", "effects", "labelled")
 
@@ -149,27 +172,35 @@ class TreeItems:
         )
 
     def _fold(self, keep: set[int]) -> None:
-        parent, count = self._model.parent, len(self._model)
+        """The same rule as `_foldable`, for all rows at once and in C: a million rows take milliseconds."""
+        model = self._model
+        count = len(model)
+        kind = model.kind.tobytes()
+        mask = _both(kind.translate(_IS_STEP), model.outcome.tobytes().translate(_IS_QUIET))
+        prompts = _both(kind.translate(_IS_PROMPT), bytes(model.follows))
+        mask = _both(mask, (prompts[1:] + b"\0").translate(_NOT))
+        special = bytearray(_both(mask, bytes(model.single)))
+        for row, flags in model.marked.items():
+            if flags & NodeFlag.HIDDEN:
+                special[row] = model.single[row]
+            elif flags & _LOUD:
+                special[row] = 0
+        for row in (*keep, *model.labels):
+            if 0 <= row < count:
+                special[row] = 0
+        # 2 = can be folded, but begins a run of its own: its parent is not the row above.
+        begins = _both(bytes(special), bytes(model.follows).translate(_NOT))
+        codes = _sum(bytes(special), begins)
         first_of = array("I")
-        opened = self.open_runs
-        row = 0
-        while row < count:
-            end = row
-            while (
-                end < count
-                and end not in keep
-                and self._foldable(end)
-                and (end == row or parent[end] == end - 1)
-            ):
-                end += 1
-            if end - row >= SHORTEST and row not in opened:
-                first_of.append(row)
-                self._groups[row] = end - 1
-                row = end
-            else:
-                stop = max(end, row + 1)
-                first_of.extend(range(row, stop))
-                row = stop
+        done = 0
+        for match in _RUN.finditer(codes):
+            start, end = match.span()
+            if start in self.open_runs:
+                continue
+            first_of.extend(range(done, start + 1))
+            self._groups[start] = end - 1
+            done = end
+        first_of.extend(range(done, count))
         self._first = first_of
 
     # Filters ---------------------------------------------------------------------------------------------------

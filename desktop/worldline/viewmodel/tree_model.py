@@ -25,6 +25,9 @@ BAD = frozenset(
     OUTCOME_CODE[o] for o in (Outcome.FAILED, Outcome.STOPPED, Outcome.DENIED, Outcome.INTERRUPTED)
 )
 NO_ROW = -1
+MARKS = (
+    NodeFlag.EFFECT | NodeFlag.IRREVERSIBLE | NodeFlag.CHECKS_FAILED | NodeFlag.NOT_CAPTURED | NodeFlag.HIDDEN
+)
 
 
 @dataclass(slots=True)
@@ -67,6 +70,10 @@ class TreeModel:
         self.files = array("I")
         self.children = array("I")
         """Number of children."""
+        self.single = bytearray()
+        """1 for rows with exactly one child."""
+        self.follows = bytearray()
+        """1 for rows whose parent is the row above."""
         self._tool = array("H")
         self._model = array("H")
         self._branch = array("I")
@@ -79,6 +86,8 @@ class TreeModel:
         self._text_end = array("Q")
         self._changed_text: dict[int, str] = {}
         self.labels: dict[int, NodeLabel] = {}
+        self.marked: dict[int, int] = {}
+        """Flags of the few rows that have any which keep them from being folded, or fold them away."""
         self.live: set[int] = set()
         """Rows that work or wait."""
 
@@ -95,13 +104,18 @@ class TreeModel:
         self.parent.append(parent)
         if parent >= 0:
             self.children[parent] += 1
+            self.single[parent] = self.children[parent] == 1
         self.children.append(0)
+        self.single.append(0)
+        self.follows.append(parent == row - 1 >= 0)
         self.kind.append(KIND_CODE[header.kind])
         outcome = OUTCOME_CODE[header.outcome]
         self.outcome.append(outcome)
         if outcome in LIVE:
             self.live.add(row)
         self.flags.append(int(header.flags))
+        if header.flags & MARKS:
+            self.marked[row] = int(header.flags)
         self.created.append(header.created)
         self.took.append(min(header.duration_ms, 0xFFFFFFFF))
         self.added.append(header.added)
@@ -134,6 +148,8 @@ class TreeModel:
         else:
             self.live.discard(row)
         self.flags[row] = int(header.flags)
+        if header.flags & MARKS:
+            self.marked[row] = int(header.flags)
         self.took[row] = min(header.duration_ms, 0xFFFFFFFF)
         self.added[row], self.removed[row], self.files[row] = header.added, header.removed, header.files
         self._branch[row] = self._branches.number(header.branch)
@@ -252,7 +268,7 @@ class TreeModel:
         """Memory of the arrays, for the benchmark."""
         arrays = (self.parent, self.kind, self.outcome, self.flags, self.created, self.took, self.added, self.removed,
                   self.files, self.children, self._tool, self._model, self._branch, self._run, self._text_end)  # fmt: skip
-        return sum(a.itemsize * len(a) for a in arrays) + len(self._uids) + len(self._text)
+        return sum(a.itemsize * len(a) for a in arrays) + len(self._uids) + len(self._text) + 2 * len(self.single)
 
 
 def header_of(raw: Mapping[str, Any]) -> NodeHeader:

@@ -1,0 +1,100 @@
+"""The window on the real engine, a real repository and the scripted model: what the product is for, by clicks."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QSettings, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from worldline.client.process import EngineProcess
+from worldline.core.kinds import NodeKind
+from worldline.ui.dialogs.desk import desk_of
+from worldline.ui.main_window import MainWindow
+from worldline.ui.session_state import SessionState
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def demo(settings: QSettings, qtbot: Any) -> Iterator[MainWindow]:
+    """The demo, played to its end: a failed attempt and a good one."""
+    client = EngineProcess(["--demo"])
+    window = MainWindow(SessionState(client), settings)
+    window.show()
+    client.start()
+    state = window.state
+    prompts: list[dict[str, Any]] = []
+    state.run_ended.connect(lambda run, _offers: prompts.append(run))
+    qtbot.waitUntil(lambda: len(prompts) >= 2 and not state.busy, timeout=60_000)
+    yield window
+    window.close()
+    client.stop_and_wait(8)
+    window.deleteLater()
+    QApplication.processEvents()
+
+
+def row_of(window: MainWindow, kind: NodeKind, *, last: bool = False) -> int:
+    tree = window.state.tree
+    rows = [row for row in range(len(tree)) if tree.kind_of(row) is kind]
+    return rows[-1 if last else 0]
+
+
+def click(window: MainWindow, row: int, qtbot: Any) -> dict[str, Any]:
+    """Click a node; when a plan is shown, go on with it. Returns the result of the jump."""
+    results: list[dict[str, Any]] = []
+    window.state.jumped.connect(results.append)
+    window.tree.view.reveal(row)
+    QTest.mouseClick(window.tree.view.viewport(), Qt.MouseButton.LeftButton, pos=window.tree.view.rect_of(row).center())
+    desk = desk_of(window.state)
+    qtbot.waitUntil(lambda: bool(results) or desk.plan_dialog is not None, timeout=20_000)
+    if not results:
+        assert desk.plan_dialog is not None
+        desk.plan_dialog.confirmed.emit(desk.plan_dialog.params())
+        desk.plan_dialog.close()
+        qtbot.waitUntil(lambda: bool(results), timeout=20_000)
+    return results[0]
+
+
+def test_a_click_takes_files_branch_and_chat_back_and_forward(demo: MainWindow, qtbot: Any) -> None:
+    state = demo.state
+    work = Path(state.info["work_path"])
+    good = (work / "shop" / "prices.py").read_text()
+    assert (work / "NOTES.md").exists()
+    result = click(demo, row_of(demo, NodeKind.USER), qtbot)
+    assert result["verified"] == result["of"]
+    assert not (work / "NOTES.md").exists()
+    assert (work / "shop" / "prices.py").read_text() != good
+    branch = subprocess.run(
+        ["git", "-C", str(work), "branch", "--show-current"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    assert branch.startswith("worldline/")
+    assert branch == result["branch"].removeprefix("refs/heads/")
+    assert state.cursor == state.tree.uid(0)
+    assert result["composer_text"] == "Fix the failing price test."
+    left = state.tree.leaf_of(row_of(demo, NodeKind.USER, last=True))
+    click(demo, left, qtbot)
+    assert (work / "shop" / "prices.py").read_text() == good
+    assert (work / "NOTES.md").exists()
+
+
+def test_killed_while_it_streams_the_session_goes_on(demo: MainWindow, qtbot: Any) -> None:
+    state = demo.state
+    nodes = len(state.tree)
+    with qtbot.waitSignal(state.run_started, timeout=20_000):
+        state.request("prompt", {"text": "Look first: read the parser and its tests, then fix the failing price test properly."})
+    qtbot.waitUntil(lambda: len(state.tree) > nodes + 1, timeout=20_000)
+    with qtbot.waitSignal(state.hello, timeout=30_000):
+        os.kill(state.client.pid, signal.SIGKILL)
+        qtbot.waitUntil(lambda: "engine" in demo.notices.items, timeout=10_000)
+    qtbot.waitUntil(lambda: "engine" not in demo.notices.items and state.status.get("state") == "ready", timeout=30_000)
+    assert len(state.tree) > nodes + 1
+    assert not state.tree.live
+    assert state.cursor_row() == len(state.tree) - 1
