@@ -268,7 +268,12 @@ class TreeModel:
         """Memory of the arrays, for the benchmark."""
         arrays = (self.parent, self.kind, self.outcome, self.flags, self.created, self.took, self.added, self.removed,
                   self.files, self.children, self._tool, self._model, self._branch, self._run, self._text_end)  # fmt: skip
-        return sum(a.itemsize * len(a) for a in arrays) + len(self._uids) + len(self._text) + 2 * len(self.single)
+        return (
+            sum(a.itemsize * len(a) for a in arrays)
+            + len(self._uids)
+            + len(self._text)
+            + 2 * len(self.single)
+        )
 
 
 def header_of(raw: Mapping[str, Any]) -> NodeHeader:
