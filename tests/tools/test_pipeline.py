@@ -94,6 +94,17 @@ async def test_results_are_bounded_and_masked(flaky: tuple[Bench, Flaky]) -> Non
     assert "[masked: Anthropic key]" in text_of(secret) and secret.flags & NodeFlag.SECRET_MASKED
 
 
+async def test_what_is_kept_besides_the_result_is_masked_too(bench: Bench) -> None:
+    bench.pipeline.envelope = Envelope(bench.root, mask)
+    secret = "sk-ant-" + "aB3" * 10
+    written = await bench.call("write", path="env", content=f"K={secret}\n")
+    assert written.result is not None and secret not in json.dumps(written.result.detail)
+    assert written.flags & NodeFlag.SECRET_MASKED and secret in (bench.root / "env").read_text()
+    shown = await bench.call("bash", command="cat env; seq 20000")
+    assert shown.result is not None and shown.result.full_output is not None
+    assert secret.encode() not in shown.result.full_output and secret not in text_of(shown)
+
+
 @pytest.mark.parametrize(
     ("raw", "error"),
     [

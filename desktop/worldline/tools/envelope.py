@@ -10,6 +10,7 @@ from typing import Any
 
 from worldline.core.errors import ToolError
 from worldline.core.jsontext import clean_text
+from worldline.tools.model import ToolResult
 
 RESULT_LIMIT = 60_000
 """UTF-8 bytes of text in one result: about 20,000 tokens at most."""
@@ -103,6 +104,28 @@ class Envelope:
         if len(json.dumps(clean.as_result(), ensure_ascii=False, default=str)) > ERROR_LIMIT:
             clean = clean.model_copy(update={"details": {}})
         return clean, masked
+
+    def mask_stored(self, result: ToolResult) -> int:
+        """Mask secrets in what the session keeps besides the block: details for the window, the whole output."""
+        masked = 0
+
+        def tidy(value: Any) -> Any:
+            nonlocal masked
+            if isinstance(value, str):
+                text, count = self.mask(value)
+                masked += count
+                return text
+            if isinstance(value, dict):
+                return {key: tidy(item) for key, item in value.items()}
+            return [tidy(item) for item in value] if isinstance(value, list) else value
+
+        result.detail = tidy(result.detail)
+        if result.full_output is not None:
+            text, count = self.mask(result.full_output.decode("utf-8", "surrogateescape"))
+            if count:
+                result.full_output = text.encode("utf-8", "surrogateescape")
+                masked += count
+        return masked
 
     def block(
         self, call_id: str, content: list[dict[str, Any]], error: ToolError | None = None

@@ -247,6 +247,8 @@ class Pipeline:
         if hook_text:
             content.append({"type": "text", "text": f"[hook] {hook_text}"})
         block, masked = self.envelope.block(prepared.call_id, content, error)
+        if result is not None:
+            masked = max(masked, self.envelope.mask_stored(result))
         flags = result.flags if result is not None else NodeFlag.NONE
         flags |= NodeFlag.REPAIR if prepared.repairs else NodeFlag.NONE
         flags |= NodeFlag.RETRIED if attempts else NodeFlag.NONE
