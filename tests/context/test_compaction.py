@@ -281,6 +281,10 @@ def test_refills_within_a_few_turns_stop_the_run() -> None:
     assert "filled up again 3 times" in guard.refuse(4, NodeKind.TOOL, "auto")
     assert guard.refuse(40, NodeKind.TOOL, "auto") == ""
     assert Guard.from_json(json.loads(json.dumps(guard.to_json()))).at == guard.at
+    guard.person_acted()
+    assert guard.refuse(4, NodeKind.TOOL, "auto") == ""
+    later = Guard(at=[50, 60, 70])
+    assert later.refuse(2, NodeKind.TOOL, "auto") == ""
 
 
 def test_the_newest_entry_is_a_compaction() -> None:

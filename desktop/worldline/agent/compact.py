@@ -37,6 +37,7 @@ class Compactor:
 
     def __post_init__(self) -> None:
         self.guard = Guard.from_json(self.task.variables.get("compaction"))
+        self.guard.person_acted()  # a run begins with something the person did
 
     @property
     def limits(self) -> Limits:

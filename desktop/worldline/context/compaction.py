@@ -242,9 +242,10 @@ class Guard:
         if trigger == "overflow" and self.overflow_tries >= self.MOST_OVERFLOWS:
             return f"The model refused the request as too long {self.overflow_tries + 1} times, compacted or not."
         recent = self.at[-self.MOST_IN_A_ROW :]
-        if len(recent) == self.MOST_IN_A_ROW and turn - recent[0] <= self.WITHIN_TURNS * self.MOST_IN_A_ROW:
+        apart = turn - recent[0] if recent else 0
+        if len(recent) == self.MOST_IN_A_ROW and 0 <= apart <= self.WITHIN_TURNS * self.MOST_IN_A_ROW:
             return (
-                f"The context filled up again {self.MOST_IN_A_ROW} times within {turn - recent[0]} turns. "
+                f"The context filled up again {self.MOST_IN_A_ROW} times within {apart} turns. "
                 "Tool outputs may be too long, or the window of this model too small."
             )
         return self.disarmed if trigger == "auto" else ""
@@ -272,7 +273,9 @@ class Guard:
         self.overflow_tries = 0
 
     def person_acted(self) -> None:
+        """A new run: turns are counted anew, and automatic compaction may be tried again."""
         self.disarmed = ""
+        self.at = []
 
     def to_json(self) -> dict[str, Any]:
         return {"disarmed": self.disarmed, "at": self.at, "overflow_tries": self.overflow_tries}
