@@ -111,7 +111,8 @@ class OutputTail:
         first, *rest = text.split("\n")
         self._lines[-1] = _overwrite(self._lines[-1] + first)
         self._lines.extend(_overwrite(line) if "\r" in line else line for line in rest)
-        surplus = len(self._lines) - self._max_lines
+        # The last line is still open: it does not count.
+        surplus = len(self._lines) - 1 - self._max_lines
         if surplus > 0:
             del self._lines[:surplus]
             self.dropped += surplus
@@ -125,17 +126,19 @@ class OutputTail:
     def lines(self, last: int = 0) -> list[str]:
         """The kept lines (or the last so many), without the empty one that a closing newline leaves."""
         self._fold()
-        lines = self._lines[:-1] if self._lines[-1] == "" else list(self._lines)
-        return lines[-last:] if last else lines
+        lines = self._lines[:-1] if self._lines[-1].rstrip("\r") == "" else list(self._lines)
+        return [line.rstrip("\r") for line in (lines[-last:] if last else lines)]
 
     @property
     def total(self) -> int:
-        return self.dropped + len(self.lines())
+        self._fold()
+        return self.dropped + len(self._lines) - (self._lines[-1].rstrip("\r") == "")
 
 
 def _overwrite(line: str) -> str:
-    body = line[:-1] if line.endswith("\r") else line
-    return body.rsplit("\r", 1)[-1] if "\r" in body else line
+    # A carriage return at the end has overwritten nothing yet.
+    body = line.rstrip("\r")
+    return body.rsplit("\r", 1)[-1] + line[len(body) :]
 
 
 def row_kind(kind: NodeKind) -> RowKind:

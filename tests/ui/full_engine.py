@@ -1,0 +1,113 @@
+"""The made-up engine of `fake_engine`, with bodies, changes, diffs, compare and the rest of what chat and dialogs ask."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from fake_engine import Engine, notify  # noqa: E402
+
+ROWS = [
+    {"kind": "@", "text": "@@ -1,3 +1,3 @@ def parse"},
+    {"kind": " ", "old": 1, "new": 1, "text": "def parse(text):"},
+    {"kind": "-", "old": 2, "text": "    return text.split(',')"},
+    {"kind": "+", "new": 2, "text": "    return split_quoted(text)"},
+]
+
+
+class FullEngine(Engine):
+    asked: list[dict[str, Any]]
+
+    def do_bodies(self, params: dict[str, Any]) -> dict[str, Any]:
+        return {"bodies": [self._body(uid) for uid in params["nodes"]]}
+
+    def _body(self, uid: str) -> dict[str, Any]:
+        row = next(h for h in self.headers if h["uid"] == uid)
+        text = f"whole text of {row['preview']}"
+        role = "assistant" if row["kind"] == "assistant" else "user"
+        body: dict[str, Any] = {
+            "uid": uid,
+            "kind": row["kind"],
+            "message": {"role": role, "content": [{"type": "text", "text": text}]},
+        }
+        if row["kind"] == "tool":
+            body["call"] = {"id": "t", "name": row["tool"], "input": {"command": row["preview"]}, "repairs": []}
+            body["detail"] = {"exit_code": 0, "output": f"output of {row['preview']}"}
+        return body
+
+    def do_changes(self, params: dict[str, Any]) -> dict[str, Any]:
+        files = [{"path": f"src/of_{params['b'][-4:]}.py", "status": "M", "added": 1, "removed": 1}]
+        return {"a": params["a"], "b": params["b"], "files": files, "added": 1, "removed": 1}
+
+    def do_file_diff(self, params: dict[str, Any]) -> dict[str, Any]:
+        return {"change": {"path": params["path"], "status": "M", "added": 1, "removed": 1}, "rows": ROWS}
+
+    def do_runs(self, _params: dict[str, Any]) -> dict[str, Any]:
+        return {"runs": []}
+
+    def do_models(self, _params: dict[str, Any]) -> dict[str, Any]:
+        models = [{"id": "sonnet-5.5", "name": "Sonnet 5.5", "efforts": ["low", "high"]}, {"id": "opus-5.5", "name": "Opus"}]
+        return {"models": models, "default": "sonnet-5.5", "chain": ["opus-5.5"]}
+
+    def do_complete(self, params: dict[str, Any]) -> dict[str, Any]:
+        paths = ["src/parser.py", "src/lexer.py", "tests/test_parser.py"]
+        return {"paths": [path for path in paths if params["prefix"] in path]}
+
+    def do_settings(self, _params: dict[str, Any]) -> dict[str, Any]:
+        return {"values": self.script.setdefault("settings", {"mode": "ask", "permissions": {"ask": ["Bash(git push:*)"]}})}
+
+    def do_set_settings(self, params: dict[str, Any]) -> dict[str, Any]:
+        self.do_settings({})["values"].update(params["values"])
+        return self.do_settings({})
+
+    def do_credential(self, _params: dict[str, Any]) -> dict[str, Any]:
+        return {"service": "anthropic", "source": "none", "note": ""}
+
+    def do_test_rule(self, params: dict[str, Any]) -> dict[str, Any]:
+        return {"decision": "ask", "parts": [{"part": params["command"], "decision": "ask", "rule": "Bash(git push:*)"}]}
+
+    def do_diagnostics(self, _params: dict[str, Any]) -> dict[str, Any]:
+        return {"items": [{"id": 1, "kind": "retry", "at": 0, "detail": "Overloaded."}]}
+
+    def do_view(self, _params: dict[str, Any]) -> dict[str, Any]:
+        return {"request": {"model": "m", "messages": [{"role": "user", "content": "hi"}]}, "origin": [""], "tokens": 5}
+
+    def do_compare(self, params: dict[str, Any]) -> dict[str, Any]:
+        attempts = [
+            {"leaf": uid, "title": f"attempt {n}", "outcome": "ok", "stop_reason": "completed", "steps": 3,
+             "files": [{"path": "src/parser.py", "status": "M", "added": n, "removed": 0}], "added": n, "removed": 0,
+             "path": [uid]}
+            for n, uid in enumerate(params["nodes"], 1)
+        ]  # fmt: skip
+        return {"ancestor": self.headers[1]["uid"], "goal": "Fix the parser", "attempts": attempts}
+
+    def do_bring_home(self, params: dict[str, Any]) -> dict[str, Any]:
+        return {"entries": [{"path": "src/parser.py", "action": "overwrite"}], "done": not params["dry_run"]}
+
+    def do_answer_approval(self, params: dict[str, Any]) -> dict[str, Any]:
+        notify("approval_gone", id=params["id"], why="answered")
+        # The test reads the answer from the title: the only thing of the session that a window shows unchanged.
+        notify("title_changed", title=json.dumps(params))
+        return {}
+
+    def do_set_title(self, params: dict[str, Any]) -> dict[str, Any]:
+        """A back door for tests: a title that is a list of notifications is sent as such."""
+        for method, event in json.loads(params["title"]):
+            notify(method, **event)
+        return {}
+
+
+def main() -> None:
+    with open(sys.argv[1], encoding="utf-8") as handle:
+        engine = FullEngine(json.load(handle))
+    for line in sys.stdin:
+        if not engine.handle(json.loads(line)):
+            break
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+"""Attempts aligned, files × attempts, jump plans in groups."""
+
+from __future__ import annotations
+
+from worldline.core.kinds import NodeKind
+from worldline.protocol.commands import Attempt, Compare
+from worldline.protocol.model import FileChange, PlanEntry
+from worldline.viewmodel.compare import Step, align, checks_words, file_rows, parting
+from worldline.viewmodel.plan import group, short_paths
+
+
+def steps(text: str) -> list[Step]:
+    return [Step(f"{text}{at}", NodeKind.TOOL, word, "ok") for at, word in enumerate(text)]
+
+
+def test_steps_are_aligned_until_they_part_and_meet_again() -> None:
+    rows = align([steps("abxd"), steps("abyzd"), steps("abd")])
+    texts = [[step.text if step else "" for step in row.steps] for row in rows]
+    assert texts[:2] == [["a"] * 3, ["b"] * 3] and texts[-1] == ["d"] * 3
+    assert parting(rows) == 2
+    for column, wanted in enumerate(("abxd", "abyzd", "abd")):
+        assert "".join(row[column] for row in texts) == wanted
+
+
+def test_files_more_attempts_touched_come_first() -> None:
+    def attempt(*paths: str) -> Attempt:
+        files = [FileChange(path=path, status="M") for path in paths]
+        return Attempt(leaf="", title="", outcome="ok", stop_reason="completed", steps=1, files=files, added=0, removed=0)
+
+    rows = file_rows(Compare(ancestor="", goal="", attempts=[attempt("a", "z"), attempt("z")]))
+    assert [row.path for row in rows] == ["z", "a"]
+    assert [change is not None for change in rows[1].changes] == [True, False]
+
+
+def test_unknown_check_results_stay_unknown() -> None:
+    attempt = Attempt(leaf="", title="", outcome="ok", stop_reason="x", steps=0, files=[], added=0, removed=0,
+                      checks=[{"command": "make"}, {"command": "pytest", "exit_code": 1, "passed": 3, "failed": 1}])  # fmt: skip
+    assert checks_words(attempt) == [("make", None, None, None), ("pytest", False, 3, 1)]
+
+
+def test_a_plan_is_told_in_groups() -> None:
+    entries = [
+        PlanEntry(path="a", action="overwrite"), PlanEntry(path="b", action="keep_mine", choice="keep"),
+        PlanEntry(path="c", action="not_captured"), PlanEntry(path="d", action="keep_foreign"),
+        PlanEntry(path="e", action="overwrite", choice="restore"),
+    ]  # fmt: skip
+    groups = group(entries)
+    assert [[entry.path for entry in one] for one in (groups.back, groups.mine, groups.not_captured, groups.foreign)] == [
+        ["a"], ["b", "e"], ["c"], ["d"],
+    ]  # fmt: skip
+    assert short_paths(entries, 2) == ("a, b", 3)

@@ -1,0 +1,62 @@
+"""Rows of a diff on screen, words that differ, files as a tree."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+from worldline.protocol.model import DiffRow, FileChange, FileDiff
+from worldline.viewmodel.diff import DiffModel, language_of, word_spans
+from worldline.viewmodel.diff_files import FileNode, file_tree
+
+
+def diff(*rows: tuple[str, str]) -> DiffModel:
+    old = new = 0
+    made = []
+    for kind, text in rows:
+        old += kind in " -"
+        new += kind in " +"
+        made.append(DiffRow(kind=kind, text=text, old=old if kind in " -" else 0, new=new if kind in " +" else 0))  # type: ignore[arg-type]
+    return DiffModel(FileDiff(change=FileChange(path="a.py", status="M"), rows=made))
+
+
+def test_side_by_side_puts_replaced_lines_on_one_row() -> None:
+    model = diff(("@", "@@"), (" ", "a"), ("-", "b"), ("-", "c"), ("+", "B"), (" ", "d"), ("+", "e"))
+    left, right = model.pairs()
+    assert list(zip(left, right, strict=True)) == [(0, 0), (1, 1), (2, 4), (3, -1), (5, 5), (-1, 6)]
+    assert model.partner(2) == 4 and model.partner(3) == -1
+    assert model.changes() == [2, 6] and model.hunk_of(5) == 0
+
+
+@given(st.lists(st.tuples(st.sampled_from(" +-@"), st.text(max_size=8)), max_size=60))
+def test_every_line_is_on_screen_exactly_once(rows: list[tuple[str, str]]) -> None:
+    model = diff(*rows)
+    left, right = model.pairs()
+    assert [at for at in left if at >= 0] == [at for at, row in enumerate(model.rows) if row.kind in " -@"]
+    assert [at for at in right if at >= 0] == [at for at, row in enumerate(model.rows) if row.kind in " +@"]
+
+
+def test_words_that_differ_are_marked_and_lines_with_nothing_in_common_are_not() -> None:
+    mine, theirs = word_spans("return text.split(sep)", "return split_quoted(text, sep)")
+    assert "return text.split(sep)"[slice(*mine[0])].startswith((".", "text"))
+    assert all("return" not in "return split_quoted(text, sep)"[a:b] for a, b in theirs)
+    assert word_spans("abc def", "!!! ???") == ([], [])
+    assert word_spans("x" * 5000, "y" * 5000) == ([], [])
+
+
+@given(st.text(max_size=80), st.text(max_size=80))
+def test_spans_lie_in_their_lines(a: str, b: str) -> None:
+    for line, spans in zip((a, b), word_spans(a, b), strict=True):
+        assert all(0 <= start < end <= len(line) for start, end in spans)
+
+
+def test_files_become_a_tree_with_joined_folders() -> None:
+    changes = [FileChange(path=path, status="M") for path in ("src/a/b/x.py", "src/a/b/y.py", "src/z.py", "top.md")]
+
+    def shape(nodes: list[FileNode]) -> list[object]:
+        return [[node.name, shape(node.children)] if node.children else node.name for node in nodes]
+
+    assert shape(file_tree(changes)) == [["src", [["a/b", ["x.py", "y.py"]], "z.py"]], "top.md"]
+
+
+def test_languages_are_known_by_the_name_of_the_file() -> None:
+    assert language_of("a/b.PY") == "python" and language_of("Makefile") == "makefile" and language_of("x") == ""
