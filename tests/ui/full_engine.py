@@ -9,7 +9,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from fake_engine import Engine, notify  # noqa: E402
+from fake_engine import Engine, notify
 
 ROWS = [
     {"kind": "@", "text": "@@ -1,3 +1,3 @@ def parse"},
@@ -35,7 +35,12 @@ class FullEngine(Engine):
             "message": {"role": role, "content": [{"type": "text", "text": text}]},
         }
         if row["kind"] == "tool":
-            body["call"] = {"id": "t", "name": row["tool"], "input": {"command": row["preview"]}, "repairs": []}
+            body["call"] = {
+                "id": "t",
+                "name": row["tool"],
+                "input": {"command": row["preview"]},
+                "repairs": [],
+            }
             body["detail"] = {"exit_code": 0, "output": f"output of {row['preview']}"}
         return body
 
@@ -50,7 +55,10 @@ class FullEngine(Engine):
         return {"runs": []}
 
     def do_models(self, _params: dict[str, Any]) -> dict[str, Any]:
-        models = [{"id": "sonnet-5.5", "name": "Sonnet 5.5", "efforts": ["low", "high"]}, {"id": "opus-5.5", "name": "Opus"}]
+        models = [
+            {"id": "sonnet-5.5", "name": "Sonnet 5.5", "efforts": ["low", "high"]},
+            {"id": "opus-5.5", "name": "Opus"},
+        ]
         return {"models": models, "default": "sonnet-5.5", "chain": ["opus-5.5"]}
 
     def do_complete(self, params: dict[str, Any]) -> dict[str, Any]:
@@ -58,7 +66,11 @@ class FullEngine(Engine):
         return {"paths": [path for path in paths if params["prefix"] in path]}
 
     def do_settings(self, _params: dict[str, Any]) -> dict[str, Any]:
-        return {"values": self.script.setdefault("settings", {"mode": "ask", "permissions": {"ask": ["Bash(git push:*)"]}})}
+        return {
+            "values": self.script.setdefault(
+                "settings", {"mode": "ask", "permissions": {"ask": ["Bash(git push:*)"]}}
+            )
+        }
 
     def do_set_settings(self, params: dict[str, Any]) -> dict[str, Any]:
         self.do_settings({})["values"].update(params["values"])
@@ -68,13 +80,20 @@ class FullEngine(Engine):
         return {"service": "anthropic", "source": "none", "note": ""}
 
     def do_test_rule(self, params: dict[str, Any]) -> dict[str, Any]:
-        return {"decision": "ask", "parts": [{"part": params["command"], "decision": "ask", "rule": "Bash(git push:*)"}]}
+        return {
+            "decision": "ask",
+            "parts": [{"part": params["command"], "decision": "ask", "rule": "Bash(git push:*)"}],
+        }
 
     def do_diagnostics(self, _params: dict[str, Any]) -> dict[str, Any]:
         return {"items": [{"id": 1, "kind": "retry", "at": 0, "detail": "Overloaded."}]}
 
     def do_view(self, _params: dict[str, Any]) -> dict[str, Any]:
-        return {"request": {"model": "m", "messages": [{"role": "user", "content": "hi"}]}, "origin": [""], "tokens": 5}
+        return {
+            "request": {"model": "m", "messages": [{"role": "user", "content": "hi"}]},
+            "origin": [""],
+            "tokens": 5,
+        }
 
     def do_compare(self, params: dict[str, Any]) -> dict[str, Any]:
         attempts = [

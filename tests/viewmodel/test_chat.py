@@ -6,6 +6,7 @@ import random
 
 from hypothesis import given
 from hypothesis import strategies as st
+
 from worldline.core.headers import NodeHeader
 from worldline.core.kinds import NodeFlag, NodeKind, Outcome
 from worldline.protocol.events import Delta
@@ -16,7 +17,9 @@ from worldline.viewmodel.chat_rows import OutputTail, RowKind, text_of, tool_cal
 
 
 def header(seq: int, kind: NodeKind, **more: object) -> NodeHeader:
-    return NodeHeader(seq=seq, uid=f"{seq:016x}", parent=seq - 1, kind=kind, created=seq, preview=f"p{seq}", **more)  # type: ignore[arg-type]
+    return NodeHeader(
+        seq=seq, uid=f"{seq:016x}", parent=seq - 1, kind=kind, created=seq, preview=f"p{seq}", **more
+    )  # type: ignore[arg-type]
 
 
 def path(*kinds: NodeKind, run: str = "r") -> list[NodeHeader]:
@@ -136,8 +139,16 @@ def test_tools_are_read_in_words_and_results_in_what_the_person_wants_to_see() -
     body = Body(
         uid="u",
         kind="tool",
-        call={"id": "t", "name": "bash", "input": {"command": "pytest -q"}, "repairs": ["timeout: “30” → 30"]},
-        message={"role": "user", "content": [{"type": "tool_result", "content": '{"error": {"message": "exit 1"}}'}]},
+        call={
+            "id": "t",
+            "name": "bash",
+            "input": {"command": "pytest -q"},
+            "repairs": ["timeout: “30” → 30"],
+        },
+        message={
+            "role": "user",
+            "content": [{"type": "tool_result", "content": '{"error": {"message": "exit 1"}}'}],
+        },
         detail={"exit_code": 1, "output": {"blob": "h", "bytes": 5000, "head": "a", "tail": "z"}},
     )
     call, result = tool_call(None, body), tool_result(body)

@@ -25,7 +25,9 @@ def test_steps_are_aligned_until_they_part_and_meet_again() -> None:
 def test_files_more_attempts_touched_come_first() -> None:
     def attempt(*paths: str) -> Attempt:
         files = [FileChange(path=path, status="M") for path in paths]
-        return Attempt(leaf="", title="", outcome="ok", stop_reason="completed", steps=1, files=files, added=0, removed=0)
+        return Attempt(
+            leaf="", title="", outcome="ok", stop_reason="completed", steps=1, files=files, added=0, removed=0
+        )
 
     rows = file_rows(Compare(ancestor="", goal="", attempts=[attempt("a", "z"), attempt("z")]))
     assert [row.path for row in rows] == ["z", "a"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
+
 from worldline.protocol.model import DiffRow, FileChange, FileDiff
 from worldline.viewmodel.diff import DiffModel, language_of, word_spans
 from worldline.viewmodel.diff_files import FileNode, file_tree
@@ -15,7 +16,9 @@ def diff(*rows: tuple[str, str]) -> DiffModel:
     for kind, text in rows:
         old += kind in " -"
         new += kind in " +"
-        made.append(DiffRow(kind=kind, text=text, old=old if kind in " -" else 0, new=new if kind in " +" else 0))  # type: ignore[arg-type]
+        made.append(
+            DiffRow(kind=kind, text=text, old=old if kind in " -" else 0, new=new if kind in " +" else 0)
+        )  # type: ignore[arg-type]
     return DiffModel(FileDiff(change=FileChange(path="a.py", status="M"), rows=made))
 
 
@@ -50,7 +53,9 @@ def test_spans_lie_in_their_lines(a: str, b: str) -> None:
 
 
 def test_files_become_a_tree_with_joined_folders() -> None:
-    changes = [FileChange(path=path, status="M") for path in ("src/a/b/x.py", "src/a/b/y.py", "src/z.py", "top.md")]
+    changes = [
+        FileChange(path=path, status="M") for path in ("src/a/b/x.py", "src/a/b/y.py", "src/z.py", "top.md")
+    ]
 
     def shape(nodes: list[FileNode]) -> list[object]:
         return [[node.name, shape(node.children)] if node.children else node.name for node in nodes]
@@ -59,4 +64,6 @@ def test_files_become_a_tree_with_joined_folders() -> None:
 
 
 def test_languages_are_known_by_the_name_of_the_file() -> None:
-    assert language_of("a/b.PY") == "python" and language_of("Makefile") == "makefile" and language_of("x") == ""
+    assert (
+        language_of("a/b.PY") == "python" and language_of("Makefile") == "makefile" and language_of("x") == ""
+    )

@@ -72,10 +72,13 @@ class ChatModel:
 
     def _wanted(self) -> Iterable[ChatRow]:
         previous_run = ""
+        by_prompt = {run.prompt: run.uid for run in self._runs.values() if run.prompt}
         for at, header in enumerate(self.path):
             if header.flags & NodeFlag.HIDDEN:
                 continue
-            if previous_run and header.run != previous_run:
+            # A prompt may name its run only through the run's own record.
+            run = header.run or by_prompt.get(header.uid, "")
+            if previous_run and run and run != previous_run:
                 yield from self._stop_row(previous_run)
             if header.flags & NodeFlag.FALLBACK and header.kind is NodeKind.ASSISTANT:
                 yield self._row(f"fallback:{header.uid}", RowKind.DIVIDER, header, DividerKind.FALLBACK)
@@ -88,7 +91,7 @@ class ChatModel:
                 row = self._row(f"fork:{header.uid}", RowKind.DIVIDER, header, DividerKind.FORK)
                 row.count = others
                 yield row
-            previous_run = header.run or previous_run
+            previous_run = run or previous_run
         if self.live:
             yield from self._replies.values()
         if previous_run:

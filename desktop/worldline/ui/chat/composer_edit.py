@@ -113,7 +113,6 @@ class ComposerEdit(QPlainTextEdit):
     def offer(self, prefix: str, paths: list[str]) -> None:
         """Answers `completion_wanted`; an answer to what is no longer there is dropped."""
         if self._word() != prefix or not self.hasFocus():
-            self._list.hide()
             return
         self._list.offer(paths, self.viewport().mapToGlobal(self.cursorRect().topLeft()))
 
@@ -154,6 +153,10 @@ class ComposerEdit(QPlainTextEdit):
         ):
             return
         super().keyPressEvent(event)
+
+    def focusNextPrevChild(self, next: bool) -> bool:
+        # With the list open Tab takes the path; without it Tab goes on to the next control.
+        return False if self._list.isVisible() else super().focusNextPrevChild(next)
 
     def _list_key(self, event: QKeyEvent) -> bool:
         key = event.key()

@@ -363,6 +363,7 @@ class ChatPane(QWidget):
                 self.composer.set_text(answer["result"]["composer_text"])
 
     def _whole_output(self, blob: str) -> None:
+        from worldline.ui.dialogs.base import while_open
         from worldline.ui.dialogs.text_viewer import TextViewer
 
         viewer = TextViewer(self.tr("Whole output"), self.window())
@@ -371,7 +372,9 @@ class ChatPane(QWidget):
         def answered(result: dict[str, Any]) -> None:
             viewer.append(base64.b64decode(result["data"]).decode("utf-8", "replace"), int(result["total"]))
 
-        self.state.request("blob", {"hash": blob, "offset": 0, "limit": 1_000_000}, answered)
+        self.state.request(
+            "blob", {"hash": blob, "offset": 0, "limit": 1_000_000}, while_open(viewer, answered)
+        )
 
     def _open_approvals(self, approval_id: str = "") -> None:
         from worldline.ui.dialogs.desk import desk_of

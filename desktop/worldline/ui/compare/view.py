@@ -26,8 +26,8 @@ from worldline.ui.chat import words
 from worldline.ui.chat.chooser import ComboBox
 from worldline.ui.chat.pane import header_at
 from worldline.ui.chat.row_base import ColorLabel
-from worldline.ui.dialogs.base import Dialog
-from worldline.ui.diff.file_diff_panel import FileChange, FileDiffPanel
+from worldline.ui.dialogs.base import Dialog, while_open
+from worldline.ui.diff.file_diff_panel import FileDiffPanel
 from worldline.ui.session_state import SessionState
 from worldline.ui.theme import theme
 from worldline.viewmodel.compare import LETTERS, align, checks_words, file_rows, parting, steps_of
@@ -308,7 +308,11 @@ def _connect(state: SessionState, dialog: CompareDialog) -> None:
 
     def diff(a: str, b: str, path: str) -> None:
         params = {"a": a, "b": b, "path": path, "context": 3}
-        state.request("file_diff", params, lambda result: view.show_diff(FileDiff.model_validate(result)))
+        state.request(
+            "file_diff",
+            params,
+            while_open(dialog, lambda result: view.show_diff(FileDiff.model_validate(result))),
+        )
 
     def go_on(leaf: str) -> None:
         state.go(leaf)

@@ -168,6 +168,7 @@ class ApprovalDialog(Dialog):
         if self._marked is not None:
             self.body.insertWidget(self.body.indexOf(self._marked), self._edited)
             self._marked.hide()
+        self._edited.show()
         self._edit.setText(self.tr("Keep as it was"))
         self._edited.setFocus()
 

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
     QWidget,
 )
+from shiboken6 import isValid
 
 from worldline.ui.chat.row_base import ColorLabel
 from worldline.ui.theme import theme
@@ -124,6 +125,16 @@ class Dialog(QDialog):
         button = self.add_button(text or self.tr("Cancel"), self.reject, default=True)
         button.setFocus()
         return button
+
+
+def while_open(dialog: QWidget, call: Callable[..., object]) -> Callable[..., None]:
+    """`call`, as long as the dialog is there: answers of the engine may come after it was closed."""
+
+    def guarded(*args: object) -> None:
+        if isValid(dialog):
+            call(*args)
+
+    return guarded
 
 
 def checked_value(group: QButtonGroup) -> str:

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 
 from worldline.protocol.commands import BringHomeResult
 from worldline.ui.chat.chooser import ComboBox
-from worldline.ui.dialogs.base import Dialog, checked_value, clear_layout
+from worldline.ui.dialogs.base import Dialog, checked_value, clear_layout, while_open
 from worldline.ui.session_state import SessionState
 
 
@@ -130,7 +130,10 @@ def open_bring_home(state: SessionState, node: str, parent: QWidget) -> BringHom
 
     def preview(params: dict[str, Any]) -> None:
         state.request(
-            "bring_home", params, lambda r: dialog.show_preview(BringHomeResult.model_validate(r)), problem
+            "bring_home",
+            params,
+            while_open(dialog, lambda r: dialog.show_preview(BringHomeResult.model_validate(r))),
+            problem,
         )
 
     def done(result: dict[str, Any]) -> None:
@@ -140,7 +143,11 @@ def open_bring_home(state: SessionState, node: str, parent: QWidget) -> BringHom
             dialog.show_preview(BringHomeResult.model_validate(result))
 
     dialog.preview_wanted.connect(preview)
-    dialog.confirmed.connect(lambda params: state.request("bring_home", params, done, problem))
+    dialog.confirmed.connect(
+        lambda params: state.request(
+            "bring_home", params, while_open(dialog, done), while_open(dialog, problem)
+        )
+    )
     dialog.ask_preview()
     dialog.open()
     return dialog

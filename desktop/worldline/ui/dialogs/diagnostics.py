@@ -11,7 +11,7 @@ from worldline.protocol.model import Diagnostic
 from worldline.ui.chat import words
 from worldline.ui.chat.chooser import ComboBox
 from worldline.ui.chat.row_base import ColorLabel, copy_text
-from worldline.ui.dialogs.base import Dialog
+from worldline.ui.dialogs.base import Dialog, while_open
 from worldline.ui.session_state import SessionState
 from worldline.ui.theme import theme
 
@@ -113,7 +113,7 @@ def open_diagnostics(state: SessionState, parent: QWidget) -> DiagnosticsDialog:
         dialog.pane.set_items([Diagnostic.model_validate(one) for one in result["items"]])
 
     connection = state.diagnosed.connect(lambda raw: dialog.pane.add(Diagnostic.model_validate(raw)))
-    dialog.destroyed.connect(lambda: state.diagnosed.disconnect(connection))
-    state.request("diagnostics", {"since": 0}, answered)
+    dialog.finished.connect(lambda _code: state.diagnosed.disconnect(connection))
+    state.request("diagnostics", {"since": 0}, while_open(dialog, answered))
     dialog.show()
     return dialog

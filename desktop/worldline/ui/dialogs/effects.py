@@ -11,7 +11,7 @@ from worldline.protocol.commands import Effects
 from worldline.protocol.model import EffectInfo
 from worldline.ui.chat import words
 from worldline.ui.chat.row_base import ColorLabel
-from worldline.ui.dialogs.base import Dialog, clear_layout
+from worldline.ui.dialogs.base import Dialog, clear_layout, while_open
 from worldline.ui.session_state import SessionState
 from worldline.ui.theme import theme
 
@@ -132,7 +132,7 @@ def open_effects(state: SessionState, parent: QWidget) -> EffectsDialog:
         state.request(
             "effects",
             {"node": state.looked_at()},
-            lambda result: dialog.show_effects(Effects.model_validate(result)),
+            while_open(dialog, lambda result: dialog.show_effects(Effects.model_validate(result))),
         )
 
     connections = [

@@ -79,12 +79,12 @@ class NewSessionDialog(Dialog):
         exists = path.is_dir()
         is_git = exists and any((one / ".git").exists() for one in (path, *path.parents))
         self.isolated.setEnabled(is_git or not exists)
-        if exists and not is_git:
+        if path == Path.home():
+            self._says.set(self.tr("This is your home folder. Choose a project in it."), "bad")
+        elif exists and not is_git:
             self.in_place.setChecked(True)
             self._says.set(self.tr("This folder is not in a git repository: the agent works in place. Every step is saved all "
                                    "the same."), "muted")  # fmt: skip
-        elif path == Path.home():
-            self._says.set(self.tr("This is your home folder. Choose a project in it."), "bad")
         elif not exists and self.folder.text().strip():
             self._says.set(self.tr("There is no such folder."), "bad")
         elif exists and self.isolated.isChecked():

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from worldline.ui.chat.row_base import ColorLabel
-from worldline.ui.dialogs.base import Dialog
+from worldline.ui.dialogs.base import Dialog, while_open
 from worldline.ui.dialogs.settings_pages import (
     AppearancePage,
     KeyPage,
@@ -105,12 +105,17 @@ def open_settings(state: SessionState, parent: QWidget, page: str = "") -> Setti
     """Open the settings of a session's engine; every change is sent as it is made."""
     dialog = SettingsDialog(parent)
 
+    problem = while_open(dialog, dialog.show_problem)
+    loaded = while_open(dialog, lambda result: dialog.load(result["values"]))
+    credential = while_open(dialog, dialog.key_page.show_credential)
+    tested = while_open(dialog, lambda result: dialog.key_page.show_result(result["ok"], result["sentence"]))
+
     def save(values: dict[str, Any]) -> None:
         state.request(
             "set_settings",
             {"values": values},
-            lambda result: dialog.load(result["values"]),
-            dialog.show_problem,
+            loaded,
+            problem,
         )
 
     def test() -> None:
@@ -119,34 +124,34 @@ def open_settings(state: SessionState, parent: QWidget, page: str = "") -> Setti
         state.request(
             "test_connection",
             params,
-            lambda result: dialog.key_page.show_result(result["ok"], result["sentence"]),
-            dialog.show_problem,
+            tested,
+            problem,
         )
 
     def try_rule(command: str, rules: dict[str, list[str]]) -> None:
         state.request(
             "test_rule",
             {"command": command, "rules": rules},
-            dialog.rules_page.show_verdict,
-            lambda error: dialog.rules_page.show_problem(str(error.get("message", ""))),
+            while_open(dialog, dialog.rules_page.show_verdict),
+            while_open(dialog, lambda error: dialog.rules_page.show_problem(str(error.get("message", "")))),
         )
 
     for one in dialog.pages.values():
         one.changed.connect(save)
     dialog.key_page.credential_wanted.connect(
-        lambda secret: state.request(
-            "set_credential", {"secret": secret}, dialog.key_page.show_credential, dialog.show_problem
-        )
+        lambda secret: state.request("set_credential", {"secret": secret}, credential, problem)
     )
     dialog.key_page.test_wanted.connect(test)
     dialog.rules_page.test_wanted.connect(try_rule)
-    state.request("settings", {}, lambda result: dialog.load(result["values"]), dialog.show_problem)
-    state.request("credential", {}, dialog.key_page.show_credential, dialog.show_problem)
+    state.request("settings", {}, loaded, problem)
+    state.request("credential", {}, credential, problem)
     state.request(
         "models",
         {},
-        lambda result: dialog.model_page.set_models(result["models"], result.get("chain", [])),
-        dialog.show_problem,
+        while_open(
+            dialog, lambda result: dialog.model_page.set_models(result["models"], result.get("chain", []))
+        ),
+        problem,
     )
     dialog.show_page(page)
     dialog.open()

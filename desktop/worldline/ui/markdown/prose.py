@@ -51,6 +51,7 @@ class Prose(QWidget):
         self._wide = wide
         self._muted = muted
         self._html = ""
+        self._heights: dict[int, int] = {}
         self._document = QTextDocument(self)
         self._document.setDocumentMargin(0)
         self._document.setUndoRedoEnabled(False)
@@ -80,6 +81,7 @@ class Prose(QWidget):
         self._document.setDefaultStyleSheet(document_css())
         self._document.setDefaultFont(theme().font_ui())
         self._document.setHtml(self._html)
+        self._heights.clear()
         self.setAccessibleName(self._document.toPlainText()[:2000])
         self._cursor = QTextCursor(self._document)
         if self.width() > 0:
@@ -97,8 +99,18 @@ class Prose(QWidget):
         return True
 
     def heightForWidth(self, width: int) -> int:
+        # Layouts ask again and again; laying out a table for every question would stop a stream.
+        known = self._heights.get(width)
+        if known is None:
+            if len(self._heights) > 4:
+                self._heights.clear()
+            known = self._heights[width] = self._height(width)
+        return known
+
+    def _height(self, width: int) -> int:
         if self._wide:
-            self._document.setTextWidth(-1)
+            if self._document.textWidth() != -1:
+                self._document.setTextWidth(-1)
             bar = self._bar.sizeHint().height() if self._document.idealWidth() > width else 0
             return round(self._document.size().height()) + bar
         if self._document.textWidth() != width:
@@ -114,7 +126,8 @@ class Prose(QWidget):
 
     def _fit(self) -> None:
         if not self._wide:
-            self._document.setTextWidth(self.width())
+            if self._document.textWidth() != self.width():
+                self._document.setTextWidth(self.width())
             return
         surplus = max(0, round(self._document.idealWidth() - self.width()))
         self._bar.setVisible(surplus > 0)

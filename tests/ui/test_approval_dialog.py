@@ -1,0 +1,139 @@
+"""The approval dialog by keyboard: what allows, what denies, what neither."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QPlainTextEdit, QPushButton
+
+from worldline.ui import gallery_data as sample
+from worldline.ui.dialogs.approval import ApprovalDialog
+from worldline.ui.dialogs.desk import Desk
+
+from . import full
+
+CTRL = Qt.KeyboardModifier.ControlModifier
+
+
+@pytest.fixture
+def dialog(qtbot: Any) -> ApprovalDialog:
+    made = ApprovalDialog(sample.approval(), 2)
+    made.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+    qtbot.addWidget(made)
+    made.show()
+    qtbot.waitExposed(made)
+    return made
+
+
+def answers(dialog: ApprovalDialog) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    dialog.answered.connect(found.append)
+    return found
+
+
+def test_focus_is_on_deny_and_nothing_is_the_default(dialog: ApprovalDialog) -> None:
+    assert dialog.focusWidget() is dialog.deny_button
+    assert not any(button.isDefault() or button.autoDefault() for button in dialog.findChildren(QPushButton))
+
+
+def test_enter_never_allows_wherever_the_focus_is(dialog: ApprovalDialog, qtbot: Any) -> None:
+    found = answers(dialog)
+    for widget in [dialog.allow_button, *dialog._scopes.buttons(), dialog._edit]:
+        widget.setFocus()
+        QTest.keyClick(widget, Qt.Key.Key_Return)
+        assert found == []
+    dialog.deny_button.setFocus()
+    QTest.keyClick(dialog.deny_button, Qt.Key.Key_Return)
+    assert [one["decision"] for one in found] == ["deny"]
+
+
+def test_ctrl_enter_allows_with_the_scope_and_the_digest_that_was_shown(dialog: ApprovalDialog) -> None:
+    found = answers(dialog)
+    dialog._scopes.buttons()[2].click()
+    QTest.keyClick(dialog, Qt.Key.Key_Return, CTRL)
+    assert found[0]["decision"] == "allow" and found[0]["scope"] == "session"
+    assert found[0]["digest"] == sample.approval().digest and found[0]["edited_input"] is None
+
+
+def test_escape_denies(dialog: ApprovalDialog) -> None:
+    found = answers(dialog)
+    QTest.keyClick(dialog, Qt.Key.Key_Escape)
+    assert [one["decision"] for one in found] == ["deny"]
+
+
+def test_closing_the_window_answers_nothing(dialog: ApprovalDialog) -> None:
+    found = answers(dialog)
+    dialog.close()
+    assert found == []
+
+
+def test_a_reason_goes_with_a_denial(dialog: ApprovalDialog) -> None:
+    found = answers(dialog)
+    dialog._with_reason.click()
+    QTest.keyClicks(dialog._reason, "use a branch of your own")
+    QTest.keyClick(dialog._reason, Qt.Key.Key_Return)
+    assert found[0]["decision"] == "deny" and found[0]["reason"] == "use a branch of your own"
+
+
+def test_an_edited_command_is_what_is_allowed_and_escape_only_leaves_the_editing(
+    dialog: ApprovalDialog,
+) -> None:
+    found = answers(dialog)
+    dialog._edit.click()
+    edit = dialog.findChildren(QPlainTextEdit)[-1]
+    QTest.keyClick(dialog, Qt.Key.Key_Escape)
+    assert found == [] and dialog.isVisible()
+    dialog._edit.click()
+    edit = next(one for one in dialog.findChildren(QPlainTextEdit) if one.isVisible())
+    edit.setPlainText("git push origin wip --dry-run")
+    QTest.keyClick(edit, Qt.Key.Key_Return, CTRL)
+    dialog._allow() if not found else None
+    assert found[0]["edited_input"] == {"command": "git push origin wip --dry-run"}
+
+
+def test_everything_that_matters_is_said(dialog: ApprovalDialog) -> None:
+    from PySide6.QtWidgets import QLabel
+
+    said = " ".join(label.text() for label in dialog.findChildren(QLabel))
+    for text in (
+        "sends commits to github.com:443",
+        "It reaches the network",
+        "old position",
+        "CI runs",
+        "1 of 2 waiting",
+    ):
+        assert text in said
+    assert any("Bash(git push origin wip)" in button.text() for button in dialog._scopes.buttons())
+
+
+def test_a_queue_is_worked_off_and_typing_is_not_disturbed(tmp_path: Path, qtbot: Any) -> None:
+    state = full.open_state(tmp_path, qtbot)
+    window = QPlainTextEdit()
+    qtbot.addWidget(window)
+    window.show()
+    window.setFocus()
+    qtbot.waitUntil(window.hasFocus)
+    desk = Desk(state, window)
+    try:
+        for number in (1, 2):
+            with qtbot.waitSignal(state.approval_asked):
+                full.say(state, ("approval_asked", {"approval": sample.approval(number).model_dump()}))
+        assert desk.dialog is None and window.hasFocus()
+        desk.show_waiting()
+        first = desk.dialog
+        assert isinstance(first, ApprovalDialog) and first.approval.id == "a1"
+        with qtbot.waitSignal(state.info_changed) as told:
+            QTest.keyClick(first, Qt.Key.Key_Return, CTRL)
+        assert '"a1"' in told.args[0]["title"] and '"allow"' in told.args[0]["title"]
+        second = desk.dialog
+        assert isinstance(second, ApprovalDialog) and second.approval.id == "a2"
+        # Gone by itself (a time-out): the dialog goes too, without an answer.
+        with qtbot.waitSignal(state.approval_gone):
+            full.say(state, ("approval_gone", {"id": "a2", "why": "timeout"}))
+        qtbot.waitUntil(lambda: desk.dialog is None)
+    finally:
+        state.client.stop_and_wait(5)

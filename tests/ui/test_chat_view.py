@@ -1,0 +1,301 @@
+"""The scrolling chat: only what is in sight is made, streaming touches the tail, output stays bounded."""
+
+from __future__ import annotations
+
+import threading
+import time
+import tracemalloc
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QPushButton
+
+from worldline.core.headers import NodeHeader
+from worldline.core.kinds import NodeKind, Outcome
+from worldline.protocol.events import Delta
+from worldline.protocol.model import Body
+from worldline.ui import gallery_data as sample
+from worldline.ui.chat.message_rows import ReplyRow
+from worldline.ui.chat.tool_card import ToolCard
+from worldline.ui.chat.view import ChatView
+from worldline.viewmodel.chat import ChatModel
+
+
+def long_path(count: int) -> list[NodeHeader]:
+    kinds = (NodeKind.USER, NodeKind.ASSISTANT, NodeKind.TOOL)
+    return [
+        NodeHeader(seq=at, uid=f"{at:016x}", parent=at - 1, kind=kinds[at % 3], created=at, preview=f"row {at}", size=at % 900,
+                   outcome=Outcome.OK, tool="bash" if at % 3 == 2 else "")
+        for at in range(1, count + 1)
+    ]  # fmt: skip
+
+
+@pytest.fixture
+def view(qtbot: Any) -> ChatView:
+    widget = ChatView(ChatModel())
+    widget.resize(600, 500)
+    qtbot.addWidget(widget)
+    widget.show()
+    return widget
+
+
+class Beat(QObject):
+    """The longest pause between two turns of the event loop, in processor time of this thread: a busy machine is
+    not our fault, a blocked loop is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.worst = 0.0
+        self._last = time.thread_time()
+        self._timer = QTimer(self, interval=5)
+        self._timer.timeout.connect(self._tick)
+        self._timer.start()
+
+    def _tick(self) -> None:
+        now = time.thread_time()
+        self.worst = max(self.worst, now - self._last)
+        self._last = now
+
+
+def test_ten_thousand_rows_make_a_screenful_of_widgets(view: ChatView) -> None:
+    view.model.set_path(long_path(10_000))
+    assert 3 <= len(view.widgets()) <= 40
+    bar = view.verticalScrollBar()
+    for value in range(bar.maximum(), 0, -bar.maximum() // 30):
+        bar.setValue(value)
+    assert len(view.widgets()) <= 60
+    assert view.builds < 900
+
+
+def test_bodies_are_asked_for_once_and_only_for_what_is_seen(view: ChatView) -> None:
+    asked: list[str] = []
+    view.bodies_needed.connect(asked.extend)
+    view.model.set_path(long_path(2_000))
+    assert 0 < len(asked) < 60 and len(asked) == len(set(asked))
+    view.model.set_bodies([Body(uid=asked[0], kind="user", message={"role": "user", "content": "a\n" * 30})])
+    view.bodies_arrived(asked[:1])
+    view.flush()
+    assert asked.count(asked[0]) == 1
+
+
+def test_it_opens_at_the_end_follows_new_text_and_stays_when_the_person_scrolled_up(view: ChatView) -> None:
+    view.model.set_path(long_path(300))
+    bar = view.verticalScrollBar()
+    assert bar.value() == bar.maximum() and view.following
+    view.model.deltas([Delta(run="r", turn=1, block=0, kind="text", text="line\n\n" * 40)])
+    view.flush()
+    assert bar.value() == bar.maximum()
+    bar.setValue(bar.maximum() // 2)
+    top = view._anchor()
+    view.model.deltas([Delta(run="r", turn=1, block=0, kind="text", text="line\n\n" * 40)])
+    view.flush()
+    assert view._anchor() == top and not view.following
+    QTest.keyClick(view, Qt.Key.Key_End)
+    assert view.following
+
+
+def test_what_is_read_stays_in_place_while_rows_above_get_their_real_height(view: ChatView) -> None:
+    view.model.set_path(long_path(400))
+    view.verticalScrollBar().setValue(view.verticalScrollBar().maximum() // 2)
+    key, _ = view._anchor()
+    before = view.widget_of(key)
+    assert before is not None
+    y = before.y()
+    above = [row.uid for row in view.model.rows[: view.model.index_of(key)]][-30:]
+    view.model.set_bodies(
+        [
+            Body(uid=uid, kind="assistant", message={"role": "assistant", "content": "x\n\n" * 20})
+            for uid in above
+        ]
+    )
+    view.flush()
+    after = view.widget_of(key)
+    assert after is not None and abs(after.y() - y) <= 1
+
+
+def test_500_deltas_a_second_touch_only_the_tail(view: ChatView) -> None:
+    view.model.set_path(long_path(50))
+    builds = view.builds
+    beat = Beat()
+    words = "Some words that come in one after another, with `code` and *more*.\n\n"
+    stop = time.perf_counter() + 2.0
+    sent = 0
+    pieces: list[int] = []
+    while time.perf_counter() < stop:
+        batch = [
+            Delta(run="r", turn=1, block=0, kind="text", text=words[(sent + n) % len(words)])
+            for n in range(8)
+        ]
+        sent += len(batch)
+        view.model.deltas(batch)
+        QTest.qWait(16)
+        row = view.widget_of("live:r:1")
+        if isinstance(row, ReplyRow):
+            pieces.append(len(row._view.piece_widgets()))
+    view.flush()
+    assert view.builds - builds <= 60, "streaming must not make rows again"
+    row = view.widget_of("live:r:1")
+    assert isinstance(row, ReplyRow)
+    first = row._view.piece_widgets()[0]
+    view.model.deltas([Delta(run="r", turn=1, block=0, kind="text", text="\n\nanother paragraph")])
+    view.flush()
+    assert row._view.piece_widgets()[0] is first
+    assert beat.worst < 0.2
+
+
+def test_a_markdown_stream_with_tables_keeps_the_loop_alive(view: ChatView) -> None:
+    """gui-005: 60,000 characters in 3,000 chunks, 20 tables."""
+    view.model.set_path(long_path(5))
+    table = (
+        "| "
+        + " | ".join(f"column {n}" for n in range(14))
+        + " |\n"
+        + "|---" * 14
+        + "|\n"
+        + ("| cell " * 14 + "|\n") * 6
+    )
+    text = "".join(
+        f"Part {n}\n\n```py\nfor x in range({n}):\n    print(x)\n```\n\n{table}\n\n" + "words " * 190 + "\n\n"
+        for n in range(20)
+    )
+    step = max(1, len(text) // 3000)
+    beat = Beat()
+    for number, at in enumerate(range(0, len(text), step)):
+        view.model.deltas([Delta(run="r", turn=1, block=0, kind="text", text=text[at : at + step])])
+        if number % 8 == 0:
+            QApplication.processEvents()
+            QTest.qWait(1)
+    view.flush()
+    row = view.widget_of("live:r:1")
+    assert isinstance(row, ReplyRow) and row._view.text() == text
+    assert beat.worst < 0.1, f"gap of {beat.worst * 1000:.0f} ms"
+
+
+def test_200_000_lines_of_output_stay_bounded(view: ChatView) -> None:
+    """gui-001: a tail, a live loop, bounded memory, and a stop button that answers."""
+    rows = long_path(4)
+    tool = NodeHeader(
+        seq=5,
+        uid=f"{5:016x}",
+        parent=4,
+        kind=NodeKind.TOOL,
+        created=5,
+        preview="seq",
+        tool="bash",
+        outcome=Outcome.RUNNING,
+    )
+    view.model.set_path([*rows, tool])
+    stop = QPushButton("Stop")
+    clicked: list[float] = []
+    stop.clicked.connect(lambda: clicked.append(time.perf_counter()))
+    beat = Beat()
+    tracemalloc.start()
+    for start in range(0, 200_000, 500):
+        view.model.tool_output(tool.uid, "".join(f"{n}\n" for n in range(start, start + 500)))
+        if start % 10_000 == 0:
+            QTest.qWait(1)
+        if start == 100_000:
+            pressed = time.perf_counter()
+            QTest.mouseClick(stop, Qt.MouseButton.LeftButton)
+    grown = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    view.flush()
+    assert clicked and clicked[0] - pressed < 0.2
+    assert grown < 150_000_000
+    assert beat.worst < 0.2, f"gap of {beat.worst * 1000:.0f} ms"
+    card = view.widget_of(tool.uid)
+    assert isinstance(card, ToolCard) and card._code is not None
+    assert card._code.lines()[-1].text == "199999" and len(card._code.lines()) <= 2000
+
+
+class Source(QObject):
+    said = Signal(str, int)
+
+
+def test_messages_of_four_threads_are_each_shown_once_and_in_order(view: ChatView) -> None:
+    """gui-007: queued signals into one slot, no shared last value."""
+    rows = long_path(4)
+    tool = NodeHeader(
+        seq=5,
+        uid=f"{5:016x}",
+        parent=4,
+        kind=NodeKind.TOOL,
+        created=5,
+        preview="x",
+        tool="bash",
+        outcome=Outcome.RUNNING,
+    )
+    view.model.set_path([*rows, tool])
+    source = Source()
+    shown: list[tuple[str, int]] = []
+
+    def take(name: str, number: int) -> None:
+        shown.append((name, number))
+        view.model.tool_output(tool.uid, f"{name}{number}\n")
+
+    source.said.connect(take, Qt.ConnectionType.QueuedConnection)
+
+    def speak(name: str) -> None:
+        for number in range(1000):
+            source.said.emit(name, number)
+
+    threads = [threading.Thread(target=speak, args=(name,)) for name in "abcd"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    QApplication.processEvents()
+    view.flush()
+    assert len(shown) == 4000 and len(set(shown)) == 4000
+    for name in "abcd":
+        assert [number for who, number in shown if who == name] == list(range(1000))
+    output = view.model.row(tool.uid)
+    assert output is not None and output.output is not None and output.output.total == 4000
+
+
+def test_unfolding_a_card_shows_its_output_and_keeps_it_unfolded_after_scrolling_away(view: ChatView) -> None:
+    view.model.set_path(long_path(200))
+    card = next(widget for widget in view.widgets() if isinstance(widget, ToolCard))
+    key = card.row.key
+    body = Body(
+        uid=key, kind="tool", call={"name": "bash", "input": {"command": "ls"}}, detail={"output": "one\ntwo"}
+    )
+    view.model.set_bodies([body])
+    view.flush()
+    height = card.height()
+    QTest.mouseClick(card._toggle, Qt.MouseButton.LeftButton)
+    assert card.height() > height
+    view.verticalScrollBar().setValue(0)
+    for value in range(0, view.verticalScrollBar().maximum(), 300):
+        view.verticalScrollBar().setValue(value)
+    view.show_key(key)
+    again = view.widget_of(key)
+    assert isinstance(again, ToolCard) and again.is_open
+
+
+def test_approval_question_and_offers_speak_through_signals(view: ChatView, qtbot: Any) -> None:
+    view.resize(600, 1600)
+    view.model.set_path(sample.path())
+    view.model.set_bodies(sample.bodies())
+    view.model.run_changed(sample.run_stopped(), ["go_on", "backtrack"])
+    view.model.approval_asked(sample.approval())
+    view.model.question_asked(sample.question())
+    view.follow()
+
+    def button(text: str) -> QPushButton:
+        return next(b for w in view.widgets() for b in w.findChildren(QPushButton) if b.text() == text)
+
+    with qtbot.waitSignal(view.signals.offer) as offered:
+        button("Go back and fork").click()
+    assert offered.args == ["r2", "backtrack"]
+    with qtbot.waitSignal(view.signals.approve) as approved:
+        button("Deny").click()
+    assert approved.args[0]["decision"] == "deny" and approved.args[0]["digest"] == sample.approval().digest
+    row = view.widget_of("question:q1")
+    assert row is not None
+    row._form._group.buttons()[1].click()  # type: ignore[attr-defined]
+    with qtbot.waitSignal(view.signals.answer) as answered:
+        button("Answer").click()
+    assert answered.args[0] == {"id": "q1", "choices": ["Backslash"], "text": ""}

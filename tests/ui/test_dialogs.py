@@ -1,0 +1,228 @@
+"""Dialogs by click and key: what they send."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QWidget
+
+from worldline.protocol.commands import BringHomeResult, Compare
+from worldline.ui import gallery_data as sample_data
+from worldline.ui.compare.view import CompareDialog, open_compare
+from worldline.ui.dialogs.bring_home import BringHomeDialog
+from worldline.ui.dialogs.diagnostics import open_diagnostics
+from worldline.ui.dialogs.first_start import FirstStartDialog
+from worldline.ui.dialogs.jump_plan import JumpPlanDialog
+from worldline.ui.dialogs.model_view import ModelViewDialog, open_model_view
+from worldline.ui.dialogs.new_session import NewSessionDialog
+from worldline.ui.dialogs.sessions import SessionsDialog
+from worldline.ui.dialogs.settings import open_settings
+from worldline.ui.dialogs.small import BranchSummaryDialog
+from worldline.ui.session_state import SessionState
+
+from . import full, sample
+
+
+@pytest.fixture
+def state(tmp_path: Path, qtbot: Any) -> Iterator[SessionState]:
+    session = full.open_state(tmp_path, qtbot)
+    yield session
+    session.client.stop_and_wait(5)
+
+
+@pytest.fixture
+def window(qtbot: Any) -> QWidget:
+    widget = QWidget()
+    qtbot.addWidget(widget)
+    widget.show()
+    return widget
+
+
+def test_a_jump_plan_carries_the_choices_and_enter_alone_touches_nothing(qtbot: Any) -> None:
+    dialog = JumpPlanDialog(sample_data.jump_plan(), "Fix the parser")
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+    qtbot.addWidget(dialog)
+    sent: list[dict[str, Any]] = []
+    dialog.confirmed.connect(sent.append)
+    dialog.show()
+    QTest.keyClick(dialog, Qt.Key.Key_Return)
+    assert sent == [] and not dialog.isVisible()
+    dialog.show()
+    dialog._choices["README.md"].setCurrentIndex(1)
+    assert dialog._processes is not None
+    dialog._processes.setCurrentIndex(1)
+    dialog.go_button.click()
+    assert sent == [
+        {"node": f"{2:016x}", "plan": "p1", "choices": {"README.md": "restore"}, "processes": "leave"}
+    ]
+
+
+def test_settings_are_sent_as_they_are_made_and_found_by_search(
+    state: SessionState, window: QWidget, qtbot: Any
+) -> None:
+    dialog = open_settings(state, window, "rules")
+    qtbot.waitUntil(lambda: dialog.rules_page.rules()["ask"] == ["Bash(git push:*)"], timeout=5000)
+    dialog.rules_page.try_line.setText("git push")
+    qtbot.waitUntil(lambda: "Bash(git push:*)" in dialog.rules_page.verdict.text(), timeout=5000)
+    dialog.rules_page._edits["deny"].setPlainText("Bash(npm publish:*)\n\n")
+    dialog.rules_page.changed.emit({"permissions": dialog.rules_page.rules()})
+    answers: list[dict[str, Any]] = []
+    state.request("settings", {}, answers.append)
+    qtbot.waitUntil(lambda: bool(answers), timeout=5000)
+    assert answers[0]["values"]["permissions"]["deny"] == ["Bash(npm publish:*)"]
+    dialog.search.setText("keyring")
+    hidden = [dialog.list.item(at).isHidden() for at in range(dialog.list.count())]
+    assert hidden.count(False) == 1 and not hidden[1] and dialog.list.currentRow() == 1
+    dialog.close()
+
+
+def test_a_key_is_written_and_never_shown(state: SessionState, window: QWidget, qtbot: Any) -> None:
+    dialog = open_settings(state, window, "key")
+    wanted: list[str] = []
+    dialog.key_page.credential_wanted.connect(wanted.append)
+    dialog.key_page.secret.setText("sk-secret")
+    dialog.key_page._save()
+    assert wanted == ["sk-secret"] and dialog.key_page.secret.text() == ""
+    dialog.close()
+
+
+def test_compare_asks_for_the_diff_and_acts_on_the_chosen_attempt(
+    state: SessionState, window: QWidget, qtbot: Any
+) -> None:
+    open_compare(state, [sample.uid(14), sample.uid(26)], window)
+    qtbot.waitUntil(
+        lambda: any(isinstance(w, CompareDialog) for w in QApplication.topLevelWidgets()), timeout=5000
+    )
+    dialog = next(w for w in QApplication.topLevelWidgets() if isinstance(w, CompareDialog))
+    qtbot.waitUntil(lambda: bool(dialog.view.panel.view.model.rows), timeout=5000)
+    dialog.view._which.setCurrentIndex(1)
+    assert dialog.view._buttons[0][0].text() == "Continue B"
+    dialog.view.note.setText("wrong idea")
+    with qtbot.waitSignal(state.label_changed):
+        dialog.view._buttons[3][0].click()
+    with qtbot.waitSignal(state.jumped):
+        dialog.view._buttons[0][0].click()
+    assert state.cursor == sample.uid(26)
+
+
+def test_up_to_four_attempts_are_in_columns(qtbot: Any) -> None:
+    compare: Compare = sample_data.compare()
+    dialog = CompareDialog(compare, {header.uid: header for header in sample_data.path()})
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+    qtbot.addWidget(dialog)
+    assert dialog.view.steps.columnCount() == 3 and dialog.view.files.columnCount() == 4
+    assert dialog.view.leaf() == compare.attempts[1].leaf, "the attempt that completed is offered first"
+
+
+def test_bring_home_previews_before_it_can_be_done(qtbot: Any) -> None:
+    dialog = BringHomeDialog("n", "main", "message")
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+    qtbot.addWidget(dialog)
+    dialog.show()
+    previews: list[dict[str, Any]] = []
+    done: list[dict[str, Any]] = []
+    dialog.preview_wanted.connect(previews.append)
+    dialog.confirmed.connect(done.append)
+    assert not dialog.go_button.isEnabled()
+    dialog._how.buttons()[1].click()
+    assert previews[-1]["how"] == "commit" and previews[-1]["dry_run"] is True and dialog._message.isVisible()
+    dialog.show_preview(
+        BringHomeResult.model_validate(
+            {"entries": [{"path": "a", "action": "overwrite"}], "conflicts": ["a"]}
+        )
+    )
+    dialog._choices["a"].setCurrentIndex(1)
+    dialog.go_button.click()
+    assert done[0]["dry_run"] is False and done[0]["choices"] == {"a": "theirs"}
+
+
+def test_a_new_session_explains_the_folder(qtbot: Any, tmp_path: Path) -> None:
+    dialog = NewSessionDialog()
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+    qtbot.addWidget(dialog)
+    assert not dialog._go.isEnabled()
+    dialog.folder.setText(str(tmp_path))
+    assert (
+        dialog._go.isEnabled()
+        and not dialog.isolated.isEnabled()
+        and "not in a git repository" in dialog._says.text()
+    )
+    (tmp_path / ".git").mkdir()
+    dialog.folder.setText("")
+    dialog.folder.setText(str(tmp_path))
+    dialog.isolated.setChecked(True)
+    assert dialog.values() == {"folder": str(tmp_path), "mode": "isolated", "title": ""}
+    dialog.folder.setText(str(Path.home()))
+    assert not dialog._go.isEnabled() and "home folder" in dialog._says.text()
+
+
+def test_first_start_needs_what_the_way_needs(qtbot: Any) -> None:
+    dialog = FirstStartDialog()
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+    qtbot.addWidget(dialog)
+    dialog.show()
+    chosen: list[dict[str, str]] = []
+    dialog.chosen.connect(chosen.append)
+    dialog._ways.buttons()[1].click()
+    dialog._go.click()
+    assert chosen == [] and dialog.isVisible()
+    dialog.secret.setText("sk-x")
+    dialog._go.click()
+    assert chosen[0]["way"] == "key" and chosen[0]["secret"] == "sk-x"
+
+
+def test_a_branch_summary_is_none_unless_asked_for(qtbot: Any) -> None:
+    dialog = BranchSummaryDialog(3)
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+    qtbot.addWidget(dialog)
+    chosen: list[str] = []
+    dialog.chosen.connect(chosen.append)
+    dialog._go()
+    QTest.keyClicks(dialog._own, "why")
+    dialog._go()
+    assert chosen == ["none", "why"]
+
+
+def test_the_model_view_and_diagnostics_show_and_copy(
+    state: SessionState, window: QWidget, qtbot: Any
+) -> None:
+    open_model_view(state, state.cursor, window)
+    qtbot.waitUntil(
+        lambda: any(isinstance(w, ModelViewDialog) for w in QApplication.topLevelWidgets()), timeout=5000
+    )
+    view = next(w for w in QApplication.topLevelWidgets() if isinstance(w, ModelViewDialog))
+    assert view.parts.count() == 2 and "Made for the request" in view.parts.item(1).toolTip()
+    view.close()
+    diagnostics = open_diagnostics(state, window)
+    qtbot.waitUntil(lambda: diagnostics.pane.table.rowCount() == 1, timeout=5000)
+    full.say(state, ("diagnosed", {"diagnostic": {"id": 2, "kind": "repair", "at": 1, "detail": "Mended."}}))
+    qtbot.waitUntil(lambda: diagnostics.pane.table.rowCount() == 2, timeout=5000)
+    assert "Mended." in diagnostics.pane.as_text()
+    diagnostics.close()
+
+
+def test_sessions_are_listed_and_searched_also_broken_ones(qtbot: Any, tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "good.worldline") as database:
+        database.execute("CREATE TABLE meta (key TEXT, value TEXT)")
+        database.execute("INSERT INTO meta VALUES ('title', 'Fix the parser')")
+    (tmp_path / "bad.worldline").write_bytes(b"no database at all, but long enough to be read as one " * 40)
+    dialog = SessionsDialog(folder=tmp_path)
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+    qtbot.addWidget(dialog)
+    dialog.show()
+    qtbot.waitUntil(lambda: dialog.list.count() == 2)
+    dialog.search.setText("parser")
+    assert sum(not dialog.list.item(at).isHidden() for at in range(2)) == 1
+    opened: list[str] = []
+    dialog.opened.connect(opened.append)
+    for at in range(2):
+        if not dialog.list.item(at).isHidden():
+            dialog.list.setCurrentRow(at)
+    dialog._open()
+    assert opened == [str(tmp_path / "good.worldline")]

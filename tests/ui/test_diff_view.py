@@ -1,0 +1,160 @@
+"""The painted diff: large files, scrolling by pixels, selection, keys."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from worldline.protocol.model import DiffRow, FileChange, FileDiff
+from worldline.ui import gallery_data as sample
+from worldline.ui.diff.file_diff_panel import FileDiffPanel
+from worldline.ui.diff.file_list import FileList
+from worldline.ui.diff.view import DiffView
+from worldline.ui.syntax.highlighter import spans
+from worldline.ui.syntax.lines import line_painter
+
+
+def big(count: int) -> FileDiff:
+    rows = [DiffRow.model_construct(kind="@", old=0, new=0, text="@@ -1 +1 @@", author="")]
+    for at in range(count):
+        kind = " " if at % 10 else "-+"[at // 10 % 2]
+        rows.append(
+            DiffRow.model_construct(
+                kind=kind, old=at + 1, new=at + 1, text=f"    value_{at} = call({at})  # line", author=""
+            )
+        )
+    return FileDiff(change=FileChange(path="big.py", status="M", added=count)).model_copy(
+        update={"rows": rows}
+    )
+
+
+@pytest.fixture
+def view(qtbot: Any) -> DiffView:
+    widget = DiffView()
+    widget.resize(700, 600)
+    qtbot.addWidget(widget)
+    widget.show()
+    qtbot.waitExposed(widget)
+    return widget
+
+
+def test_100_000_lines_open_by_painting_one_screen(view: DiffView) -> None:
+    diff = big(100_000)
+    view.painted_rows = 0
+    start = time.process_time()
+    view.set_diff(diff)
+    view.grab()
+    assert time.process_time() - start < 0.25
+    assert view.painted_rows < 200
+
+
+def test_a_wheel_step_paints_only_the_strip_that_came_into_sight(view: DiffView) -> None:
+    view.set_diff(big(10_000))
+    QApplication.processEvents()
+    view.repaint()
+    QApplication.processEvents()
+    view.painted_rows = 0
+    view.verticalScrollBar().setValue(3 * line_painter().height)
+    QApplication.processEvents()
+    assert 0 < view.painted_rows <= 12
+
+
+def test_next_and_previous_change_and_both_layouts_keep_the_place(view: DiffView) -> None:
+    view.set_diff(big(5_000))
+    bar = view.verticalScrollBar()
+    QTest.keyClick(view, Qt.Key.Key_N)
+    first = bar.value()
+    QTest.keyClick(view, Qt.Key.Key_N)
+    assert bar.value() > first > 0
+    QTest.keyClick(view, Qt.Key.Key_P)
+    assert bar.value() <= first + line_painter().height
+    bar.setValue(1000 * line_painter().height)
+    top = bar.value() // line_painter().height
+    view.set_side_by_side(True)
+    assert abs(view.verticalScrollBar().value() // line_painter().height - top) <= 500
+    view.set_side_by_side(False)
+
+
+def test_text_is_selected_and_copied_from_one_side(view: DiffView) -> None:
+    view.set_diff(sample.parser_diff())
+    height = line_painter().height
+    y = 8 + 4 * height + 4
+    QTest.mousePress(view.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(view._gutter() + 1, y))
+    QTest.mouseMove(view.viewport(), QPoint(690, y + height))
+    event_target = QPoint(690, y + height)
+    from PySide6.QtCore import QEvent, QPointF
+    from PySide6.QtGui import QMouseEvent
+
+    move = QMouseEvent(QEvent.Type.MouseMove, QPointF(event_target), view.viewport().mapToGlobal(QPointF(event_target)),
+                       Qt.MouseButton.NoButton, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)  # fmt: skip
+    QApplication.sendEvent(view.viewport(), move)
+    QTest.keyClick(view, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    assert (
+        QGuiApplication.clipboard().text().startswith('    return text.split(",")\n    return split_quoted')
+    )
+
+
+def test_the_panel_says_why_there_are_no_lines(qtbot: Any) -> None:
+    panel = FileDiffPanel()
+    qtbot.addWidget(panel)
+    panel.show_diff(
+        FileDiff(change=FileChange(path="a.bin", status="M", binary=True, old_size=10, new_size=2000))
+    )
+    assert "Binary file" in panel._note.text()
+    panel.show_diff(FileDiff(change=FileChange(path="sub", status="S")))
+    assert "submodule" in panel._note.text()
+    panel.show_diff(FileDiff(change=FileChange(path="x", status="T", old_mode=0o100644, new_mode=0o100755)))
+    assert "100644 → 100755" in panel._note.text()
+
+
+def test_pictures_are_compared_as_pictures(qtbot: Any) -> None:
+    import base64
+
+    from PySide6.QtCore import QBuffer, QIODevice
+    from PySide6.QtGui import QImage
+
+    buffer = QBuffer()
+    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+    image = QImage(40, 30, QImage.Format.Format_RGB32)
+    image.fill(Qt.GlobalColor.blue)
+    image.save(buffer, "PNG")  # type: ignore[call-overload]
+    data = base64.b64encode(buffer.data().data()).decode()
+    panel = FileDiffPanel()
+    qtbot.addWidget(panel)
+    panel.show()
+    panel.show_diff(
+        FileDiff(change=FileChange(path="a.png", status="M", binary=True), old_image=data, new_image=data)
+    )
+    assert panel._stack.currentWidget() is panel.image and "40 × 30" in panel.image._facts.text()
+    panel.grab()
+
+
+def test_the_list_keeps_the_chosen_file_and_shows_a_tree(qtbot: Any) -> None:
+    files = FileList()
+    qtbot.addWidget(files)
+    files.set_changes(sample.changes())
+    files.select_path("tests/conftest.py")
+    files.set_as_tree(True)
+    assert files.path == "tests/conftest.py"
+    change = files.change()
+    assert change is not None and change.runs_later
+    item = files._items["tests/conftest.py"]
+    assert "Runs later" in item.toolTip(0)
+
+
+def test_code_is_coloured_in_one_pass_and_minified_lines_stay_plain() -> None:
+    roles = {
+        text: role
+        for line in ["def f(x):  # no 'string'"]
+        for a, n, role in spans(line, "python")
+        for text in [line[a : a + n]]
+    }
+    assert roles == {"def": "keyword", "f": "name", "# no 'string'": "comment"}
+    assert spans("x" * 3000, "python") == () and spans("plain words", "") == ()
+    assert spans("let a = 1; // c", "js")[-1][2] == "comment"

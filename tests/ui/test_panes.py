@@ -1,0 +1,158 @@
+"""Chat and changes on a session: what they show, ask and send."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from worldline.ui import gallery_data as gallery
+from worldline.ui.chat.message_rows import ReplyRow, UserRow
+from worldline.ui.chat.pane import ChatPane
+from worldline.ui.diff.pane import ChangesPane
+from worldline.ui.session_state import SessionState
+from worldline.viewmodel.chat_rows import RowKind
+
+from . import full, sample
+
+
+@pytest.fixture
+def state(tmp_path: Path, qtbot: Any) -> Iterator[SessionState]:
+    session = full.open_state(tmp_path, qtbot)
+    yield session
+    session.client.stop_and_wait(5)
+
+
+@pytest.fixture
+def chat(state: SessionState, qtbot: Any) -> ChatPane:
+    pane = ChatPane(state)
+    pane.resize(560, 700)
+    qtbot.addWidget(pane)
+    pane.show()
+    qtbot.waitExposed(pane)
+    state.loaded.emit()
+    return pane
+
+
+@pytest.fixture
+def changes(state: SessionState, qtbot: Any) -> ChangesPane:
+    pane = ChangesPane(state)
+    pane.resize(420, 600)
+    qtbot.addWidget(pane)
+    pane.show()
+    return pane
+
+
+def test_the_path_to_the_cursor_is_shown_with_its_bodies(chat: ChatPane, qtbot: Any) -> None:
+    assert [row.uid for row in chat.chat.rows if row.kind is RowKind.USER][-1] == sample.uid(27)
+    assert all(row.uid != sample.uid(8) for row in chat.chat.rows), "another attempt is not part of this path"
+    assert any(row.key == f"fork:{sample.uid(2)}" for row in chat.chat.rows)
+
+    def read() -> None:
+        row = chat.view.widget_of(sample.uid(26))
+        assert isinstance(row, ReplyRow) and row._view.text() == "whole text of Pushed. CI is running."
+
+    qtbot.waitUntil(lambda: read() is None, timeout=5000)
+
+
+def test_looking_at_another_node_shows_its_path_and_offers_to_go_there(chat: ChatPane, qtbot: Any) -> None:
+    chat.state.select(sample.uid(9))
+    assert chat.chat.path[-1].uid == sample.uid(9) and chat._go.isVisible() and not chat.chat.live
+    with qtbot.waitSignal(chat.state.jumped):
+        chat._go.click()
+    assert chat.state.cursor == sample.uid(9) and chat.chat.path[-1].uid == sample.uid(9)
+    assert not chat._back_to.isVisible()
+
+
+def test_a_prompt_is_sent_streamed_and_stored(chat: ChatPane, qtbot: Any) -> None:
+    chat.composer.edit.setFocus()
+    chat.composer.edit.set_text("add a changelog")
+    with qtbot.waitSignal(chat.state.run_ended, timeout=10_000):
+        QTest.keyClick(chat.composer.edit, Qt.Key.Key_Return)
+    kinds = [row.kind for row in chat.chat.rows][-2:]
+    assert kinds == [RowKind.USER, RowKind.REPLY]
+    qtbot.waitUntil(lambda: chat.composer.text() == "")
+    assert not chat.composer.running and chat.composer.edit.history[-1] == "add a changelog"
+
+
+def test_stop_ends_a_run_and_the_end_is_told_as_the_persons_own(chat: ChatPane, qtbot: Any) -> None:
+    chat.composer.edit.set_text("forever")
+    with qtbot.waitSignal(chat.state.run_started, timeout=10_000):
+        chat.composer.edit.submitted.emit()
+    qtbot.waitUntil(lambda: any(row.kind is RowKind.LIVE for row in chat.chat.rows))
+    assert chat.composer.running
+    with qtbot.waitSignal(chat.state.run_ended, timeout=10_000):
+        chat.composer._stop.click()
+    stop = chat.chat.rows[-1]
+    assert stop.kind is RowKind.STOP and stop.run is not None and stop.run.stop_reason == "aborted"
+
+
+def test_an_approval_waits_above_the_composer_and_in_the_chat(chat: ChatPane, qtbot: Any) -> None:
+    chat.composer.edit.setFocus()
+    full.say(chat.state, ("approval_asked", {"approval": gallery.approval().model_dump()}))
+    qtbot.waitUntil(chat.waiting.isVisible)
+    assert "git push origin wip" in chat.waiting._label.text()
+    assert chat.chat.rows[-1].kind is RowKind.APPROVAL and chat.composer.edit.hasFocus()
+    with qtbot.waitSignal(chat.state.info_changed) as told:
+        chat.view.signals.approve.emit(
+            {"id": "a1", "digest": "d" * 8, "decision": "deny", "scope": "once", "reason": ""}
+        )
+    assert '"deny"' in told.args[0]["title"]
+    qtbot.waitUntil(lambda: not chat.waiting.isVisible())
+
+
+def test_edit_and_resend_goes_to_the_prompt(chat: ChatPane, qtbot: Any) -> None:
+    with qtbot.waitSignal(chat.state.jumped):
+        chat.view.signals.edit_prompt.emit(sample.uid(24), "Push it so that CI runs")
+    assert chat.state.cursor == sample.uid(24)
+
+
+def test_completion_comes_from_the_engine(chat: ChatPane, qtbot: Any) -> None:
+    chat.composer.edit.setFocus()
+    qtbot.waitUntil(chat.composer.edit.hasFocus)
+    QTest.keyClicks(chat.composer.edit, "@lex")
+    qtbot.waitUntil(chat.composer.edit._list.isVisible)
+    QTest.keyClick(chat.composer.edit, Qt.Key.Key_Tab)
+    assert chat.composer.text() == "@src/lexer.py "
+
+
+def test_the_draft_of_a_session_is_kept(chat: ChatPane, qtbot: Any) -> None:
+    chat.composer.edit.set_text("half a thought")
+    chat._save_draft()
+    again = ChatPane(chat.state)
+    qtbot.addWidget(again)
+    assert again.composer.text() == "half a thought"
+
+
+def test_models_are_offered_with_their_efforts(chat: ChatPane, qtbot: Any) -> None:
+    chat._ask_models()
+    qtbot.waitUntil(lambda: chat.composer.model.value == "sonnet-5.5")
+    assert chat.composer.effort.value == "high"
+
+
+def test_changes_follow_what_is_looked_at_and_late_answers_are_not_shown(
+    changes: ChangesPane, qtbot: Any
+) -> None:
+    qtbot.waitUntil(lambda: changes.files.path == "src/of_001b.py", timeout=5000)
+    for seq in (20, 21, 22, 20):
+        changes.state.select(sample.uid(seq))
+    qtbot.waitUntil(lambda: changes.files.path == "src/of_0014.py", timeout=5000)
+    qtbot.waitUntil(lambda: changes.panel._path.text() == "src/of_0014.py", timeout=5000)
+    # Known answers are shown at once.
+    changes.state.select("")
+    assert changes.files.path == "src/of_001b.py"
+
+
+def test_changes_can_be_compared_with_any_node(changes: ChangesPane, qtbot: Any) -> None:
+    qtbot.waitUntil(lambda: changes.files.path != "", timeout=5000)
+    changes.compare_with(sample.uid(9), "pytest -q")
+    assert changes._pair() == (sample.uid(9), sample.uid(27))
+
+
+def test_a_message_is_shown_on_demand(chat: ChatPane) -> None:
+    chat.state.reveal_asked.emit(sample.uid(2))
+    assert isinstance(chat.view.widget_of(sample.uid(2)), UserRow)
