@@ -53,13 +53,13 @@ async def test_a_retry_is_told_before_the_wait(server: RehearsalServer) -> None:
     retry_now = asyncio.Event()
     retry_now.set()  # left over from before: must not cut this wait short
     asking = asyncio.create_task(gateway.ask(request_for(server), listen, retry_now=retry_now))
-    await asyncio.wait_for(told.wait(), 10)
+    await asyncio.wait_for(told.wait(), 60)
     event = heard.retries[0]
     assert (event.attempt, event.of, event.kind) == (2, 5, "overloaded")
     assert 20 < event.wait_s < 40 and event.why == "The model is overloaded."
     assert not asking.done() and len(server.message_requests) == 1
     retry_now.set()
-    answer = await asyncio.wait_for(asking, 10)
+    answer = await asyncio.wait_for(asking, 60)
     assert answer.failure is None and len(server.message_requests) == 2
     await gateway.close()
 
@@ -71,7 +71,7 @@ async def test_a_wait_can_be_stopped_at_once(server: RehearsalServer) -> None:
     asking = asyncio.create_task(
         gateway.ask(request_for(server), lambda e: told.set() if isinstance(e, RetryEvent) else None)
     )
-    await asyncio.wait_for(told.wait(), 10)
+    await asyncio.wait_for(told.wait(), 60)
     started = time.monotonic()
     asking.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -242,7 +242,7 @@ async def test_cancelling_is_immediate_and_closes_the_connection(gateway: Gatewa
         asking = asyncio.create_task(
             gateway.ask(request_for(server), lambda _: started.set(), on_cancel=kept.append)
         )
-        await asyncio.wait_for(started.wait(), 10)
+        await asyncio.wait_for(started.wait(), 60)
         before = time.monotonic()
         asking.cancel()
         with pytest.raises(asyncio.CancelledError):

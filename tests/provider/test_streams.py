@@ -1,10 +1,9 @@
-"""Recorded streams, whole and cut at every event and every byte: no SDK needed, the bytes go straight in."""
+"""Streams, whole and cut at every event and every byte: no SDK needed, the bytes go straight in."""
 
 from __future__ import annotations
 
 import json
 import random
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,7 +24,6 @@ REPLY = Reply(
         Call("bash", {"command": "python3 -m unittest", "timeout_s": 120}),
     ],
 )
-RECORDED = sorted((Path(__file__).parent / "data").glob("*.sse"))
 
 
 def fold(data: bytes, sizes: list[int] | None = None) -> tuple[Exchange, list[StreamEvent]]:
@@ -105,19 +103,6 @@ def test_line_ends(end: bytes) -> None:
         assert fold(data + end, [size])[0].runnable
 
 
-@pytest.mark.parametrize("path", RECORDED, ids=lambda p: p.stem)
-def test_recorded_streams(path: Path) -> None:
-    data = path.read_bytes()
-    whole, _ = fold(data)
-    assert whole.outcome in ("complete", "error_event"), whole.detail
-    events = [part + b"\n\n" for part in data.replace(b"\r\n", b"\n").split(b"\n\n") if part.strip()]
-    for cut in range(len(events)):
-        exchange, _ = fold(b"".join(events[:cut]))
-        assert exchange.outcome in ("truncated", "protocol", "complete", "error_event")
-        if exchange.outcome not in ("complete", "error_event"):
-            assert not exchange.runnable
-
-
 def mutate(rng: random.Random, events: list[bytes]) -> list[bytes]:
     """A stream with a few random faults."""
     events = list(events)
@@ -148,7 +133,7 @@ def mutate(rng: random.Random, events: list[bytes]) -> list[bytes]:
 def test_random_faults_have_one_outcome_and_never_invent_a_call() -> None:
     rng = random.Random(20261130)
     good = stream()
-    for number in range(3000):
+    for number in range(1500):
         data = b"".join(mutate(rng, good))
         try:
             exchange, _ = fold(data, [rng.randint(1, 200)])
