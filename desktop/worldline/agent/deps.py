@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
 from worldline.agent.limits import Limits
@@ -19,6 +20,7 @@ from worldline.provider.model import (
     ModelRequest,
     RetryEvent,
 )
+from worldline.tools.hooks import Hooks
 from worldline.workspace.model import CaptureResult
 
 
@@ -107,3 +109,7 @@ class RunDeps:
     gate: asyncio.Event
     """Cleared while the person pauses the run."""
     retry_now: asyncio.Event
+    hooks: Hooks
+    root: Path
+    prompt: str = ""
+    """What the person asked in this run; "" when it goes on from an earlier one."""

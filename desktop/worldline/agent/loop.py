@@ -70,6 +70,7 @@ class RunLoop:
                 timer.cancel()
         end = self._verdict(self._work)
         end.usage = self.meter.usage
+        await self._tell_hooks(end)
         self._record(end)
         return end
 
@@ -119,7 +120,31 @@ class RunLoop:
                 end.offers = offers_for(StopReason.STORE_ERROR)
             end.saved = False
 
+    async def _ask_hooks(self) -> None:
+        """The hooks of the prompt: one may block it, the others may add something for the model."""
+        if not self._deps.prompt:
+            return
+        answer = await self._deps.hooks.on_prompt(self._deps.prompt, self._deps.root)
+        self._note(answer.notes)
+        if answer.error is not None:
+            raise Stopped(StopReason.HOOK_BLOCKED, answer.error.message, offers=["backtrack"])
+        if answer.text:
+            self.journal.user(f"[hook] {answer.text}", by_engine=True)
+
+    def _note(self, notes: list[str]) -> None:
+        for note in notes:
+            self.journal.diagnose("hook", note, node=self.journal.tip)
+
+    async def _tell_hooks(self, end: RunEnd) -> None:
+        """The hooks of the end. Whatever becomes of them, the run has its stop reason."""
+        try:
+            answer = await self._deps.hooks.on_stop(end.reason.value, self._deps.root)
+            self._note(answer.notes)
+        except (SessionError, asyncio.CancelledError) as error:
+            logger.warning("the hooks at the end of run %s: %s", self.journal.run, error)
+
     async def _until_stopped(self) -> RunEnd:
+        await self._ask_hooks()
         while True:
             await self._deps.gate.wait()
             self._deliver()

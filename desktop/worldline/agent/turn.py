@@ -192,7 +192,11 @@ class TurnRunner:
         if not verdict.sentence:
             self.deps.watcher.cache("")
             return
-        data = {"reason": verdict.reason, "missed_tokens": verdict.missed_tokens, "hit": round(verdict.hit, 3)}
+        data = {
+            "reason": verdict.reason,
+            "missed_tokens": verdict.missed_tokens,
+            "hit": round(verdict.hit, 3),
+        }
         self.journal.diagnose("cache_miss", verdict.sentence, node=self.journal.tip, data=data)
         if verdict.warn:
             self.deps.watcher.cache(verdict.sentence)

@@ -7,7 +7,6 @@ from worldline.core.errors import BadInput, WorldlineError
 from worldline.core.kinds import NodeKind
 from worldline.engine.effects import EffectList
 from worldline.engine.files import Files
-from worldline.engine.home import Home
 from worldline.engine.jumps import Jumps
 from worldline.engine.queries import Queries
 from worldline.engine.shared import Shared
@@ -20,7 +19,6 @@ class Edits:
         self._shared = shared
         self._files = files
         self._jumps = jumps
-        self._home = Home(shared)
 
     async def compare(self, p: c.CompareFor) -> c.Compare:
         """Two to four attempts from where their paths part."""
@@ -55,8 +53,12 @@ class Edits:
         )
         return c.Compare(ancestor=top, goal=goal, attempts=attempts)
 
-    async def bring_home(self, p: c.BringHome) -> c.BringHomeResult:
-        return await self._home.bring(p)
+    def bring_home(self, p: c.BringHome) -> c.BringHomeResult:
+        raise WorldlineError(
+            "Bringing changes to your branch is not part of this version.",
+            "The fork's branch is an ordinary branch of your repository: merge it with git.",
+            kind="unavailable",
+        )
 
     def return_home(self) -> c.JumpAnswer:
         raise WorldlineError(
@@ -65,8 +67,12 @@ class Edits:
             kind="unavailable",
         )
 
-    async def take_file(self, p: c.TakeFile) -> c.JumpAnswer:
-        return await self._home.take(p)
+    def take_file(self, p: c.TakeFile) -> c.JumpAnswer:
+        raise WorldlineError(
+            "Taking a single file from another node is not part of this version.",
+            "Show its diff and copy what you need.",
+            kind="unavailable",
+        )
 
     def context_edit(self, p: c.ContextEdit) -> None:
         """From here on, on this branch, a node is left out of the view or replaced by a text."""

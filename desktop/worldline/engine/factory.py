@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from worldline.agent.calls import CallRunner
 from worldline.agent.capture import StateTracker
 from worldline.agent.compact import Compactor, fixed_size
 from worldline.agent.deps import RunDeps, RunSettings
+from worldline.agent.journal import Journal
 from worldline.agent.limits import Limits, Meter
 from worldline.agent.loop import RunLoop
 from worldline.agent.turn import TurnRunner
@@ -35,6 +36,7 @@ from worldline.provider import catalog
 from worldline.session.model import RunRecord
 from worldline.tools.envelope import Envelope
 from worldline.tools.hooks import Hooks, parse_hooks
+from worldline.tools.mcp_client import McpServer, parse_servers, start_servers
 from worldline.tools.model import TaskState, Tool, ToolContext
 from worldline.tools.pipeline import Pipeline
 from worldline.tools.process_table import ProcessTable
@@ -47,8 +49,10 @@ _TOOLS_NEED = {"task": "task"}
 """Tool → the service it cannot work without."""
 
 
-def usable_tools(services: dict[str, Any]) -> dict[str, Tool]:
-    return default_tools(without=[tool for tool, service in _TOOLS_NEED.items() if service not in services])
+def usable_tools(services: dict[str, Any], more: Sequence[Tool] = ()) -> dict[str, Tool]:
+    return default_tools(
+        more, without=[tool for tool, service in _TOOLS_NEED.items() if service not in services]
+    )
 
 
 def project_instructions(root: Path) -> list[tuple[str, str]]:
@@ -129,6 +133,7 @@ class LoopMaker:
         self._effects = effects
         self._processes = processes
         self._runs = runs
+        self._servers: list[McpServer] | None = None
 
     def view(self, node: str) -> c.View:
         return view_at(self._shared, node, **view_base(self._shared, self._models.place().model))
@@ -160,7 +165,11 @@ class LoopMaker:
         doc = shared.doc
         journal = shared.journal(run.uid)
         task = TaskState.from_json(doc.task_state(doc.cursor))
-        tools = usable_tools(self._services())
+        tools = usable_tools(self._services(), await self._mcp_tools(journal))
+        configured, problems = parse_hooks(shared.settings.get("hooks"))
+        hooks = Hooks(configured)
+        for problem in problems:
+            journal.diagnose("hook", problem, node=journal.tip)
         self._approvals.begin_run(settings.mode)
         deps = RunDeps(
             watcher=shared.status,
@@ -169,6 +178,9 @@ class LoopMaker:
             delivered=self._runs.queue.delivered,
             gate=self._runs.gate,
             retry_now=self._runs.retry_now,
+            hooks=hooks,
+            root=shared.root,
+            prompt=prompt.text,
         )
         facts = self._models.facts(settings.model)
         schemas = tool_schemas(tools)
@@ -193,15 +205,10 @@ class LoopMaker:
         if prompt.text:
             # Somebody said something: what went round before may be right now.
             breaker.reset()
-        hooks, problems = parse_hooks(shared.settings.get("hooks"))
-        for problem in problems:
-            journal.diagnose("hook", problem, node=journal.tip)
         calls = CallRunner(
             journal=journal,
             deps=deps,
-            pipeline=Pipeline(
-                tools, self._approvals.policy, Hooks(hooks), envelope=Envelope(shared.root, mask)
-            ),
+            pipeline=Pipeline(tools, self._approvals.policy, hooks, envelope=Envelope(shared.root, mask)),
             tools=tools,
             breaker=breaker,
             meter=meter,
@@ -211,6 +218,19 @@ class LoopMaker:
             on_effects=self._effects.add,
         )
         return RunLoop(journal, turn, calls, deps, settings, meter)
+
+    async def _mcp_tools(self, journal: Journal) -> list[Any]:
+        """Tools of the configured MCP servers, started with the first run that could use them."""
+        if self._servers is None:
+            configs, problems = parse_servers(self._shared.settings.get("mcpServers"), "user")
+            self._servers, failed = await start_servers(configs, self._shared.root)
+            for problem in (*problems, *failed):
+                journal.diagnose("mcp", problem, node=journal.tip)
+        return [tool for server in self._servers for tool in server.tools]
+
+    async def close(self) -> None:
+        for server in self._servers or []:
+            await server.stop()
 
     async def compact(self, instructions: str) -> None:
         """Compact the current branch on the person's command."""

@@ -158,6 +158,8 @@ class SessionActor:
         for task in list(self._background):
             task.cancel()
         await asyncio.gather(*self._background, return_exceptions=True)
+        if self._maker is not None:
+            await self._maker.close()
         await self.models.close()
         if self.shared.work is not None:
             await self.shared.work.close()

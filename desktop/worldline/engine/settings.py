@@ -23,8 +23,10 @@ DEFAULTS: dict[str, Any] = {
     "approval_timeout_s": 0,
     "auto_compact": True,
 }
-_PROJECT_MAY_NOT_SET = frozenset({"base_url", "limits"})
+_PROJECT_MAY_NOT_SET = frozenset({"base_url", "limits", "chain", "projects"})
 """A repository that is only being looked at must not send the person's key elsewhere or lift their limits."""
+_ONLY_WHEN_TRUSTED = frozenset({"hooks", "mcpServers"})
+"""They run commands: from a project only when the person has set `projects.<folder>.trusted`."""
 
 
 def project_file(root: Path) -> Path:
@@ -103,14 +105,24 @@ class Settings:
         values = merge(DEFAULTS, self._read(paths.config_file()))
         if self._root is not None:
             project = self._read(project_file(self._root))
-            refused = sorted(_PROJECT_MAY_NOT_SET & project.keys())
+            trusted = self._folder != "" and self.for_folder(self._folder, values).get("trusted") is True
+            may_not = _PROJECT_MAY_NOT_SET if trusted else _PROJECT_MAY_NOT_SET | _ONLY_WHEN_TRUSTED
+            refused = sorted(may_not & project.keys())
             if refused:
                 self.problems.append(
-                    f"{project_file(self._root)} sets {', '.join(refused)}, which only your own settings may."
+                    f"{project_file(self._root)} sets {', '.join(refused)}, which is not taken over from a project"
+                    + ("." if trusted else " that you have not marked as trusted in your settings.")
                 )
-            allowed = {k: v for k, v in project.items() if k not in _PROJECT_MAY_NOT_SET}
-            # The person's rules stay: a project adds to the lists, and never what it allows itself.
-            values = merge(add_permissions(values, without_allow(allowed)), {**allowed, "permissions": {}})
+            allowed = {k: v for k, v in project.items() if k not in may_not}
+            rules = allowed if trusted else without_allow(allowed)
+            if rules is not allowed and "allow" in (allowed.get("permissions") or {}):
+                self.problems.append(
+                    f"The allow rules in {project_file(self._root)} are not used: the project is not trusted."
+                )
+            # The person's rules stay: a project adds to the lists and never replaces them.
+            values = merge(
+                add_permissions(values, rules), {k: v for k, v in allowed.items() if k != "permissions"}
+            )
         if self._folder:
             values = add_permissions(values, self.for_folder(self._folder, values))
         self.values = merge(values, self._overrides)
