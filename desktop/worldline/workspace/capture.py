@@ -56,6 +56,8 @@ class Capturer:
         self._walked = False
         self._everything = True
         """The next walk looks at all folders, whatever the watcher says."""
+        self._tracked_of: dict[str, tuple[Path, tuple[int, ...]]] = {}
+        """The staging areas that `context.tracked` was made of."""
         self._watcher: Watcher | None = None
 
     def remember(self) -> None:
@@ -221,6 +223,10 @@ class Capturer:
         return root
 
     def _gather_tracked(self) -> None:
+        sources = {path: (root.gitdir, root.index_sig) for path, root in self.roots.items()}
+        if sources == self._tracked_of:
+            return
+        self._tracked_of = sources
         tracked: set[str] = set()
         for root in self.roots.values():
             tracked |= root.tracked()

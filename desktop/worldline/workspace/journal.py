@@ -31,6 +31,15 @@ def write_durably(path: Path, data: bytes) -> None:
     temp.replace(path)
 
 
+def _row(item: PlanItem) -> list[Any]:
+    return [item.path, item.action, item.blob, item.mode, item.expect, item.expect_mode]
+
+
+def _item(row: list[Any]) -> PlanItem:
+    path, action, blob, mode, expect, expect_mode = row
+    return PlanItem(path, action, blob=blob, mode=mode, expect=expect, expect_mode=expect_mode)
+
+
 @dataclass(slots=True)
 class RootMove:
     """What is about to happen to one repository, and what was there before."""
@@ -77,7 +86,7 @@ class Journal:
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         value: dict[str, Any] = {
             "token": self.token, "target": self.target, "safety": self.safety, "phase": self.phase,
-            "folder_perm": self.folder_perm, "items": [asdict(item) for item in self.items],
+            "folder_perm": self.folder_perm, "items": [_row(item) for item in self.items],
             "roots": [asdict(root) for root in self.roots],
         }  # fmt: skip
         write_durably(self.folder / _NAME, json.dumps(value, ensure_ascii=True).encode("ascii"))
@@ -88,7 +97,7 @@ class Journal:
             value = json.loads((folder / _NAME).read_bytes())
         except FileNotFoundError:
             return None
-        items = [PlanItem(**item) for item in value.pop("items")]
+        items = [_item(row) for row in value.pop("items")]
         roots = [RootMove(**root) for root in value.pop("roots")]
         return cls(folder=folder, items=items, roots=roots, **value)
 
