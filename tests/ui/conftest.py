@@ -81,7 +81,7 @@ def window_of(
         with qtbot.waitSignal(window.state.loaded, timeout=10_000):
             window.show()
             client.start()
-        QApplication.processEvents()
+        qtbot.waitUntil(lambda: window.complete, timeout=10_000)
         return window
 
     yield make

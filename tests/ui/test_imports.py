@@ -22,9 +22,8 @@ window = MainWindow(SessionState(EngineProcess([], command=["true"])), recents.s
 painted = []
 window.first_painted.connect(lambda: painted.append(sorted(sys.modules)))
 window.show()
-while not painted:
+while not window.complete:
     app.processEvents()
-app.processEvents()
 print(json.dumps([painted[0], sorted(sys.modules)]))
 """
 NEVER = ("anthropic", "networkx", "pygit2", "httpx2", "worldline.engine", "worldline.agent", "worldline.session",

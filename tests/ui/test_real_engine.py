@@ -33,7 +33,7 @@ def demo(settings: QSettings, qtbot: Any) -> Iterator[MainWindow]:
     state = window.state
     prompts: list[dict[str, Any]] = []
     state.run_ended.connect(lambda run, _offers: prompts.append(run))
-    qtbot.waitUntil(lambda: len(prompts) >= 2 and not state.busy, timeout=60_000)
+    qtbot.waitUntil(lambda: len(prompts) >= 2 and not state.busy and window.complete, timeout=60_000)
     yield window
     window.close()
     client.stop_and_wait(8)
@@ -96,5 +96,5 @@ def test_killed_while_it_streams_the_session_goes_on(demo: MainWindow, qtbot: An
         qtbot.waitUntil(lambda: "engine" in demo.notices.items, timeout=10_000)
     qtbot.waitUntil(lambda: "engine" not in demo.notices.items and state.status.get("state") == "ready", timeout=30_000)
     assert len(state.tree) > nodes + 1
-    assert not state.tree.live
+    qtbot.waitUntil(lambda: not state.tree.live, timeout=10_000)
     assert state.cursor_row() == len(state.tree) - 1

@@ -56,6 +56,8 @@ class MainWindow(QMainWindow):
     start_asked = Signal()
     """The person wants the start view (other sessions)."""
     first_painted = Signal()
+    completed = Signal()
+    """All panes and dialogs are in place."""
 
     def __init__(self, state: SessionState, settings: QSettings) -> None:
         super().__init__()
@@ -66,6 +68,7 @@ class MainWindow(QMainWindow):
         self.panes: dict[str, QWidget] = {}
         self.layout_name = ""
         self._attached = False
+        self.complete = False
         self.opened_with = ""
         """What the person named to open it."""
         self.windows: Any = None
@@ -278,9 +281,22 @@ class MainWindow(QMainWindow):
 
     def _after_first_paint(self) -> None:
         self.first_painted.emit()
-        self._fill_pane("chat")
-        self._fill_pane("changes")
-        panes.attach_all(self, self.state)
+        # One after the other with the event loop between: each is seen as soon as it is there.
+        steps = [
+            lambda: self._fill_pane("chat"),
+            lambda: self._fill_pane("changes"),
+            lambda: panes.attach_all(self, self.state),
+        ]
+
+        def next_step() -> None:
+            steps.pop(0)()
+            if steps:
+                QTimer.singleShot(0, self, next_step)
+            else:
+                self.complete = True
+                self.completed.emit()
+
+        next_step()
 
     def _fill_pane(self, place: str) -> None:
         """Put the real pane where its empty place is."""

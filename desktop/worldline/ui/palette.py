@@ -65,6 +65,8 @@ class Palette(QDialog):
         self.edit.installEventFilter(self)
         self.list = QListWidget(self)
         self.list.setUniformItemSizes(True)
+        # The rows are widgets with margins of their own.
+        self.list.setStyleSheet("QListWidget::item { padding: 0; }")
         self.list.setAccessibleName(self.tr("Commands"))
         self.list.itemActivated.connect(self._run)
         self.list.itemClicked.connect(self._run)

@@ -76,8 +76,10 @@ def _prepare(windows: Windows, options: argparse.Namespace, size: tuple[int, int
     def idle() -> bool:
         """Loaded, nothing runs, and it has stayed so: between two prompts of the demo there is a short rest."""
         state = window.state
-        calm = state.is_loaded and (
-            state.status.get("state") in ("waiting", "failed") or (state.ready and not state.busy)
+        calm = (
+            state.is_loaded
+            and window.complete
+            and (state.status.get("state") in ("waiting", "failed") or (state.ready and not state.busy))
         )
         if not calm:
             since.clear()

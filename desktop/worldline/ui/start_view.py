@@ -81,6 +81,8 @@ class StartView(QWidget):
         layout.addLayout(row)
         self.list = QListWidget(self)
         self.list.setAccessibleName(self.tr("Recent sessions"))
+        # The rows are widgets with margins of their own.
+        self.list.setStyleSheet("QListWidget { background: transparent; } QListWidget::item { padding: 0; }")
         self.list.itemActivated.connect(self._open)
         self.list.itemClicked.connect(self._open)
         layout.addWidget(self.list, 1)

@@ -7,10 +7,11 @@ of its own. Every text token keeps a contrast of at least 4.5:1 on `bg` and `pan
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from typing import Literal
 
 from PySide6.QtCore import QObject, Qt, Signal
-from PySide6.QtGui import QColor, QFont, QFontDatabase, QFontMetrics, QGuiApplication, QPalette
+from PySide6.QtGui import QColor, QFont, QFontDatabase, QFontInfo, QFontMetrics, QGuiApplication, QPalette
 from PySide6.QtWidgets import QApplication, QWidget
 
 from worldline.core import paths
@@ -89,6 +90,16 @@ def contrast(first: str, second: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
+_CJK = ("Noto Sans CJK SC", "PingFang SC", "Microsoft YaHei UI", "Source Han Sans SC", "WenQuanYi Micro Hei")
+_CJK_CODE = ("Noto Sans Mono CJK SC", *_CJK)
+
+
+@lru_cache(maxsize=4)
+def _present(families: tuple[str, ...]) -> list[str]:
+    """Named, because the platform's own fallback takes the first weight it finds, which may be bold."""
+    return [name for name in families if QFontDatabase.hasFamily(name)]
+
+
 class Theme(QObject):
     """The one theme of the process. Lives in the GUI thread."""
 
@@ -104,6 +115,7 @@ class Theme(QObject):
     def font_ui(self, delta: int = 0, *, bold: bool = False) -> QFont:
         """The system's font at 13 px; `delta` in pixels (section titles +2, captions -1)."""
         font = QFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.GeneralFont))
+        font.setFamilies([QFontInfo(font).family(), *_present(_CJK)])
         font.setPixelSize(13 + delta)
         if bold:
             font.setWeight(QFont.Weight.DemiBold)
@@ -112,6 +124,7 @@ class Theme(QObject):
     def font_code(self, delta: int = 0) -> QFont:
         font = QFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
         font.setStyleHint(QFont.StyleHint.Monospace)
+        font.setFamilies([QFontInfo(font).family(), *_present(_CJK_CODE)])
         font.setPixelSize(12 + delta)
         return font
 

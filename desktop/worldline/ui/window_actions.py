@@ -40,6 +40,8 @@ class WindowActions(QObject):
         state = window.state
         state.history_changed.connect(self._refresh)
         state.status_changed.connect(lambda _status: self._refresh())
+        state.run_started.connect(lambda _run: self._refresh())
+        state.run_ended.connect(lambda _run, _offers: self._refresh())
         state.selected_changed.connect(lambda _uids: self._refresh())
         state.info_changed.connect(lambda _info: self._refresh())
         self._refresh()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from PySide6.QtCore import QCoreApplication, QObject, QSettings, QTimer
 from PySide6.QtWidgets import QApplication
@@ -75,7 +76,7 @@ class Windows(QObject):
         size = self.settings.value("window/size")
         if size is not None:
             window.resize(size)
-        state.info_changed.connect(lambda info: remember(self.settings, str(info["path"])))
+        state.info_changed.connect(self._remember)
         window.closed.connect(self._closed)
         window.open_asked.connect(self.open)
         window.start_asked.connect(self.show_start)
@@ -86,6 +87,11 @@ class Windows(QObject):
         if self.start_view is not None:
             self.start_view.close()
         return window
+
+    def _remember(self, info: dict[str, Any]) -> None:
+        # The demo lives in a temporary folder and is gone with it.
+        if not info.get("scripted_model"):
+            remember(self.settings, str(info["path"]))
 
     def _last_session_of(self, root: Path) -> Path | None:
         """The session of this folder that was used last."""

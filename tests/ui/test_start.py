@@ -1,0 +1,90 @@
+"""Starting from the command line: what is wrong is said, and a picture is taken or refused."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QSettings
+from PySide6.QtGui import QImage
+
+from worldline.ui.windows import Windows
+
+
+def start(*arguments: str, seconds: float = 90) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "worldline", *arguments], capture_output=True, text=True, timeout=seconds, check=False
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["--size", "big", "demo"], 2, "--size must look like"),
+        (["--scale", "9", "demo"], 2, "--scale must be"),
+        (["--theme", "pink"], 2, "invalid choice"),
+        (["--version"], 0, ""),
+    ],
+)
+def test_wrong_usage_is_explained(arguments: list[str], code: int, words: str) -> None:
+    done = start(*arguments)
+    assert done.returncode == code
+    assert words in done.stderr
+
+
+def test_a_picture_of_nothing_is_refused(tmp_path: Path) -> None:
+    done = start("no/such/place", "--screenshot", str(tmp_path / "a.png"))
+    assert done.returncode == 1
+    assert "cannot be opened" in done.stderr
+    assert not (tmp_path / "a.png").exists()
+
+
+def test_the_start_view_as_a_picture(tmp_path: Path) -> None:
+    file = tmp_path / "start.png"
+    done = start("--screenshot", str(file), "--view", "sessions", "--size", "900x600", "--lang", "zh_CN")
+    assert done.returncode == 0, done.stderr
+    assert (QImage(str(file)).width(), QImage(str(file)).height()) == (900, 600)
+
+
+@pytest.mark.slow
+def test_the_demo_as_a_picture(tmp_path: Path) -> None:
+    file = tmp_path / "demo.png"
+    done = start("demo", "--screenshot", str(file), "--theme", "dark", "--scale", "1.5")
+    assert done.returncode == 0, done.stderr
+    assert QImage(str(file)).width() == 1920
+    done = start("demo", "--screenshot", str(tmp_path / "no" / "folder.png"), "--view", "palette")
+    assert done.returncode == 1
+    assert "cannot be written" in done.stderr
+
+
+def test_a_path_that_is_no_session_is_explained_in_the_start_view(settings: QSettings, tmp_path: Path, qtbot: Any) -> None:
+    windows = Windows(settings)
+    (tmp_path / "a.txt").write_text("no session")
+    assert windows.open(str(tmp_path / "a.txt")) is None
+    view = windows.start_view
+    assert view is not None and "neither a folder nor a session" in view.message.text()
+    assert windows.open(str(tmp_path / "gone")) is None
+    assert "is not there" in view.message.text()
+    assert view.empty.isVisible() and not view.list.isVisible()
+    view.close()
+
+
+def test_sessions_are_listed_newest_first(settings: QSettings, own_home: Path, qtbot: Any) -> None:
+    program = (
+        "import sys; from pathlib import Path; from worldline.session.document import SessionDocument\n"
+        "from worldline.core import paths\n"
+        "for name in ('one', 'two'):\n"
+        "    doc = SessionDocument.create(paths.sessions_dir() / f'{name}.worldline', title=name,\n"
+        "        workspace={'mode': 'in_place', 'root': '/code/' + name, 'path': '/code/' + name}, app_version='0')\n"
+        "    doc.close()\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+    view = Windows(settings).show_start()
+    from worldline.ui.recents import recent_sessions
+
+    assert {(one.title, one.root) for one in recent_sessions(settings)} == {("one", "/code/one"), ("two", "/code/two")}
+    assert view.list.count() == 2
+    view.close()
