@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests_support import git
-from worldline.protocol.commands import CompareFor, DiffFor, Jump, JumpPlanFor, Prompt
+from worldline.protocol.commands import BringHome, CompareFor, DiffFor, Jump, JumpPlanFor, Prompt, TakeFile
 from worldline.rehearsal.events import Call, Reply
 
 
@@ -179,3 +179,22 @@ async def test_compare_and_diffs(bench: Any, repo: Any) -> None:
     assert [f.path for f in changes.files] == ["three.txt"]
     diff = await b.actor.files.file_diff(DiffFor(a="base", b="cursor", path="three.txt"))
     assert [r.text for r in diff.rows if r.kind == "+"] == ["3"]
+
+
+async def test_take_a_file_and_bring_it_home(bench: Any, repo: Any) -> None:
+    b = await bench(workspace=repo)
+    await two_writes(b)
+    leaf = b.doc.cursor
+    await b.actor.jumps.jump(Jump(node="root"))
+    assert not (b.root / "two.txt").exists()
+    taken = await b.actor.handle("take_file", TakeFile(node=leaf, path="two.txt"))
+    assert taken.result is not None
+    assert (b.root / "two.txt").read_text() == "2\n"
+    assert b.nodes("jump")[-1].files == 1
+    shown = await b.actor.handle("bring_home", BringHome(node="cursor", how="changes"))
+    assert [e.path for e in shown.entries] == ["two.txt"] and not shown.done
+    assert not (repo / "two.txt").exists()
+    done = await b.actor.handle("bring_home", BringHome(node="cursor", how="changes", dry_run=False))
+    assert done.done
+    assert (repo / "two.txt").read_text() == "2\n"
+    assert (repo / "mine.txt").read_text() == "my own work\n"

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 from worldline.agent.journal import one_line
-from worldline.core.errors import BadInput, WorldlineError
+from worldline.core import paths
+from worldline.core.errors import BadInput, WorkspaceError, WorldlineError
 from worldline.core.kinds import NodeKind
 from worldline.engine.effects import EffectList
 from worldline.engine.files import Files
@@ -11,12 +16,19 @@ from worldline.engine.jumps import Jumps
 from worldline.engine.queries import Queries
 from worldline.engine.shared import Shared
 from worldline.protocol import commands as c
+from worldline.protocol.model import JumpResult, PlanEntry
 from worldline.session.model import NodeDraft
+
+if TYPE_CHECKING:
+    from worldline.workspace.bring_home import HomeReport
+    from worldline.workspace.engine import Workspace
+    from worldline.workspace.take import Taken
 
 
 class Edits:
-    def __init__(self, shared: Shared, files: Files, jumps: Jumps) -> None:
+    def __init__(self, shared: Shared, files: Files, jumps: Jumps, busy: Callable[[], bool]) -> None:
         self._shared = shared
+        self._busy = busy
         self._files = files
         self._jumps = jumps
 
@@ -53,11 +65,40 @@ class Edits:
         )
         return c.Compare(ancestor=top, goal=goal, attempts=attempts)
 
-    def bring_home(self, p: c.BringHome) -> c.BringHomeResult:
-        raise WorldlineError(
-            "Bringing changes to your branch is not part of this version.",
-            "The fork's branch is an ordinary branch of your repository: merge it with git.",
-            kind="unavailable",
+    async def bring_home(self, p: c.BringHome) -> c.BringHomeResult:
+        """Bring a node's files into the person's own folder; `dry_run` shows what would be done."""
+        shared = self._shared
+        shared.writable()
+        if shared.info.workspace_mode == "in_place":
+            raise BadInput(
+                "This session works in your folder already.", "Commit or merge what is there with git."
+            )
+        state = shared.state(shared.doc.resolve(p.node))
+        start = shared.good_state(shared.doc.resolve("root"))
+        root = Path(shared.info.root)
+        store = paths.stores_dir() / f"{shared.slug}-home"
+
+        def bring(source: Workspace) -> HomeReport:
+            from worldline.workspace.bring_home import bring_home
+            from worldline.workspace.engine import Workspace
+
+            home = Workspace(root, store)
+            try:
+                return bring_home(
+                    source, home, state, how=p.how, start=start, message=p.message, branch=p.branch,
+                    dry_run=p.dry_run, choices=p.choices,
+                )  # fmt: skip
+            finally:
+                home.close()
+
+        report = await shared.workspace().call(bring)
+        return c.BringHomeResult(
+            entries=[PlanEntry(path=e.path, action=e.action, reason=e.reason) for e in report.entries],
+            conflicts=report.conflicts,
+            done=report.done,
+            branch=report.branch,
+            commit=report.commit,
+            note=report.note,
         )
 
     def return_home(self) -> c.JumpAnswer:
@@ -67,12 +108,35 @@ class Edits:
             kind="unavailable",
         )
 
-    def take_file(self, p: c.TakeFile) -> c.JumpAnswer:
-        raise WorldlineError(
-            "Taking a single file from another node is not part of this version.",
-            "Show its diff and copy what you need.",
-            kind="unavailable",
-        )
+    async def take_file(self, p: c.TakeFile) -> c.JumpAnswer:
+        """Put a file, or some hunks of it, from another node onto disk; what is there becomes a node first."""
+        shared = self._shared
+        shared.writable()
+        if self._busy():
+            raise BadInput("A run is going on.", "Stop it first, or wait.")
+        doc = shared.doc
+        async with shared.turnstile:
+            state = shared.state(doc.resolve(p.node))
+            against = shared.state(doc.resolve(p.against)) if p.against else ""
+            last = shared.good_state(doc.cursor)
+
+            def take(workspace: Workspace) -> Taken:
+                from worldline.workspace.take import take_file
+
+                return take_file(workspace, state, p.path, hunks=p.hunks, against=against, last=last)
+
+            await self._jumps.save_disk("before a file was taken over")
+            taken = await shared.workspace().call(take)
+            if not taken.report.done:
+                raise WorkspaceError(taken.note, "Nothing was changed.", kind="not_taken")
+            await self._jumps.save_disk(f"took {p.path} from {doc.header(doc.resolve(p.node)).preview[:60]}")
+        shared.status.files_changed(doc.cursor)
+        return c.JumpAnswer(
+            result=JumpResult(
+                node=doc.resolve(p.node), cursor=doc.cursor, branch=shared.branch.removeprefix("refs/heads/"),
+                verified=taken.report.verified, of=taken.report.of, note=taken.note,
+            )
+        )  # fmt: skip
 
     def context_edit(self, p: c.ContextEdit) -> None:
         """From here on, on this branch, a node is left out of the view or replaced by a text."""

@@ -244,21 +244,33 @@ class Jumps:
         """What is on disk and in no node yet becomes a node of the path that is left."""
         if plan is None or not plan.safety_changed:
             return ""
+        return await self.save_disk("before the jump")
+
+    async def save_disk(self, why: str) -> str:
+        """A node for what is on disk and in no node yet; its uid, "" = there is nothing new."""
         shared = self._shared
-        before, after = shared.good_state(shared.doc.cursor), plan.safety
+        work = shared.workspace()
+        before = shared.good_state(shared.doc.cursor)
+        now = await work.capture(before or None, why)
+        if now.state == NOT_CAPTURED:
+            raise WorkspaceError(
+                f"What is on disk now cannot be saved ({now.error}), so nothing is changed.", "Remove the cause, then try again.",
+                kind="not_captured",
+            )  # fmt: skip
+        if not now.changed:
+            return ""
+        after = now.state
         if before:
-            same = await shared.workspace().call(lambda w: same_but_for_branch(w, before, after))
+            same = await work.call(lambda w: same_but_for_branch(w, before, after))
             if same:
                 return ""
-        now = await shared.workspace().capture(before or None, "before a jump")
-        paths = now.paths
         header = shared.journal().append(
             NodeDraft(
                 kind=NodeKind.JUMP,
                 parent=shared.doc.cursor,
-                state=plan.safety,
-                detail={"paths": paths},
-                preview=f"before the jump: {now.files} files changed",
+                state=after,
+                detail={"paths": now.paths},
+                preview=f"{why}: {now.files} files changed",
                 added=now.added,
                 removed=now.removed,
                 files=now.files,

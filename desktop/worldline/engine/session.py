@@ -94,7 +94,7 @@ class SessionActor:
         self.jumps = Jumps(shared, self.runs, self.effects, self.processes)
         self.queries = Queries(shared)
         self.files = Files(shared)
-        self.edits = Edits(shared, self.files, self.jumps)
+        self.edits = Edits(shared, self.files, self.jumps, lambda: self.runs.busy)
         self.recovered = ""
         self._background: set[asyncio.Task[None]] = set()
         self._closed = False
