@@ -400,7 +400,7 @@ def test_a_fork_says_what_its_model_does_not_remember() -> None:
     assert tight.steps == len([n for n in path if n.kind is not NodeKind.ROOT]) - len(
         [i for i in select(longer, OPTIONS).items if i.node.uid != "c"]
     )
-    assert f"first {tight.steps} steps only as a summary" in tight.note and not tight.can_expand
+    assert f"first {tight.steps} messages only as a summary" in tight.note and not tight.can_expand
     roomy = lossy_at(longer, OPTIONS, Limits(200_000))
     assert roomy.can_expand
     expanded = [*longer, as_node("e", expand_draft("c", roomy))]

@@ -41,7 +41,7 @@ def lossy_at(path: Sequence[PathNode], options: ViewOptions, limits: Limits, fix
     tokens = build_view(path, expanded).tokens + fixed_tokens
     fits = tokens <= limits.trigger
     knows = "not at all: they were cut off" if truncated else "only as a summary"
-    note = f"From here the model knows the first {len(hidden)} steps {knows}."
+    note = f"From here the model knows the first {len(hidden)} messages {knows}."
     if hidden:
         note += (
             " They can be sent word for word again."

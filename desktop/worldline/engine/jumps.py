@@ -16,6 +16,7 @@ from worldline.engine.branches import delete_branch
 from worldline.engine.effects import EffectList
 from worldline.engine.runs import Runs
 from worldline.engine.shared import Shared
+from worldline.engine.views import lossy_note
 from worldline.engine.worlds import same_but_for_branch
 from worldline.protocol.commands import Jump, JumpAnswer, JumpPlanFor
 from worldline.protocol.events import CursorMoved
@@ -170,6 +171,7 @@ class Jumps:
             effects_left=[e for e in before if e.id not in known and e.status in ("open", "running")],
             effects_unknown_there=[e for e in elsewhere if e.status in ("open", "running")],
             processes=self._processes.running(),
+            lossy=lossy_note(self._shared.doc, target.cursor),
             needs_confirmation=self._asks(plan),
             composer_text=target.composer_text,
             note=target.note,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from worldline.context.budget import Limits
+from worldline.context.lossy import lossy_at
 from worldline.context.model import ViewOptions
 from worldline.context.source import forked_calls, path_nodes
 from worldline.context.view import build_view
@@ -12,6 +14,9 @@ from worldline.engine.shared import Shared
 from worldline.protocol import commands as c
 from worldline.protocol.model import Diagnostic
 from worldline.session.document import SessionDocument
+
+_WINDOW = 1_000_000
+"""For the question whether originals could be sent again; what the model in use takes is checked when they are."""
 
 
 def poisoned_blocks(shared: Shared) -> dict[tuple[str, int], str]:
@@ -44,6 +49,14 @@ def calls_elsewhere(doc: SessionDocument, uid: str) -> frozenset[tuple[str, str]
             bodies = doc.bodies_of(doc.uids(tools))
             started[doc.uid(seq)] = [str(b.detail["call"]["id"]) for b in bodies if "call" in b.detail]
     return forked_calls(path_nodes(doc.path_bodies(uid)), started) if started else frozenset()
+
+
+def lossy_note(doc: SessionDocument, uid: str) -> str:
+    """What the model at a node knows only as a summary, in words; "" = nothing."""
+    path = doc.tree.path(doc.seq(uid))
+    if not any(doc.tree.kind(seq) in (NodeKind.COMPACTION, NodeKind.IMPORTED_COMPACTION) for seq in path):
+        return ""
+    return lossy_at(path_nodes(doc.path_bodies(uid)), ViewOptions(), Limits(_WINDOW)).note
 
 
 def view_at(shared: Shared, ref: str, *, model: str, local: bool, base: dict[str, Any]) -> c.View:
