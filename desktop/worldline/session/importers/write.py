@@ -58,6 +58,9 @@ def _append(document: SessionDocument, node: SourceNode, parent: str, written: d
     kept = detail.get("kept_from")
     if kept is not None:
         detail["kept_from"] = written.get(str(kept), kept)
+    several = detail.get("kept")
+    if isinstance(several, list):
+        detail["kept"] = [written.get(str(uid), uid) for uid in several]
     target = detail.get("target")
     if target is not None:
         detail["target"] = written.get(str(target), target)
