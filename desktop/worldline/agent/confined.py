@@ -15,11 +15,12 @@ from worldline.policy.ledger import Copies, SavedCopy, effects_of
 from worldline.policy.sandbox.confine import Confinement, SandboxFailed
 from worldline.policy.sandbox.model import Denial, Grant, Label, Profile, Report
 from worldline.policy.sandbox.places import CACHE_ENV, GitFiles, git_places, refs_of
-from worldline.tools.process import entry_of, finish, run_command, shell_argv, start
+from worldline.tools.process import Started, entry_of, finish, run_command, shell_argv, start
 from worldline.tools.process_table import ProcessTable
 
 HOLD_S = 15.0
 """Seconds that a connection waits for the person before it is refused."""
+_TRIES = 3
 _QUIET_WRITES = ("/__pycache__", ".pyc", "/.cache/", "/.npm/_logs", "/.python_history", "/.local/state/")
 """Programs try these and go on without; naming them would only send the model astray."""
 
@@ -90,21 +91,7 @@ class ConfinedRunner:
         )
         before, copies = await asyncio.to_thread(self._before, git.common_dir, grants)
         files = GitFiles.read(git)
-        confinement = Confinement(shell_argv(command), cwd, profile, self._place.label)
-        started = start(
-            confinement.argv,
-            cwd=cwd,
-            emit=emit,
-            command=command,
-            pass_fds=confinement.pass_fds,
-            extra_env={**CACHE_ENV, **confinement.env},
-        )
-        try:
-            await asyncio.to_thread(confinement.started)
-        except SandboxFailed as error:
-            await finish(started, 10)
-            await asyncio.to_thread(confinement.report)
-            raise _sandbox_failure(error) from error
+        confinement, started = await self._start(command, cwd, profile, emit)
         if background:
             return await self._background(started, confinement, command)
         try:
@@ -123,6 +110,31 @@ class ConfinedRunner:
         result.denials = denials_of(report)
         result.effects += found.effects
         return result
+
+    async def _start(
+        self, command: str, cwd: Path, profile: Profile, emit: Emit
+    ) -> tuple[Confinement, Started]:
+        """Start the command once everything asked for is enforced. A socket or a folder that vanishes while the walls are
+        built makes that fail before the command began, so it is tried again."""
+        for attempt in range(1, _TRIES + 1):
+            confinement = Confinement(shell_argv(command), cwd, profile, self._place.label)
+            started = start(
+                confinement.argv,
+                cwd=cwd,
+                emit=emit,
+                command=command,
+                pass_fds=confinement.pass_fds,
+                extra_env={**CACHE_ENV, **confinement.env},
+            )
+            try:
+                await asyncio.to_thread(confinement.started)
+                return confinement, started
+            except SandboxFailed as error:
+                result = await finish(started, 10)
+                await asyncio.to_thread(confinement.report)
+                if attempt == _TRIES:
+                    raise _sandbox_failure(error, result.output) from error
+        raise AssertionError("the last try returns or raises")
 
     async def _absorb(self, private: Path, objects: Path) -> None:
         try:
@@ -150,7 +162,7 @@ class ConfinedRunner:
                         target.touch()
         return refs_of(common) if common is not None else {}, copies
 
-    async def _background(self, started: Any, confinement: Confinement, command: str) -> CommandResult:
+    async def _background(self, started: Started, confinement: Confinement, command: str) -> CommandResult:
         entry = entry_of(started, self._node)
         self._table.add(entry)
         with contextlib.suppress(TimeoutError):
@@ -218,13 +230,13 @@ def _quiet(denial: Denial) -> bool:
     return denial.kind == "lookup" and "." not in denial.target
 
 
-def _sandbox_failure(error: SandboxFailed) -> ToolFailure:
+def _sandbox_failure(error: SandboxFailed, output: bytes) -> ToolFailure:
     return ToolFailure(
         ToolError(
             error_class=ErrorClass.SYSTEM,
             type="sandbox_failed",
             message="The sandbox could not be set up, so the command was not run.",
-            hint=error.message[:300],
+            hint=(output.decode(errors="replace").strip() or error.message)[:300],
             next="Do not try to get round it. Tell the person; go on with reading and editing.",
         )
     )
