@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any, Literal
 
 from worldline.core.access import AccessAnswer, AccessRequest, CommandRunner
+from worldline.engine.confinement import SandboxDesk
 from worldline.engine.effects import EffectList
 from worldline.engine.shared import Shared
 from worldline.policy.approvals import DEFAULT_TIMEOUT_S, ApprovalDesk
@@ -40,6 +41,8 @@ class Approvals:
         self._desk = ApprovalDesk(self._asked, self._gone, timeout_s=timeout)
         rules, self.problems = self._rules()
         self.gate = PolicyGate(rules, self._desk, unattended=unattended, save_rule=self._save_rule)
+        self.sandbox = SandboxDesk(shared, self.gate)
+        self._sandbox_why = "The sandbox is being checked."
         self._states: list[tuple[str, str]] = []
 
     @property
@@ -63,25 +66,32 @@ class Approvals:
         self.gate.rules, self.problems = self._rules()
         for problem in self.problems:
             logger.warning(problem)
-        self._shared.status.set(
-            sandbox=self.gate.sandbox,
-            sandbox_why=""
-            if self.gate.sandbox == "complete"
-            else "Commands are not confined here, so each one is asked about.",
-        )
+        self._shared.status.set(sandbox=self.gate.sandbox, sandbox_why=self._sandbox_why)
 
-    def runner(self, table: ProcessTable, node: str) -> CommandRunner:
-        # Late: the process tools are not needed to show a session.
-        from worldline.tools.process import PlainRunner
+    async def check_sandbox(self) -> None:
+        """Find out what this machine enforces. Until it is known nothing is claimed, and commands are asked about."""
+        self._sandbox_why = await self.sandbox.check()
+        self.describe()
 
-        return PlainRunner(table)
+    def runner(self, table: ProcessTable, node: str, grants: list[dict[str, Any]]) -> CommandRunner:
+        return self.sandbox.runner(table, node, grants)
+
+    async def ready(self) -> None:
+        """The first command waits for the check, which takes a fraction of a second."""
+        await self.sandbox.checked.wait()
 
     # -- deciding ---------------------------------------------------------------------------------------------------
 
     async def decide(self, request: AccessRequest) -> AccessAnswer:
+        if request.access == "execute":
+            await self.ready()
         answer = await self.gate.decide(request)
         if answer.error is None:
             self._note(request, answer)
+            if request.command and answer.why.startswith(
+                ("approved", "granted", "the rule", "allowed for this run")
+            ):
+                self.sandbox.approved(request.command)
         return answer
 
     def _note(self, request: AccessRequest, answer: AccessAnswer) -> None:

@@ -32,18 +32,19 @@ class SandboxDesk:
         self._private = base / "tmp"
         self._copies = Copies(base / "copies")
         self._approved: set[str] = set()
-        self.why = "The sandbox is being checked."
+        self.checked = asyncio.Event()
 
-    async def check(self) -> None:
-        """Find out what this machine enforces and say it in the status."""
-        wanted = self._shared.settings.get("sandbox")
-        if wanted == "off":
-            self._gate.sandbox, self.why = "none", "The sandbox is switched off in the settings."
-        else:
+    async def check(self) -> str:
+        """Find out what this machine enforces; returns the sentence about it."""
+        try:
+            if self._shared.settings.get("sandbox") == "off":
+                self._gate.sandbox = "none"
+                return "The sandbox is switched off in the settings."
             result = await asyncio.to_thread(selftest.run)
             self._gate.sandbox = result.label
-            self.why = f"{result.why} {result.fix}".strip()
-        self._shared.status.set(sandbox=self._gate.sandbox, sandbox_why=self.why)
+            return f"{result.why} {result.fix}".strip()
+        finally:
+            self.checked.set()
 
     def approved(self, command: str) -> None:
         """The person, or a rule of theirs, allowed exactly this line: a push in it may reach its remote, once."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from worldline.core.errors import BadInput
 from worldline.engine.shared import Shared
 from worldline.protocol.events import EffectChanged
 from worldline.protocol.model import EffectInfo
@@ -55,10 +56,28 @@ class EffectList:
 
     def add(self, node: str, effects: list[dict[str, Any]]) -> None:
         for data in effects:
+            if data.get("kind") == "background_process":
+                continue  # listed with the processes as long as it runs; ending it undoes it
             record = self._shared.doc.add_record("effect", data, node=node)
-            info = next(e for e in self.all() if e.id == record.seq)
-            self._shared.emit("effect_changed", EffectChanged(effect=info))
+            self._tell(record.seq)
         self.count()
+
+    def get(self, uid: int) -> EffectInfo:
+        """Raises BadInput for an unknown one."""
+        found = next((e for e in self.all() if e.id == uid), None)
+        if found is None:
+            raise BadInput("There is no such effect in this session.", "Open the list again.")
+        return found
+
+    def mark(self, uid: int, status: str) -> EffectInfo:
+        """Note that an effect was undone or countered."""
+        self._shared.doc.add_record("effect_update", {"id": uid, "status": status})
+        self._tell(uid)
+        self.count()
+        return self.get(uid)
+
+    def _tell(self, uid: int) -> None:
+        self._shared.emit("effect_changed", EffectChanged(effect=self.get(uid)))
 
     def assume(self, node: str, kind: str, command: str, says: str, why: str) -> None:
         """A risky command that was allowed and that nothing confines: what it did is not known."""

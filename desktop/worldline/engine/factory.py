@@ -262,7 +262,7 @@ class LoopMaker:
                 )
 
             return ToolContext(
-                root=shared.root, state=task, emit=emit, runner=self._approvals.runner(self._processes, node), ask=ask,
+                root=shared.root, state=task, emit=emit, runner=self._approvals.runner(self._processes, node, task.grants), ask=ask,
                 call_id=call_id, node=node, services=services,
             )  # fmt: skip
 

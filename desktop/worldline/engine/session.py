@@ -32,7 +32,7 @@ from worldline.engine.shared import Emit, Shared, now_ms
 from worldline.engine.status import StatusBoard
 from worldline.protocol import commands as c
 from worldline.protocol.events import LabelChanged, ProcessChanged, TitleChanged
-from worldline.protocol.model import ProcessInfo
+from worldline.protocol.model import EffectInfo, ProcessInfo
 from worldline.protocol.wire import PROTOCOL_VERSION, Message
 from worldline.session.model import RunRecord
 from worldline.tools.process_table import ProcessTable
@@ -125,6 +125,7 @@ class SessionActor:
         )
         self.models.describe()
         self.approvals.describe()
+        self._in_background(self.approvals.check_sandbox(), "sandbox check")
         self.effects.count()
         self.runs.queue.restore()
         for problem in shared.settings.problems:
@@ -242,6 +243,7 @@ class SessionActor:
             "labels": lambda _: q.labels(),
             "set_title": self._set_title,
             "effects": self._effects,
+            "undo_effect": self._undo_effect,
             "stop_process": self._stop_process,
             "compare": e.compare,
             "bring_home": e.bring_home,
@@ -279,6 +281,12 @@ class SessionActor:
             questions=[q for q, _ in self.questions.open.values()],
             recovered=self.recovered,
         )
+
+    async def _undo_effect(self, p: c.UndoEffect) -> EffectInfo:
+        effect = self.effects.get(p.id)
+        done = await self.approvals.sandbox.undo(effect)
+        logger.info("effect %s: %s", p.id, done)
+        return self.effects.mark(p.id, "undone")
 
     def _stop(self, _: c.Stop) -> c.Nothing:
         self.runs.stop()

@@ -22,8 +22,9 @@ DEFAULTS: dict[str, Any] = {
     "backtracking": "ask",
     "approval_timeout_s": 0,
     "auto_compact": True,
+    "sandbox": "on",
 }
-_PROJECT_MAY_NOT_SET = frozenset({"base_url", "limits", "chain", "projects"})
+_PROJECT_MAY_NOT_SET = frozenset({"base_url", "limits", "chain", "projects", "sandbox"})
 """A repository that is only being looked at must not send the person's key elsewhere or lift their limits."""
 _ONLY_WHEN_TRUSTED = frozenset({"hooks", "mcpServers"})
 """They run commands: from a project only when the person has set `projects.<folder>.trusted`."""
