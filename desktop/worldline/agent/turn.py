@@ -47,6 +47,7 @@ class TurnRunner:
     """Repairs that are in the session's diagnostics already."""
     tail: list[str] = field(default_factory=list)
     """What the last request carried at its end that no node holds."""
+    _known: dict[str, PathNode] = field(default_factory=dict)
     _partial: dict[int, tuple[str, list[str]]] = field(default_factory=dict)
 
     def priced(self, usage: Usage, model: str) -> Usage:
@@ -57,8 +58,9 @@ class TurnRunner:
         had arrived is stored first."""
         healed: set[str] = set()
         while True:
-            await self.make_room("auto", turn)
-            view = self._look()[1]
+            path, view = self._look()
+            if await self.compactor.make_room(path, view, self.options, "auto", turn):
+                view = self._look()[1]
             try:
                 answer = await self._exchange(view, turn)
             except _Looping:
@@ -93,8 +95,17 @@ class TurnRunner:
         path, view = self._look()
         await self.compactor.make_room(path, view, self.options, trigger, turn, why, instructions)
 
+    def _path(self) -> list[PathNode]:
+        """Root → tip. A node that is asked about has its end and never changes again, so each is read once for a run,
+        and what view building keeps with it stays."""
+        doc = self.journal.doc
+        uids = doc.uids(doc.tree.path(doc.seq(self.journal.tip)))
+        for node in path_nodes(doc.bodies_of([uid for uid in uids if uid not in self._known])):
+            self._known[node.uid] = node
+        return [self._known[uid] for uid in uids]
+
     def _look(self) -> tuple[list[PathNode], View]:
-        path = path_nodes(self.journal.doc.path_bodies(self.journal.tip))
+        path = self._path()
         view = build_view(path, self.options)
         for repair in view.repairs:
             key = (repair.kind, repair.node, repair.detail)
