@@ -284,4 +284,10 @@ QScrollBar::handle:hover { background: @muted; }
 QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
 QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
 QCheckBox, QRadioButton { spacing: 8px; }
+QRadioButton::indicator { width: 12px; height: 12px; border: 1px solid @muted; border-radius: 7px; background: @panel; }
+QRadioButton::indicator:checked { width: 6px; height: 6px; border: 4px solid @accent; background: @panel; }
+QRadioButton::indicator:hover { border-color: @accent; }
+QCheckBox::indicator { width: 12px; height: 12px; border: 1px solid @muted; border-radius: 3px; background: @panel; }
+QCheckBox::indicator:checked { width: 8px; height: 8px; border: 3px solid @panel; background: @accent; outline: 1px solid @accent; }
+
 """

@@ -13,6 +13,8 @@ from worldline.protocol.model import DiffRow, FileDiff
 
 Span = tuple[int, int]
 _WORD = re.compile(r"\w+|\s+|[^\w\s]")
+_MAX_RUN = 2000
+"""Changed lines on end in which a partner is looked for: larger rewrites have none worth marking."""
 _MAX_WORD_LINE = 2000
 """Lines longer than this get no word-level marks: minified files would cost seconds for marks nobody can read."""
 
@@ -24,16 +26,18 @@ class DiffModel:
     def __init__(self, diff: FileDiff) -> None:
         self.diff = diff
         self.rows: list[DiffRow] = diff.rows
-        self.hunks: array[int] = array("i")
-        """Index of the first row of each hunk (its header)."""
+        self._hunks: array[int] | None = None
         self._pairs: tuple[array[int], array[int]] | None = None
-        self._partner: array[int] | None = None
         self._words: OrderedDict[int, list[Span]] = OrderedDict()
-        for at, row in enumerate(self.rows):
-            if row.kind == "@":
-                self.hunks.append(at)
-        if self.rows and not self.hunks:
-            self.hunks.append(0)
+
+    @property
+    def hunks(self) -> array[int]:
+        """Index of the first row of each hunk (its header). Made when first asked for: painting does not need it."""
+        if self._hunks is None:
+            self._hunks = array("i", [at for at, row in enumerate(self.rows) if row.kind == "@"])
+            if self.rows and not self._hunks:
+                self._hunks.append(0)
+        return self._hunks
 
     @property
     def widest_number(self) -> int:
@@ -67,7 +71,7 @@ class DiffModel:
             while at < total:
                 kind = rows[at].kind
                 if kind in "-+":
-                    removed, added, at = self._run(at)
+                    removed, added, at = self._run(at, total)
                     count = max(len(removed), len(added))
                     left.extend(removed)
                     left.extend([-1] * (count - len(removed)))
@@ -80,10 +84,10 @@ class DiffModel:
             self._pairs = (left, right)
         return self._pairs
 
-    def _run(self, at: int) -> tuple[list[int], list[int], int]:
+    def _run(self, at: int, limit: int) -> tuple[list[int], list[int], int]:
         removed: list[int] = []
         added: list[int] = []
-        while at < len(self.rows) and self.rows[at].kind in "-+\\":
+        while at < min(len(self.rows), limit) and self.rows[at].kind in "-+\\":
             kind = self.rows[at].kind
             if kind == "-" and added:
                 break
@@ -109,15 +113,24 @@ class DiffModel:
         return 0
 
     def partner(self, row: int) -> int:
-        """The line that a changed line is compared with word by word; -1 = none."""
-        if self._partner is None:
-            partner = array("i", [-1]) * len(self.rows)
-            left, right = self.pairs()
-            for a, b in zip(left, right, strict=True):
-                if a != b and a >= 0 and b >= 0:
-                    partner[a], partner[b] = b, a
-            self._partner = partner
-        return self._partner[row]
+        """The line that a changed line is compared with word by word; -1 = none. Looks only at the lines around it,
+        so that painting one screen never walks through the file."""
+        rows = self.rows
+        if rows[row].kind not in "-+":
+            return -1
+        start = row
+        while start > 0 and rows[start - 1].kind in "-+\\":
+            start -= 1
+            if row - start > _MAX_RUN:
+                return -1
+        while start <= row:
+            removed, added, end = self._run(start, row + _MAX_RUN)
+            if end > row:
+                mine, other = (removed, added) if rows[row].kind == "-" else (added, removed)
+                place = mine.index(row) if row in mine else -1
+                return other[place] if 0 <= place < len(other) else -1
+            start = max(end, start + 1)
+        return -1
 
     def words(self, row: int) -> list[Span]:
         """Spans of a changed line that differ from its partner."""

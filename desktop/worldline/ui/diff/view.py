@@ -64,7 +64,7 @@ class DiffView(QAbstractScrollArea):
         self._language = language_of(diff.change.path)
         self._anchor = self._head = None
         rows = diff.rows
-        longest = sorted(rows[:5000], key=lambda row: len(row.text), reverse=True)[:3]
+        longest = sorted(rows[:1000], key=lambda row: len(row.text), reverse=True)[:3]
         self._widest = max((line_painter().width(row.text) for row in longest), default=0.0)
         self._bars()
         self.verticalScrollBar().setValue(0)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QSize, Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from worldline.ui.icons import icon
 from worldline.ui.markdown.prose import Prose
@@ -13,6 +13,8 @@ from worldline.ui.theme import caption
 from worldline.viewmodel.chat_markdown import MarkdownStream, Piece
 
 SHOWN_LINES = 60
+PAGE = 40
+"""Pieces that share one remembered height."""
 
 
 class CodeBlock(QWidget):
@@ -64,11 +66,58 @@ class CodeBlock(QWidget):
     def _show_all(self) -> None:
         self._all = True
         self._show()
+        above = self.parentWidget()
+        while above is not None:
+            if isinstance(above, _Page):
+                above.forget()
+            elif hasattr(above, "changed_height"):
+                above.changed_height()
+                return
+            above = above.parentWidget()
 
     def _copy_all(self) -> None:
         QGuiApplication.clipboard().setText(self._text)
         self._copy.setIcon(icon("saved", "ok"))
         self._copy.setToolTip(self.tr("Copied"))
+
+
+class _Page(QWidget):
+    """Some pieces on end. It remembers its height, so that a long message is not measured from its beginning for
+    every word that comes in."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._heights: dict[int, int] = {}
+        self.pieces = QVBoxLayout(self)
+        self.pieces.setContentsMargins(0, 0, 0, 0)
+        self.pieces.setSpacing(2)
+        policy = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
+
+    def forget(self) -> None:
+        self._heights.clear()
+        self.pieces.invalidate()
+        self.updateGeometry()
+
+    def hasHeightForWidth(self) -> bool:
+        return True
+
+    def heightForWidth(self, width: int) -> int:
+        known = self._heights.get(width)
+        if known is None:
+            if len(self._heights) > 4:
+                self._heights.clear()
+            self.pieces.invalidate()
+            known = self.pieces.heightForWidth(width) if self.pieces.hasHeightForWidth() else -1
+            if known < 0:
+                known = self.pieces.sizeHint().height()
+            self._heights[width] = known
+        return known
+
+    def sizeHint(self) -> QSize:
+        width = self.width() or 400
+        return QSize(width, self.heightForWidth(width))
 
 
 class MarkdownView(QWidget):
@@ -82,6 +131,7 @@ class MarkdownView(QWidget):
         self._stream = MarkdownStream()
         self._text = ""
         self._shown: list[tuple[Piece, QWidget]] = []
+        self._pages: list[_Page] = []
         self._layout = QVBoxLayout(self)
         self._layout.setContentsMargins(0, 0, 0, 0)
         self._layout.setSpacing(2)
@@ -103,11 +153,14 @@ class MarkdownView(QWidget):
                     continue
                 if old.kind == piece.kind:
                     _fill(widget, piece)
+                    self._page(at).forget()
                     self._shown[at] = (piece, widget)
                     continue
                 self._drop(at)
-            widget = self._make(piece)
-            self._layout.insertWidget(at, widget)
+            page = self._page(at)
+            widget = self._make(piece, page)
+            page.pieces.insertWidget(at % PAGE, widget)
+            page.forget()
             self._shown.insert(at, (piece, widget))
         while len(self._shown) > len(pieces):
             self._drop(len(self._shown) - 1)
@@ -115,12 +168,19 @@ class MarkdownView(QWidget):
     def piece_widgets(self) -> list[QWidget]:
         return [widget for _, widget in self._shown]
 
-    def _make(self, piece: Piece) -> QWidget:
+    def _page(self, at: int) -> _Page:
+        while len(self._pages) <= at // PAGE:
+            page = _Page(self)
+            self._pages.append(page)
+            self._layout.addWidget(page)
+        return self._pages[at // PAGE]
+
+    def _make(self, piece: Piece, page: _Page) -> QWidget:
         widget: QWidget
         if piece.kind == "code":
-            widget = CodeBlock(self)
+            widget = CodeBlock(page)
         else:
-            prose = Prose(self, wide=piece.kind == "table", muted=self._muted)
+            prose = Prose(page, wide=piece.kind == "table", muted=self._muted)
             prose.link_activated.connect(self.link_activated)
             widget = prose
         _fill(widget, piece)
@@ -128,8 +188,16 @@ class MarkdownView(QWidget):
 
     def _drop(self, at: int) -> None:
         _, widget = self._shown.pop(at)
-        self._layout.removeWidget(widget)
+        page = self._pages[at // PAGE]
+        page.pieces.removeWidget(widget)
+        page.forget()
+        widget.hide()
         widget.deleteLater()
+        if not page.pieces.count() and page is self._pages[-1]:
+            self._pages.pop()
+            self._layout.removeWidget(page)
+            page.hide()
+            page.deleteLater()
 
 
 def _fill(widget: QWidget, piece: Piece) -> None:
