@@ -54,6 +54,16 @@ def engine_environment() -> dict[str, str]:
     return environment
 
 
+def _call(callback: Callable[[Any], None], value: Any) -> None:
+    """An answer may come after the widget that asked has been closed; then nobody needs it."""
+    try:
+        callback(value)
+    except RuntimeError as error:
+        if "already deleted" not in str(error):
+            raise
+        log.info("an answer came too late: %s", error)
+
+
 class _Link:
     """One running engine and its three threads. A restart makes a new link, so late lines of the old one are dropped."""
 
@@ -275,7 +285,7 @@ class EngineProcess(QObject):
             "code": int(error.get("code", 0)),
         }
         if entry[1] is not None:
-            entry[1](plain)
+            _call(entry[1], plain)
         else:
             log.warning("%s: %s", entry[2], plain["message"])
 
@@ -355,7 +365,7 @@ class EngineProcess(QObject):
             return
         entry = self._callbacks.pop(number, None)
         if entry is not None and entry[0] is not None:
-            entry[0](message.get("result"))
+            _call(entry[0], message.get("result"))
 
     def _ended(self, link: _Link) -> None:
         code = link.process.returncode
