@@ -7,9 +7,7 @@ first paint).
 
 from __future__ import annotations
 
-import contextlib
 import logging
-import sqlite3
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,13 +15,11 @@ from typing import Any
 from PySide6.QtCore import QObject, QTimer
 
 from worldline.client.process import EngineProcess
-from worldline.core import header_reader
 from worldline.core.kinds import NodeKind
+from worldline.ui.read_ahead import read_ahead
 from worldline.ui.session_signals import SessionSignals
 from worldline.viewmodel.tree_model import NO_ROW, NodeLabel, TreeModel, header_of
 
-READ_AHEAD = 20_000
-"""Rows read from the file before the first paint: about 100 ms; the engine delivers the rest in pages."""
 log = logging.getLogger("worldline.ui")
 
 PAGE = 2_000
@@ -216,29 +212,16 @@ class SessionState(SessionSignals):
             self.recovered.emit(result["recovered"])
 
     def read_ahead(self, path: Path) -> None:
-        """Take the rows straight from the file while the engine still starts. What cannot be read is left to the
-        engine, which says what is wrong."""
+        """Take the rows straight from the file while the engine still starts."""
+        ahead = read_ahead(path)
         try:
-            with contextlib.closing(header_reader.connect_readonly(path)) as connection:
-                if not header_reader.is_session(connection):
-                    return
-                rows = header_reader.read_headers(connection, limit=READ_AHEAD)
-                cursor = header_reader.read_cursor(connection)
-                meta = header_reader.read_meta(connection)
-        except (sqlite3.Error, OSError) as error:
-            log.info("%s cannot be read ahead: %s", path, error)
-            return
-        try:
-            self.tree.extend(rows)
+            self.tree.extend(ahead.rows)
         except ValueError as error:
             log.warning("%s has a gap: %s", path, error)
-        self.title_ahead = meta.get("title", "")
         if len(self.tree):
             self.headers_changed.emit(0)
-            if 0 < cursor <= len(self.tree):
-                self._set_cursor(self.tree.uid(cursor - 1))
-
-    title_ahead = ""
+            if 0 < ahead.cursor <= len(self.tree):
+                self._set_cursor(self.tree.uid(ahead.cursor - 1))
 
     def _load(self, since: int) -> None:
         """Ask for rows in pages until there are no more."""
