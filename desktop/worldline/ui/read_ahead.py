@@ -31,7 +31,8 @@ def read_ahead(path: Path) -> Ahead:
             if not header_reader.is_session(connection):
                 return Ahead()
             return Ahead(
-                header_reader.read_headers(connection, limit=READ_AHEAD), header_reader.read_cursor(connection)
+                header_reader.read_headers(connection, limit=READ_AHEAD),
+                header_reader.read_cursor(connection),
             )
     except (sqlite3.Error, OSError) as error:
         log.info("%s cannot be read ahead: %s", path, error)
