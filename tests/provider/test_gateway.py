@@ -10,6 +10,7 @@ import pytest
 
 from provider.conftest import FAST, PATIENT, REPLY, Heard, request_for
 from worldline.core.stop import StopReason
+from worldline.provider.body import Features
 from worldline.provider.gateway import Gateway, ProviderSettings
 from worldline.provider.model import Endpoint, Exchange, FallbackEvent, RetryEvent, StreamEvent
 from worldline.provider.retry import RetryPolicy
@@ -344,3 +345,28 @@ async def test_nobody_waits_an_hour_when_there_is_a_stand_in(gateway: Gateway) -
         alone = await gateway.ask(request_for(server, "a"), Heard())
         assert alone.failure is not None and "60 min" in alone.failure.advice
         assert len(alone.attempts) == FAST.attempts - 1
+
+
+async def test_optional_features_are_given_up_when_a_server_refuses_them(gateway: Gateway) -> None:
+    def checker(body: dict[str, Any]) -> list[str]:
+        if "fallbacks" in body:
+            return ["fallbacks: Extra inputs are not permitted"]
+        if "thinking" in body:
+            return ['"thinking.type.adaptive" is not supported for this model.']
+        return []
+
+    with RehearsalServer(Scenario.of("hi"), checker=checker) as server:
+        request = request_for(server, "claude-opus-5-5")
+        request.endpoint.local = False
+        gateway.settings.secrets[server.base_url] = "k"
+        gateway._features[server.base_url] = Features()
+        heard = Heard()
+        answer = await gateway.ask(request, heard)
+        assert answer.failure is None
+        assert [event.wait_s for event in heard.retries] == [0, 0], "told, and without a wait"
+        sent = [record.body or {} for record in server.message_requests]
+        assert ["fallbacks" in body for body in sent] == [True, False, False]
+        assert ["thinking" in body for body in sent] == [True, True, False]
+        assert "cache_control" in sent[-1]
+        await gateway.ask(request, Heard())
+        assert len(server.message_requests) == 4, "it is remembered"
