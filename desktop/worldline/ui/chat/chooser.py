@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QActionGroup, QPainter, QPaintEvent
-from PySide6.QtWidgets import QComboBox, QMenu, QToolButton, QWidget
+from PySide6.QtGui import QActionGroup
+from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
-from worldline.ui.icons import icon, pixmap
+from worldline.ui.icons import icon
 
 
 class Chooser(QToolButton):
@@ -66,12 +66,3 @@ class Chooser(QToolButton):
         self.setText(text)
         self.setToolTip(self._name)
         self.setAccessibleName(f"{self._name}: {text}")
-
-
-class ComboBox(QComboBox):
-    """A combo box with the arrow of our icons: style sheets take the native one away."""
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        super().paintEvent(event)
-        arrow = pixmap("chevron-down", "muted", 16, self.devicePixelRatioF())
-        QPainter(self).drawPixmap(self.width() - 22, (self.height() - 16) // 2, arrow)

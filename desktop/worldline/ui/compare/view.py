@@ -6,6 +6,7 @@ from typing import Any
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
+    QComboBox,
     QGridLayout,
     QHBoxLayout,
     QHeaderView,
@@ -23,7 +24,6 @@ from worldline.core.stop import StopReason
 from worldline.protocol.commands import Attempt, Compare
 from worldline.protocol.model import FileChange, FileDiff
 from worldline.ui.chat import words
-from worldline.ui.chat.chooser import ComboBox
 from worldline.ui.chat.pane import header_at
 from worldline.ui.chat.row_base import ColorLabel
 from worldline.ui.dialogs.base import Dialog, while_open
@@ -66,7 +66,7 @@ class CompareView(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(4)
         pair = QHBoxLayout()
-        self._a, self._b = ComboBox(right), ComboBox(right)
+        self._a, self._b = QComboBox(right), QComboBox(right)
         for at, box in enumerate((self._a, self._b)):
             for number, _ in enumerate(compare.attempts):
                 box.addItem(LETTERS[number], number)
@@ -230,10 +230,11 @@ class CompareView(QWidget):
     def _actions(self) -> QHBoxLayout:
         line = QHBoxLayout()
         line.setSpacing(8)
-        self._which = ComboBox(self)
+        self._which = QComboBox(self)
         self._which.setAccessibleName(self.tr("Attempt"))
         for number, attempt in enumerate(self.compare.attempts):
-            self._which.addItem(f"{LETTERS[number]}  {attempt.title}", number)
+            title = attempt.title if len(attempt.title) <= 22 else attempt.title[:21] + "…"
+            self._which.addItem(f"{LETTERS[number]}  {title}", number)
         self._which.currentIndexChanged.connect(self._choose)
         line.addWidget(self._which)
         self.note = QLineEdit(self)
@@ -277,7 +278,8 @@ class CompareDialog(Dialog):
     def __init__(
         self, compare: Compare, headers: dict[str, NodeHeader], parent: QWidget | None = None
     ) -> None:
-        super().__init__(self.tr("Compare from “{}”").format(compare.goal[:70]), parent, width=1180)
+        title = self.tr("Compare from “{}”").format(compare.goal[:70]) if compare.goal else self.tr("Compare")
+        super().__init__(title, parent, width=1180)
         self.resize(1180, 760)
         self.setWindowModality(Qt.WindowModality.NonModal)
         self.view = CompareView(compare, headers, self)

@@ -7,6 +7,7 @@ from typing import Any
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import (
     QButtonGroup,
+    QComboBox,
     QHBoxLayout,
     QLineEdit,
     QListWidget,
@@ -15,7 +16,6 @@ from PySide6.QtWidgets import (
 )
 
 from worldline.protocol.commands import BringHomeResult
-from worldline.ui.chat.chooser import ComboBox
 from worldline.ui.dialogs.base import Dialog, checked_value, clear_layout, while_open
 from worldline.ui.session_state import SessionState
 
@@ -29,7 +29,7 @@ class BringHomeDialog(Dialog):
     def __init__(self, node: str, branch: str, message: str, parent: QWidget | None = None) -> None:
         super().__init__(self.tr("Bring to my branch"), parent, width=620)
         self._node = node
-        self._choices: dict[str, ComboBox] = {}
+        self._choices: dict[str, QComboBox] = {}
         self.add_text(
             self.tr(
                 "Your branch {} gets the work of this node. Until you press the button, nothing changes."
@@ -105,7 +105,7 @@ class BringHomeDialog(Dialog):
         clear_layout(self._conflicts)
         self._choices.clear()
         for path in result.conflicts[:4]:
-            box = ComboBox(self)
+            box = QComboBox(self)
             box.addItem(self.tr("{}: keep mine").format(path), "ours")
             box.addItem(self.tr("{}: take this one").format(path), "theirs")
             box.setAccessibleName(self.tr("Conflict in {}").format(path))

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHeaderView, QTableWidget, QTableWidgetItem, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QHeaderView, QTableWidget, QTableWidgetItem, QVBoxLayout, QWidget
 
 from worldline.protocol.model import Diagnostic
 from worldline.ui.chat import words
-from worldline.ui.chat.chooser import ComboBox
 from worldline.ui.chat.row_base import ColorLabel, copy_text
 from worldline.ui.dialogs.base import Dialog, while_open
 from worldline.ui.session_state import SessionState
@@ -24,7 +23,7 @@ class DiagnosticsPane(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._items: list[Diagnostic] = []
-        self._kind = ComboBox(self)
+        self._kind = QComboBox(self)
         self._kind.setAccessibleName(self.tr("Kind"))
         self._kind.addItem(self.tr("all kinds"), "")
         self._kind.currentIndexChanged.connect(self._show)

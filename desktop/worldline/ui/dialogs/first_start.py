@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import (
     QButtonGroup,
+    QComboBox,
     QHBoxLayout,
     QLineEdit,
     QPushButton,
@@ -12,7 +13,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from worldline.ui.chat.chooser import ComboBox
 from worldline.ui.chat.row_base import ColorLabel
 from worldline.ui.dialogs.base import Dialog, checked_value
 from worldline.ui.i18n import LANGUAGES, choose
@@ -82,7 +82,7 @@ class FirstStartDialog(Dialog):
         self.body.addLayout(line)
         looks = QHBoxLayout()
         looks.setSpacing(8)
-        self.language = ComboBox(self)
+        self.language = QComboBox(self)
         self.language.setAccessibleName(self.tr("Language"))
         for code, name in LANGUAGES.items():
             self.language.addItem(name, code)
@@ -90,7 +90,7 @@ class FirstStartDialog(Dialog):
             max(0, self.language.findData(choose(str(window_settings().value("language", "")))))
         )
         self.language.activated.connect(self._on_language)
-        self.theme_box = ComboBox(self)
+        self.theme_box = QComboBox(self)
         self.theme_box.setAccessibleName(self.tr("Theme"))
         for value, text in (("system", self.tr("Theme: as the system")), ("light", self.tr("light")), ("dark", self.tr("dark")),
                             ("contrast", self.tr("high contrast"))):  # fmt: skip

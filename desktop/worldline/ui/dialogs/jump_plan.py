@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QListWidget, QPushButton, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QListWidget, QPushButton, QWidget
 
 from worldline.protocol.model import JumpPlan, PlanEntry
 from worldline.ui.chat import words
-from worldline.ui.chat.chooser import ComboBox
 from worldline.ui.chat.row_base import ColorLabel
 from worldline.ui.dialogs.base import Dialog
 from worldline.ui.theme import theme
@@ -22,8 +21,8 @@ class JumpPlanDialog(Dialog):
     def __init__(self, plan: JumpPlan, title: str, parent: QWidget | None = None) -> None:
         super().__init__(self.tr("Go to “{}”").format(title), parent, width=620)
         self.plan = plan
-        self._choices: dict[str, ComboBox] = {}
-        self._processes: ComboBox | None = None
+        self._choices: dict[str, QComboBox] = {}
+        self._processes: QComboBox | None = None
         groups = group(plan.entries)
         self._list = QListWidget(self)
         self._list.setAccessibleName(self.tr("Files"))
@@ -99,7 +98,7 @@ class JumpPlanDialog(Dialog):
             path = ColorLabel(entry.path, "text", self)
             path.setFont(theme().font_ui())
             path.setToolTip(entry.reason)
-            choice = ComboBox(self)
+            choice = QComboBox(self)
             choice.addItem(self.tr("keep mine"), "keep")
             choice.addItem(self.tr("put back"), "restore")
             choice.setCurrentIndex(1 if entry.choice == "restore" else 0)
@@ -115,7 +114,7 @@ class JumpPlanDialog(Dialog):
             rest = entries[len(shown) :]
             self._line(self.tr("%n more file(s) of yours stay", "", len(rest)), rest, "warn")
 
-    def _say(self, box: ComboBox, label: ColorLabel) -> None:
+    def _say(self, box: QComboBox, label: ColorLabel) -> None:
         keep = box.currentData() == "keep"
         label.set(self.tr("Stays: you changed it") if keep else self.tr("Will be put back (yours is saved first)"),
                   "warn" if keep else "text")  # fmt: skip
@@ -126,7 +125,7 @@ class JumpPlanDialog(Dialog):
             self.add_fact(self.tr("Still running"), self.tr("{command} (since {time})").format(
                 command=process.command, time=since))  # fmt: skip
         line = QHBoxLayout()
-        self._processes = ComboBox(self)
+        self._processes = QComboBox(self)
         self._processes.addItem(self.tr("stop them"), "stop")
         self._processes.addItem(self.tr("let them run"), "leave")
         self._processes.setAccessibleName(self.tr("What happens to running processes"))

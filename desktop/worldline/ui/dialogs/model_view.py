@@ -115,7 +115,7 @@ def open_model_view(state: SessionState, uid: str, parent: QWidget) -> None:
         for origin in view.origin:
             row = state.tree.row(origin) if origin else -1
             if row >= 0:
-                titles[origin] = f"{state.tree.tool(row)} {state.tree.preview(row)}".strip()
+                titles[origin] = state.tree.preview(row)
         ModelViewDialog(view, titles, parent).show()
 
     state.request("view", {"node": uid}, answered)

@@ -7,6 +7,7 @@ from typing import Any
 from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtWidgets import (
     QCheckBox,
+    QComboBox,
     QDoubleSpinBox,
     QFormLayout,
     QHBoxLayout,
@@ -20,7 +21,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from worldline.ui.chat.chooser import ComboBox
 from worldline.ui.chat.row_base import ColorLabel
 from worldline.ui.i18n import LANGUAGES
 from worldline.ui.recents import settings as window_settings
@@ -77,7 +77,7 @@ class ModelPage(Page):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(translate("Settings", "Model"), parent)
-        self.model = ComboBox(self)
+        self.model = QComboBox(self)
         self.model.activated.connect(lambda _at: self.changed.emit({"model": self.model.currentData() or ""}))
         self.row(self.tr("Model"), self.model, self.tr("Asked first, in every new run."))
         self.chain = QListWidget(self)
@@ -86,7 +86,7 @@ class ModelPage(Page):
         self.chain.model().rowsMoved.connect(self._chain_moved)
         self.row(self.tr("If it cannot answer"), self.chain,
                  self.tr("Tried in this order when a model is overloaded or refused. Drag to change the order."))  # fmt: skip
-        self.mode = ComboBox(self)
+        self.mode = QComboBox(self)
         for value, text in (("plan", self.tr("plan: reads only")), ("ask", self.tr("ask before everything")),
                             ("work", self.tr("work: unasked inside the sandbox"))):  # fmt: skip
             self.mode.addItem(text, value)
@@ -235,14 +235,14 @@ class AppearancePage(Page):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(translate("Settings", "Appearance"), parent)
         settings = window_settings()
-        self.theme_box = ComboBox(self)
+        self.theme_box = QComboBox(self)
         for value, text in (("system", self.tr("as the system")), ("light", self.tr("light")), ("dark", self.tr("dark")),
                             ("contrast", self.tr("high contrast"))):  # fmt: skip
             self.theme_box.addItem(text, value)
         self.theme_box.setCurrentIndex(max(0, self.theme_box.findData(theme().name)))
         self.theme_box.activated.connect(self._on_theme)
         self.row(self.tr("Theme"), self.theme_box)
-        self.language = ComboBox(self)
+        self.language = QComboBox(self)
         self.language.addItem(self.tr("as the system"), "")
         for code, name in LANGUAGES.items():
             self.language.addItem(name, code)

@@ -8,11 +8,10 @@ from typing import Any
 
 from PySide6.QtCore import Qt, QTimer, QUrl
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QHBoxLayout, QMessageBox, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QMessageBox, QSplitter, QVBoxLayout, QWidget
 
 from worldline.protocol.commands import Changes
 from worldline.protocol.model import FileDiff
-from worldline.ui.chat.chooser import ComboBox
 from worldline.ui.chat.row_base import ColorLabel, copy_text, tool_button
 from worldline.ui.diff.file_diff_panel import FileDiffPanel
 from worldline.ui.diff.file_list import FileList
@@ -39,7 +38,7 @@ class ChangesPane(QWidget):
         self._limit = FIRST_ROWS
         title = ColorLabel(self.tr("CHANGES"), "muted", self)
         caption(title)
-        self.against = ComboBox(self)
+        self.against = QComboBox(self)
         self.against.setAccessibleName(self.tr("Compared with"))
         for value, text in (
             ("parent", self.tr("vs the step before")),
