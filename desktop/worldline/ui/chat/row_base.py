@@ -67,6 +67,14 @@ class RowWidget(QWidget):
         """Real height at a width. The layout is asked directly: the size hint of a hidden widget is stale."""
         layout = self.layout()
         assert layout is not None
+        # The layout remembers the hints of its widgets, and does not hear of what was hidden inside a card.
+        for at in range(layout.count()):
+            item = layout.itemAt(at)
+            widget = item.widget() if item is not None else None
+            if widget is not None:
+                if (inner := widget.layout()) is not None:
+                    inner.invalidate()
+                widget.updateGeometry()
         layout.invalidate()
         if layout.hasHeightForWidth():
             return layout.heightForWidth(width)
