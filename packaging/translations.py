@@ -35,7 +35,9 @@ def collect(language: str, file: Path) -> None:
 
 
 def compile_file(file: Path, out: Path) -> None:
-    subprocess.run([_tool("pyside6-lrelease"), "-silent", str(file), "-qm", str(out)], check=True, capture_output=True)
+    subprocess.run(
+        [_tool("pyside6-lrelease"), "-silent", str(file), "-qm", str(out)], check=True, capture_output=True
+    )
 
 
 def unfinished(file: Path) -> list[str]:
