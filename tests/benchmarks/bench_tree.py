@@ -111,7 +111,9 @@ def bench_size(count: int, rounds: int) -> dict[str, tuple[float, float]]:
     result["overview first"] = (first, first)
     result["overview"] = measure(lambda _n: paint(), rounds)
     result["overview+append"] = measure(append, rounds)
-    result["hit test"] = measure(lambda n: view.row_at(view.rect_of(n * 7 % count).center().toPointF()) and None, rounds)
+    result["hit test"] = measure(
+        lambda n: view.row_at(view.rect_of(n * 7 % count).center().toPointF()) and None, rounds
+    )
     result["bytes/node"] = (state.tree.bytes_used() / len(state.tree) + 8, 0)
     view.close()
     return result
@@ -166,7 +168,9 @@ def start_up(rounds: int) -> dict[str, float]:
         for _ in range(rounds):
             for kind, samples in times.items():
                 text = WINDOW.format(root=str(ROOT / "desktop"), kind=kind, file=str(file))
-                done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
+                done = subprocess.run(
+                    [sys.executable, "-c", text], capture_output=True, text=True, check=True
+                )
                 samples.append(float(done.stdout.split()[-1]) * 1000)
     return {kind: statistics.median(samples) for kind, samples in times.items()}
 
@@ -182,10 +186,14 @@ def main() -> int:
     tables = {size: bench_size(size, 40 if options.quick else 100) for size in sizes}
     print(f"{'ms cpu, median/p95':<18}" + "".join(f"{size:>20,}" for size in sizes))
     for name in tables[sizes[0]]:
-        print(f"{name:<18}" + "".join(f"{tables[s][name][0]:>12.2f}/{tables[s][name][1]:<7.2f}" for s in sizes))
+        print(
+            f"{name:<18}" + "".join(f"{tables[s][name][0]:>12.2f}/{tables[s][name][1]:<7.2f}" for s in sizes)
+        )
     largest = tables[sizes[-1]]
     for name, limit in (("pan", 6.9), ("jump", 6.9), ("append", 6.9), ("zoom", 16.7), ("overview", 16.7)):
-        print(f"{name}: p95 {largest[name][1]:.1f} ms of {limit} {'ok' if largest[name][1] <= limit else 'MISSED'}")
+        print(
+            f"{name}: p95 {largest[name][1]:.1f} ms of {limit} {'ok' if largest[name][1] <= limit else 'MISSED'}"
+        )
     if not options.no_start:
         times = start_up(3 if options.quick else 7)
         print("first paint: " + ", ".join(f"{k} {v:.0f} ms" for k, v in times.items()), end="; ")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import pwd
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
@@ -78,9 +80,14 @@ def lab(best_label: Label) -> Iterator[Lab]:
         pytest.skip(
             "user namespaces are blocked on this machine; the self-test says so to the person as well"
         )
-    # Not below /tmp: confined commands have a /tmp of their own.
-    with tempfile.TemporaryDirectory(prefix=".lab-", dir=Path(__file__).parent) as folder:
+    with tempfile.TemporaryDirectory(prefix=".worldline-lab-", dir=_ground()) as folder:
         yield _furnish(Lab(Path(folder), "complete"))
+
+
+def _ground() -> Path:
+    """Not below /tmp: confined commands have a /tmp of their own."""
+    here = Path(__file__).resolve().parent
+    return Path(pwd.getpwuid(os.getuid()).pw_dir) if here.is_relative_to("/tmp") else here
 
 
 def _furnish(lab: Lab) -> Lab:

@@ -14,14 +14,19 @@ from toolbench import Bench, error_of, text_of
 from worldline.core.kinds import NodeFlag
 
 
+NAP = f"30.{os.getpid()}"
+"""Seconds that nobody else on this machine sleeps for."""
+
+
 @pytest.mark.parametrize(
     ("command", "error", "says"),
     [
-        ("echo out; sleep 30.125", "timeout", "out"),
-        ("trap '' TERM INT HUP; echo out; sleep 30.125", "timeout", "out"),
-        ("setsid bash -c \"trap '' TERM; sleep 31.125\" & sleep 30.125", "timeout", "longer than 1 s"),
+        (f"echo out; sleep {NAP}", "timeout", "out"),
+        (f"trap '' TERM INT HUP; echo out; sleep {NAP}", "timeout", "out"),
+        (f"setsid bash -c \"trap '' TERM; sleep {NAP}1\" & sleep {NAP}", "timeout", "longer than 1 s"),
         ("yes", "timeout", "left out"),
     ],
+    ids=["sleep", "ignores signals", "own session", "endless output"],
 )
 async def test_a_time_limit_ends_everything_and_keeps_the_output(
     bench: Bench, command: str, error: str, says: str
@@ -38,7 +43,7 @@ def sleepers() -> list[int]:
     found = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error):
-            if process.cmdline()[:1] == ["sleep"] and process.cmdline()[1] in ("30.125", "31.125"):
+            if process.cmdline()[:1] == ["sleep"] and process.cmdline()[1] in (NAP, f"{NAP}1"):
                 found.append(process.pid)
     return found
 

@@ -137,7 +137,9 @@ def test_looking_is_said_to_be_looking(window_of: Open) -> None:
 
 
 def test_banners(window_of: Open) -> None:
-    window = window_of(session={"scripted_model": True, "read_only": True, "read_only_why": "It is open elsewhere."})
+    window = window_of(
+        session={"scripted_model": True, "read_only": True, "read_only_why": "It is open elsewhere."}
+    )
     assert window.notices.items["demo"].text.text().startswith("The model is scripted")
     assert window.notices.items["read_only"].text.text() == "Read only. It is open elsewhere."
     window.state.go(sample.uid(9))
@@ -150,7 +152,11 @@ def test_an_engine_that_dies_is_said_and_comes_back(window_of: Open, qtbot: Any)
     with qtbot.waitSignal(window.state.hello, timeout=15_000):
         os.kill(window.state.client.pid, signal.SIGKILL)
         qtbot.waitUntil(lambda: "engine" in window.notices.items, timeout=10_000)
-        assert window.notices.items["engine"].text.text().startswith("The engine stopped. Nothing saved is lost.")
+        assert (
+            window.notices.items["engine"]
+            .text.text()
+            .startswith("The engine stopped. Nothing saved is lost.")
+        )
     qtbot.waitUntil(lambda: "engine" not in window.notices.items, timeout=10_000)
     assert len(window.state.tree) == 27
 
@@ -204,10 +210,14 @@ def test_closing_ends_the_engine_in_order(window_of: Open, qtbot: Any) -> None:
 def test_everything_that_can_be_focused_has_a_name(window_of: Open) -> None:
     window = window_of()
     nameless = []
-    for widget in window.findChildren(QAbstractButton) + window.findChildren(QLineEdit) + window.findChildren(QComboBox):
+    for widget in (
+        window.findChildren(QAbstractButton) + window.findChildren(QLineEdit) + window.findChildren(QComboBox)
+    ):
         if not widget.isVisible() or widget.focusPolicy() == Qt.FocusPolicy.NoFocus:
             continue
         interface = QAccessible.queryAccessibleInterface(widget)
         if not interface.text(QAccessible.Text.Name).strip():
-            nameless.append(f"{type(widget).__name__} {widget.objectName()} in {type(widget.parent()).__name__}")
+            nameless.append(
+                f"{type(widget).__name__} {widget.objectName()} in {type(widget.parent()).__name__}"
+            )
     assert nameless == []

@@ -52,7 +52,9 @@ def click(window: MainWindow, row: int, qtbot: Any) -> dict[str, Any]:
     results: list[dict[str, Any]] = []
     window.state.jumped.connect(results.append)
     window.tree.view.reveal(row)
-    QTest.mouseClick(window.tree.view.viewport(), Qt.MouseButton.LeftButton, pos=window.tree.view.rect_of(row).center())
+    QTest.mouseClick(
+        window.tree.view.viewport(), Qt.MouseButton.LeftButton, pos=window.tree.view.rect_of(row).center()
+    )
     desk = desk_of(window.state)
     qtbot.waitUntil(lambda: bool(results) or desk.plan_dialog is not None, timeout=20_000)
     if not results:
@@ -89,12 +91,17 @@ def test_killed_while_it_streams_the_session_goes_on(demo: MainWindow, qtbot: An
     state = demo.state
     nodes = len(state.tree)
     with qtbot.waitSignal(state.run_started, timeout=20_000):
-        state.request("prompt", {"text": "Look first: read the parser and its tests, then fix the failing price test properly."})
+        state.request(
+            "prompt",
+            {"text": "Look first: read the parser and its tests, then fix the failing price test properly."},
+        )
     qtbot.waitUntil(lambda: len(state.tree) > nodes + 1, timeout=20_000)
     with qtbot.waitSignal(state.hello, timeout=30_000):
         os.kill(state.client.pid, signal.SIGKILL)
         qtbot.waitUntil(lambda: "engine" in demo.notices.items, timeout=10_000)
-    qtbot.waitUntil(lambda: "engine" not in demo.notices.items and state.status.get("state") == "ready", timeout=30_000)
+    qtbot.waitUntil(
+        lambda: "engine" not in demo.notices.items and state.status.get("state") == "ready", timeout=30_000
+    )
     assert len(state.tree) > nodes + 1
     qtbot.waitUntil(lambda: not state.tree.live, timeout=10_000)
     assert state.cursor_row() == len(state.tree) - 1

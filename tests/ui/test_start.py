@@ -16,7 +16,11 @@ from worldline.ui.windows import Windows
 
 def start(*arguments: str, seconds: float = 90) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "worldline", *arguments], capture_output=True, text=True, timeout=seconds, check=False
+        [sys.executable, "-m", "worldline", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=seconds,
+        check=False,
     )
 
 
@@ -60,7 +64,9 @@ def test_the_demo_as_a_picture(tmp_path: Path) -> None:
     assert "cannot be written" in done.stderr
 
 
-def test_a_path_that_is_no_session_is_explained_in_the_start_view(settings: QSettings, tmp_path: Path, qtbot: Any) -> None:
+def test_a_path_that_is_no_session_is_explained_in_the_start_view(
+    settings: QSettings, tmp_path: Path, qtbot: Any
+) -> None:
     windows = Windows(settings)
     (tmp_path / "a.txt").write_text("no session")
     assert windows.open(str(tmp_path / "a.txt")) is None
@@ -85,6 +91,9 @@ def test_sessions_are_listed_newest_first(settings: QSettings, own_home: Path, q
     view = Windows(settings).show_start()
     from worldline.ui.recents import recent_sessions
 
-    assert {(one.title, one.root) for one in recent_sessions(settings)} == {("one", "/code/one"), ("two", "/code/two")}
+    assert {(one.title, one.root) for one in recent_sessions(settings)} == {
+        ("one", "/code/one"),
+        ("two", "/code/two"),
+    }
     assert view.list.count() == 2
     view.close()

@@ -131,7 +131,12 @@ def test_folding_all_at_once_gives_what_the_rule_says(kinds: list[str], data: st
     wanted, row = [], 0
     while row < len(kinds):
         end = row
-        while end < len(kinds) and end != keep and items._foldable(end) and (end == row or tree.parent[end] == end - 1):
+        while (
+            end < len(kinds)
+            and end != keep
+            and items._foldable(end)
+            and (end == row or tree.parent[end] == end - 1)
+        ):
             end += 1
         step = end - row if end - row >= 3 else 1
         wanted.append((row, row + step - 1))
