@@ -19,6 +19,8 @@ from worldline.viewmodel.chat_markdown import plain_html
 from worldline.viewmodel.chat_rows import ChatRow, RowKind, images_of, text_of
 
 LONG_PROMPT = 4000
+FIRST_SIGHT = 1200
+"""Pixels of a message that are laid out before it is known which part is in sight."""
 
 
 class UserRow(RowWidget):
@@ -115,11 +117,18 @@ class Thinking(QWidget):
         self._toggle.setAccessibleName(f"{label}, {self.tr('unfolded') if opened else self.tr('folded')}")
         if opened and self._view is None:
             self._view = MarkdownView(self, muted=True)
+            self._view.set_sight(0, FIRST_SIGHT)
+            self._view.grown.connect(self._owner.changed_height)
             self._layout.addWidget(self._view)
         if self._view is not None:
             self._view.setVisible(opened)
             if opened:
                 self._view.set_text(text)
+
+    def set_sight(self, top: int, bottom: int) -> int | None:
+        if self._view is None or self._view.isHidden():
+            return None
+        return self._view.set_sight(top - self._view.y(), bottom - self._view.y())
 
     def _flip(self) -> None:
         self._signals.open[self._key] = not self._signals.open.get(self._key, False)
@@ -141,7 +150,9 @@ class ReplyRow(RowWidget):
         self._fork.clicked.connect(lambda: self.signals.go_to.emit(self.row.uid))
         self._thinking: Thinking | None = None
         self._view = MarkdownView(self)
+        self._view.set_sight(0, FIRST_SIGHT)
         self._view.link_activated.connect(signals.link)
+        self._view.grown.connect(self._grown)
         self._cut = ColorLabel("", "warn", self)
         self._cut.setWordWrap(True)
         self._cut.hide()
@@ -180,6 +191,22 @@ class ReplyRow(RowWidget):
             if cut:
                 self._cut.setText(self.tr("This reply was cut off. What arrived was kept."))
         self.setAccessibleName(self.tr("Agent said: {}").format(text[:300]))
+
+    @property
+    def text(self) -> str:
+        """The words that are shown."""
+        return self._view.text()
+
+    def set_sight(self, top: int, bottom: int) -> int | None:
+        shifts = [self._view.set_sight(top - self._view.y(), bottom - self._view.y())]
+        if self._thinking is not None:
+            above = self._thinking.y()
+            shifts.append(self._thinking.set_sight(top - above, bottom - above))
+        known = [shift for shift in shifts if shift is not None]
+        return sum(known) if known else None
+
+    def _grown(self) -> None:
+        self.signals.grown.emit(self.row.key)
 
     def _show_calls(self, row: ChatRow | None) -> None:
         calls = [block for block in row.blocks if block.kind == "tool_input"] if row is not None else []

@@ -24,6 +24,12 @@ from worldline.viewmodel.chat import ChatModel
 from worldline.viewmodel.tree_model import NO_ROW, TreeModel
 
 BODY_BATCH = 40
+WINDOW = 1_500
+"""Nodes of the path that are shown at first; scrolling up adds as many again, so that opening never waits."""
+NEAR_TOP = 2_000
+"""Pixels from the top at which more is added."""
+HISTORY = 200
+LOOKED_THROUGH = 20_000
 
 
 def header_at(tree: TreeModel, row: int) -> NodeHeader:
@@ -60,6 +66,10 @@ class ChatPane(QWidget):
         self.composer = Composer(self)
         self.waiting = WaitingBar(self)
         self._shown = ""
+        self._window = WINDOW
+        self._above = 0
+        """Nodes of the path above what is shown."""
+        self._prompts_above = 0
         self._pending: list[str] = []
         self._crumbs = QLabel(self)
         self._crumbs.setFont(theme().font_ui(0, bold=True))
@@ -122,6 +132,7 @@ class ChatPane(QWidget):
         state.hello.connect(lambda _hello: self._ask_models())
         state.reveal_asked.connect(self._reveal)
         view.bodies_needed.connect(self._need_bodies)
+        view.verticalScrollBar().valueChanged.connect(self._on_scrolled)
         view.follow_changed.connect(lambda on: self._end.setVisible(not on and self.state.busy))
         signals = view.signals
         signals.go_to.connect(state.go)
@@ -148,7 +159,7 @@ class ChatPane(QWidget):
 
     # -- what is shown
 
-    def _refresh(self) -> None:
+    def _refresh(self, *, again: bool = False) -> None:
         state = self.state
         uid = state.looked_at()
         row = state.tree.row(uid) if uid else NO_ROW
@@ -158,25 +169,32 @@ class ChatPane(QWidget):
         if row == NO_ROW:
             self.chat.set_path([], live=not previewing)
             return
-        rows = state.tree.path(row)
-        if (
-            uid == self._shown
-            and self.chat.path
-            and self.chat.path[-1].uid == uid
-            and self.chat.live != previewing
-        ):
+        same = uid == self._shown and bool(self.chat.path) and self.chat.path[-1].uid == uid
+        if same and self.chat.live != previewing and not again:
             return
+        whole = state.tree.path(row)
+        if not same:
+            self._window = WINDOW
+        rows = whole[-self._window :]
+        self._above = len(whole) - len(rows)
+        self._prompts_above = sum(state.is_prompt(at) for at in whole[: self._above])
         path = [header_at(state.tree, at) for at in rows]
         forks = {}
         for at in rows[:-1]:
             if state.tree.children[at] > 1:
                 forks[state.tree.uid(at)] = state.tree.children[at] - 1
-        changed = uid != self._shown
         self._shown = uid
         self.chat.set_path(path, forks=forks, live=not previewing)
         self._show_crumbs(path)
-        if changed and (previewing or not state.busy):
+        if not same and (previewing or not state.busy):
             self.view.follow()
+
+    def _on_scrolled(self, value: int) -> None:
+        """Near the top: show more of what came before."""
+        if self._above and value < NEAR_TOP and not self.view.following:
+            self._window += WINDOW
+            self._above = 0
+            QTimer.singleShot(0, self, lambda: self._refresh(again=True))
 
     def _show_crumbs(self, path: list[NodeHeader]) -> None:
         prompts = [header for header in path if header.kind in (NodeKind.USER, NodeKind.IMPORTED_USER)]
@@ -184,7 +202,8 @@ class ChatPane(QWidget):
             prompts[-1].preview if prompts else str(self.state.info.get("title") or self.tr("New session"))
         )
         title = title if len(title) <= 60 else title[:59] + "…"
-        self._crumbs.setText(f"{len(prompts)} {title}" if prompts else title)
+        count = len(prompts) + self._prompts_above
+        self._crumbs.setText(f"{count} {title}" if prompts else title)
         branch = next((header.branch for header in reversed(path) if header.branch), "")
         self._branch.setText(f"▸ {branch.removeprefix('refs/heads/')}" if branch else "")
         self.setAccessibleName(self.tr("Chat: {}").format(title))
@@ -216,9 +235,13 @@ class ChatPane(QWidget):
         self.chat.set_runs(RunInfo.model_validate(one) for one in result["runs"])
 
     def _load_history(self) -> None:
-        tree = self.state.tree
-        prompts = [tree.preview(at) for at in range(len(tree)) if self.state.is_prompt(at)]
-        self.composer.edit.history = prompts[-200:]
+        tree, prompts = self.state.tree, []
+        for at in range(len(tree) - 1, max(-1, len(tree) - LOOKED_THROUGH), -1):
+            if self.state.is_prompt(at):
+                prompts.append(tree.preview(at))
+                if len(prompts) == HISTORY:
+                    break
+        self.composer.edit.history = prompts[::-1]
         self.composer.edit.remember("")
 
     def _need_bodies(self, uids: list[str]) -> None:
@@ -397,6 +420,12 @@ class ChatPane(QWidget):
             QDesktopServices.openUrl(url)
 
     def _reveal(self, uid: str) -> None:
+        if self._above and self.chat.row(uid) is None:
+            row, shown = self.state.tree.row(uid), self.state.tree.row(self._shown)
+            path = self.state.tree.path(shown) if shown != NO_ROW else []
+            if row in path:
+                self._window = len(path) - path.index(row) + WINDOW // 10
+                self._refresh(again=True)
         self.view.show_key(uid)
 
     def _draft_key(self) -> str:

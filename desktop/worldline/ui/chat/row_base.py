@@ -30,6 +30,8 @@ class RowSignals(QObject):
     """`AnswerQuestion` as a dict."""
     height_changed = Signal(str)
     """The row with this key has another height now."""
+    grown = Signal(str)
+    """The same, but not because of something the person did: the view goes on to follow the end."""
     model_view = Signal(str)
     explain = Signal(str)
     link = Signal(str)
@@ -62,6 +64,11 @@ class RowWidget(QWidget):
 
     def show_row(self, row: ChatRow) -> None:
         raise NotImplementedError
+
+    def set_sight(self, top: int, bottom: int) -> int | None:
+        """Which part of the row is in sight. None when its height stays; else by how much what lies above the sight has
+        grown. Rows that are small as a whole have nothing to do."""
+        return None
 
     def height_for(self, width: int) -> int:
         """Real height at a width. The layout is asked directly: the size hint of a hidden widget is stale."""

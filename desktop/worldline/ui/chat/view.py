@@ -17,7 +17,7 @@ from worldline.ui.chat.row_base import RowSignals, RowWidget
 from worldline.ui.chat.tool_card import ToolCard
 from worldline.ui.theme import theme
 from worldline.viewmodel.chat import ChatModel
-from worldline.viewmodel.chat_rows import ChatRow, RowKind
+from worldline.viewmodel.chat_rows import ChatRow, RowKind, text_of
 
 MARGIN = 16
 MAX_WIDTH = 860
@@ -56,6 +56,7 @@ class ChatView(QAbstractScrollArea):
         self.model = model
         self.signals = RowSignals(self)
         self.signals.height_changed.connect(self._on_height_changed)
+        self.signals.grown.connect(self._on_grown)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setAccessibleName(self.tr("Conversation"))
@@ -68,6 +69,10 @@ class ChatView(QAbstractScrollArea):
         self._widgets: OrderedDict[str, RowWidget] = OrderedDict()
         self._sticky = True
         self._placing = False
+        self._shift = 0
+        """By how much the first row in sight has grown above what is read of it."""
+        self._settling: ReplyRow | None = None
+        """The row of a reply that has just been stored: its widget stays, so that nothing flickers."""
         self._dirty: set[str] = set()
         self._asked: set[str] = set()
         self.builds = 0
@@ -96,11 +101,20 @@ class ChatView(QAbstractScrollArea):
         self._heights[first : first + removed] = [self._guess(row) for row in rows[first : first + added]]
         self._measured[first : first + removed] = [False] * added
         for key in [key for key in self._widgets if self.model.row(key) is None]:
-            self._delete(key)
+            widget = self._widgets[key]
+            if isinstance(widget, ReplyRow) and widget.row.kind is RowKind.LIVE and self._settling is None:
+                self._settling = widget
+                del self._widgets[key]
+            else:
+                self._delete(key)
         self._sum()
         self._empty.setVisible(all(row.kind is RowKind.DIVIDER and row.header is not None and not row.header.parent
                                    for row in rows))  # fmt: skip
         self._place(anchor)
+        if self._settling is not None:
+            self._settling.hide()
+            self._settling.deleteLater()
+            self._settling = None
 
     def _on_touch(self, row: ChatRow) -> None:
         self._dirty.add(row.key)
@@ -134,6 +148,14 @@ class ChatView(QAbstractScrollArea):
             self._sum()
             # What was unfolded by hand must not slide away: its top stays where it is.
             self._sticky = False
+            self._place(anchor)
+
+    def _on_grown(self, key: str) -> None:
+        widget = self._widgets.get(key)
+        if widget is not None:
+            anchor = self._anchor()
+            if self._measure(self.model.index_of(key), widget):
+                self._sum()
             self._place(anchor)
 
     def rebuild(self) -> None:
@@ -193,11 +215,13 @@ class ChatView(QAbstractScrollArea):
             return
         self._placing = True
         try:
-            for _ in range(4):
+            for _ in range(6):
                 self._restore(anchor)
                 if not self._realise():
                     break
                 self._sum()
+                if anchor[0] and self._shift:
+                    anchor = (anchor[0], anchor[1] + self._shift)
             self._move()
         finally:
             self._placing = False
@@ -212,7 +236,10 @@ class ChatView(QAbstractScrollArea):
     def _realise(self) -> bool:
         """Widgets for all rows in sight; True if a height was not as thought."""
         resized = False
+        self._shift = 0
         needed: list[ChatRow] = []
+        top = self.verticalScrollBar().value() - MARGIN
+        first = self._anchor()[0]
         for index in self._visible():
             row = self.model.rows[index]
             widget = self._widgets.get(row.key)
@@ -223,6 +250,11 @@ class ChatView(QAbstractScrollArea):
                 self._update(widget, row)
             if not self._measured[index]:
                 resized |= self._measure(index, widget)
+            above = top - self._tops[index]
+            shift = widget.set_sight(above, above + self.viewport().height())
+            if shift is not None:
+                resized |= self._measure(index, widget)
+                self._shift += shift if row.key == first else 0
             if row.body is None and row.uid:
                 needed.append(row)
         missing = [uid for uid in self.model.missing(needed) if uid not in self._asked]
@@ -236,7 +268,13 @@ class ChatView(QAbstractScrollArea):
         self._asked.difference_update(uids)
 
     def _make(self, row: ChatRow) -> RowWidget:
-        widget = _WIDGETS[row.kind](row, self.signals, self.viewport())
+        known = self._settling
+        if known is not None and row.kind is RowKind.REPLY and known.text and known.text == text_of(row.body):
+            self._settling = None
+            known.show_row(row)
+            widget: RowWidget = known
+        else:
+            widget = _WIDGETS[row.kind](row, self.signals, self.viewport())
         widget.shown_revision = row.revision
         self._widgets[row.key] = widget
         self.builds += 1

@@ -1,207 +1,267 @@
-"""A message in markdown: prose, code blocks with a copy button, tables, stacked."""
+"""A message in markdown: prose, code blocks with a copy button, tables, stacked. Only what is in sight has widgets."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Signal
-from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
 
-from worldline.ui.icons import icon
+from PySide6.QtCore import QEvent, QSize, QTimer, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from worldline.ui.markdown.code_block import SHOWN_LINES, CodeBlock
 from worldline.ui.markdown.prose import Prose
-from worldline.ui.syntax.code_view import CodeView
-from worldline.ui.theme import caption
 from worldline.viewmodel.chat_markdown import MarkdownStream, Piece
 
-SHOWN_LINES = 60
-PAGE = 40
-"""Pieces that share one remembered height."""
+GAP = 2
+SLICE = 12_000
+"""Characters of a whole message parsed at once: the rest follows in the next frames, so that the window never waits."""
+SLICE_MS = 15
+MARGIN = 400
+"""Pixels above and below what is in sight for which widgets are kept ready."""
+KEPT = 40
+"""Widgets out of sight that are kept for scrolling back."""
+LINE = 19
+CHAR = 7
 
 
-class CodeBlock(QWidget):
-    """Code with its language and a copy button. Long code shows its first lines and a button for the rest."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._text = ""
-        self._all = False
-        self._language = QLabel(self)
-        caption(self._language)
-        self._copy = QToolButton(self)
-        self._copy.setIcon(icon("copy", "muted"))
-        self._copy.setToolTip(self.tr("Copy code"))
-        self._copy.setAccessibleName(self.tr("Copy code"))
-        self._copy.clicked.connect(self._copy_all)
-        self.code = CodeView(self)
-        self._more = QPushButton(self)
-        self._more.setProperty("role", "link")
-        self._more.clicked.connect(self._show_all)
-        self._more.hide()
-        head = QHBoxLayout()
-        head.setContentsMargins(0, 0, 0, 0)
-        head.addWidget(self._language, 1)
-        head.addWidget(self._copy)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 4)
-        layout.setSpacing(0)
-        layout.addLayout(head)
-        layout.addWidget(self.code)
-        layout.addWidget(self._more)
-
-    def set_piece(self, piece: Piece) -> None:
-        self._text = piece.text
-        self._language.setText(piece.language or self.tr("text"))
-        self.code.language = piece.language
-        self._show()
-
-    def _show(self) -> None:
-        lines = self._text.count("\n") + 1
-        folded = lines > SHOWN_LINES and not self._all
-        self.code.set_text(
-            "\n".join(self._text.split("\n", SHOWN_LINES)[:SHOWN_LINES]) if folded else self._text
-        )
-        self._more.setVisible(folded)
-        if folded:
-            self._more.setText(self.tr("Show all {} lines").format(lines))
-
-    def _show_all(self) -> None:
-        self._all = True
-        self._show()
-        above = self.parentWidget()
-        while above is not None:
-            if isinstance(above, _Page):
-                above.forget()
-            elif hasattr(above, "changed_height"):
-                above.changed_height()
-                return
-            above = above.parentWidget()
-
-    def _copy_all(self) -> None:
-        QGuiApplication.clipboard().setText(self._text)
-        self._copy.setIcon(icon("saved", "ok"))
-        self._copy.setToolTip(self.tr("Copied"))
-
-
-class _Page(QWidget):
-    """Some pieces on end. It remembers its height, so that a long message is not measured from its beginning for
-    every word that comes in."""
-
-    def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._heights: dict[int, int] = {}
-        self.pieces = QVBoxLayout(self)
-        self.pieces.setContentsMargins(0, 0, 0, 0)
-        self.pieces.setSpacing(2)
-        policy = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-        policy.setHeightForWidth(True)
-        self.setSizePolicy(policy)
-
-    def forget(self) -> None:
-        self._heights.clear()
-        self.pieces.invalidate()
-        self.updateGeometry()
-
-    def hasHeightForWidth(self) -> bool:
-        return True
-
-    def heightForWidth(self, width: int) -> int:
-        known = self._heights.get(width)
-        if known is None:
-            if len(self._heights) > 4:
-                self._heights.clear()
-            self.pieces.invalidate()
-            known = self.pieces.heightForWidth(width) if self.pieces.hasHeightForWidth() else -1
-            if known < 0:
-                known = self.pieces.sizeHint().height()
-            self._heights[width] = known
-        return known
-
-    def sizeHint(self) -> QSize:
-        width = self.width() or 400
-        return QSize(width, self.heightForWidth(width))
+@dataclass(slots=True)
+class _Slot:
+    piece: Piece
+    height: int
+    measured: bool = False
+    widget: QWidget | None = None
+    whole: bool = False
+    """Long code that the person has unfolded."""
 
 
 class MarkdownView(QWidget):
-    """Shows a text; called again with a longer one it touches only the pieces that are new or still open."""
+    """Shows a text; called again with a longer one it touches only the pieces that are new or still open. Pieces out of
+    sight have a guessed or remembered height and no widget, so that a message of 100 KB costs what one screen costs.
+    Without `set_sight` everything is in sight."""
 
     link_activated = Signal(str)
+    grown = Signal()
+    """The height is another one now, for a reason that lies inside."""
 
     def __init__(self, parent: QWidget | None = None, *, muted: bool = False) -> None:
         super().__init__(parent)
         self._muted = muted
         self._stream = MarkdownStream()
         self._text = ""
-        self._shown: list[tuple[Piece, QWidget]] = []
-        self._pages: list[_Page] = []
-        self._layout = QVBoxLayout(self)
-        self._layout.setContentsMargins(0, 0, 0, 0)
-        self._layout.setSpacing(2)
+        self._parsed = 0
+        self._slots: list[_Slot] = []
+        self._live: dict[int, QWidget] = {}
+        """Widgets by the number of their piece."""
+        self._tops: list[int] = [0]
+        self._sight: tuple[int, int] | None = None
+        self._width = 0
+        self._more = QTimer(self, singleShot=True, interval=SLICE_MS)
+        self._more.timeout.connect(self._parse_more)
+        policy = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
 
     def text(self) -> str:
         return self._text
 
+    def piece_widgets(self) -> list[QWidget]:
+        """Widgets of the pieces in sight, in their order."""
+        return [self._live[at] for at in sorted(self._live)]
+
+    def pieces(self) -> list[Piece]:
+        return [slot.piece for slot in self._slots]
+
+    # -- text
+
     def set_text(self, text: str) -> None:
         if text == self._text:
             return
+        if not text.startswith(self._text):
+            self._parsed = 0
+        # What streams in is parsed up to its end at once: only its open tail is parsed again.
+        if self._parsed in (0, len(self._text)):
+            self._parsed = min(len(text), self._parsed + SLICE)
         self._text = text
-        same = self._stream.set_text(text)
+        self._take()
+
+    def _parse_more(self) -> None:
+        self._parsed = min(len(self._text), self._parsed + SLICE)
+        self._take()
+        self.grown.emit()
+
+    def _take(self) -> None:
+        same = self._stream.set_text(self._text[: self._parsed])
         pieces = self._stream.pieces
         for at in range(same, len(pieces)):
             piece = pieces[at]
-            if at < len(self._shown):
-                old, widget = self._shown[at]
-                if old == piece:
-                    continue
-                if old.kind == piece.kind:
-                    _fill(widget, piece)
-                    self._page(at).forget()
-                    self._shown[at] = (piece, widget)
-                    continue
+            if at >= len(self._slots):
+                self._slots.append(_Slot(piece, 0))
+            slot = self._slots[at]
+            if slot.piece == piece and slot.height:
+                continue
+            if slot.widget is not None and slot.piece.kind == piece.kind:
+                slot.piece = piece
+                self._fill(slot)
+            else:
                 self._drop(at)
-            page = self._page(at)
-            widget = self._make(piece, page)
-            page.pieces.insertWidget(at % PAGE, widget)
-            page.forget()
-            self._shown.insert(at, (piece, widget))
-        while len(self._shown) > len(pieces):
-            self._drop(len(self._shown) - 1)
+                slot.piece = piece
+            slot.measured = False
+            slot.height = self._guess(piece)
+        for at in range(len(pieces), len(self._slots)):
+            self._drop(at)
+        del self._slots[len(pieces) :]
+        if self._parsed < len(self._text):
+            self._more.start()
+        self._sum(same)
+        if self._width:
+            self._realise()
+        self.updateGeometry()
 
-    def piece_widgets(self) -> list[QWidget]:
-        return [widget for _, widget in self._shown]
+    # -- geometry
 
-    def _page(self, at: int) -> _Page:
-        while len(self._pages) <= at // PAGE:
-            page = _Page(self)
-            self._pages.append(page)
-            self._layout.addWidget(page)
-        return self._pages[at // PAGE]
+    def hasHeightForWidth(self) -> bool:
+        return True
 
-    def _make(self, piece: Piece, page: _Page) -> QWidget:
-        widget: QWidget
+    def heightForWidth(self, width: int) -> int:
+        if width != self._width and width > 0:
+            self._take_width(width)
+        rest = len(self._text) - self._parsed
+        return max(0, self._tops[-1] - GAP) + rest * LINE * CHAR // max(200, self._width or 200)
+
+    def sizeHint(self) -> QSize:
+        width = self._width or self.width() or 400
+        return QSize(width, self.heightForWidth(width))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(0, 0)
+
+    def _take_width(self, width: int) -> None:
+        self._width = width
+        for slot in self._slots:
+            slot.measured = False
+            slot.height = self._guess(slot.piece)
+        self._sum(0)
+        self._realise()
+
+    def set_sight(self, top: int, bottom: int) -> int | None:
+        """The part in sight, in pixels of this widget. None when no height has changed; else by how much what lies
+        above the sight has grown, so that what is read can stay where it is."""
+        self._sight = (top, bottom)
+        before = self._tops[-1]
+        shift = self._realise()
+        return shift if self._tops[-1] != before or shift else None
+
+    def _in_sight(self) -> range:
+        if self._sight is None:
+            return range(len(self._slots))
+        low, high = self._sight[0] - MARGIN, self._sight[1] + MARGIN
+        first = max(0, bisect_left(self._tops, low) - 1)
+        return range(first, min(len(self._slots), bisect_right(self._tops, high)))
+
+    def _realise(self) -> int:
+        """Make, measure and place widgets for what is in sight; by how much what is above it has grown."""
+        shift = 0
+        for _ in range(6):
+            top = self._sight[0] if self._sight is not None else 0
+            moved, changed = 0, -1
+            for at in self._in_sight():
+                slot = self._slots[at]
+                if slot.widget is None:
+                    self._make(at)
+                if slot.measured:
+                    continue
+                height = self._measure(slot)
+                if height != slot.height:
+                    if self._tops[at + 1] <= top:
+                        moved += height - slot.height
+                    slot.height = height
+                    changed = at if changed < 0 else changed
+            if changed < 0:
+                break
+            self._sum(changed)
+            if self._sight is not None and moved:
+                self._sight = (self._sight[0] + moved, self._sight[1] + moved)
+                shift += moved
+        self._place(self._in_sight())
+        return shift
+
+    def _place(self, sight: range) -> None:
+        away = [at for at in self._live if at not in sight]
+        surplus = max(0, len(away) - KEPT)
+        for at in away[:surplus]:
+            self._drop(at)
+        for at in away[surplus:]:
+            self._live[at].hide()
+        for at in sight:
+            widget = self._live.get(at)
+            if widget is not None:
+                widget.setGeometry(0, self._tops[at], self._width, self._slots[at].height)
+                widget.show()
+
+    def _sum(self, first: int) -> None:
+        del self._tops[first + 1 :]
+        at = self._tops[-1]
+        for slot in self._slots[first:]:
+            at += slot.height + GAP
+            self._tops.append(at)
+
+    def _guess(self, piece: Piece) -> int:
+        per_line = max(10, (self._width or 560) // CHAR)
         if piece.kind == "code":
-            widget = CodeBlock(page)
+            return min(piece.text.count("\n") + 1, SHOWN_LINES) * 17 + 46
+        if piece.kind == "table":
+            return (piece.source.count("\n") or 1) * 27
+        lines = sum(1 + len(line) // per_line for line in piece.source.rstrip("\n").split("\n"))
+        return lines * LINE + 8
+
+    def _measure(self, slot: _Slot) -> int:
+        slot.measured = True
+        if isinstance(slot.widget, CodeBlock):
+            return slot.widget.height_at(self._width)
+        return slot.widget.heightForWidth(self._width) if slot.widget is not None else slot.height
+
+    # -- widgets
+
+    def _make(self, at: int) -> None:
+        slot = self._slots[at]
+        if slot.piece.kind == "code":
+            block = CodeBlock(self)
+            block.unfolded.connect(lambda: self._unfold(slot))
+            slot.widget = block
         else:
-            prose = Prose(page, wide=piece.kind == "table", muted=self._muted)
+            prose = Prose(self, wide=slot.piece.kind == "table", muted=self._muted)
             prose.link_activated.connect(self.link_activated)
-            widget = prose
-        _fill(widget, piece)
-        return widget
+            slot.widget = prose
+        self._live[at] = slot.widget
+        self._fill(slot)
+
+    def _fill(self, slot: _Slot) -> None:
+        if isinstance(slot.widget, CodeBlock):
+            slot.widget.set_piece(slot.piece, whole=slot.whole)
+        elif isinstance(slot.widget, Prose):
+            slot.widget.set_html(slot.piece.text)
+
+    def _unfold(self, slot: _Slot) -> None:
+        slot.whole = True
+        slot.measured = False
+        self._realise()
+        self.updateGeometry()
+        self.grown.emit()
 
     def _drop(self, at: int) -> None:
-        _, widget = self._shown.pop(at)
-        page = self._pages[at // PAGE]
-        page.pieces.removeWidget(widget)
-        page.forget()
-        widget.hide()
-        widget.deleteLater()
-        if not page.pieces.count() and page is self._pages[-1]:
-            self._pages.pop()
-            self._layout.removeWidget(page)
-            page.hide()
-            page.deleteLater()
+        widget = self._live.pop(at, None)
+        if widget is not None:
+            widget.hide()
+            widget.deleteLater()
+            self._slots[at].widget = None
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if self.width() != self._width and self.width() > 0:
+            self._take_width(self.width())
 
-def _fill(widget: QWidget, piece: Piece) -> None:
-    if isinstance(widget, CodeBlock):
-        widget.set_piece(piece)
-    elif isinstance(widget, Prose):
-        widget.set_html(piece.text)
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange and self._width:
+            self._take_width(self._width)
