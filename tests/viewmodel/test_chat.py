@@ -184,3 +184,12 @@ def test_a_stream_ends_with_the_same_pieces_as_the_whole_text_and_freezes_what_i
 def test_html_of_a_model_is_text() -> None:
     html = "".join(piece.text for piece in pieces("<script>x</script> <b>y</b>"))
     assert "<script" not in html and "<b>" not in html
+
+
+def test_the_person_reads_the_output_of_a_failed_call_not_the_envelope() -> None:
+    envelope = '{\n "error": {\n  "type": "nonzero_exit",\n  "message": "The command ended with exit code 2."\n }\n}'
+    content = [{"type": "text", "text": f"{envelope}\nboom: no such thing"}]
+    block = {"type": "tool_result", "tool_use_id": "t", "content": content, "is_error": True}
+    result = tool_result(Body(uid="n", kind="tool", message={"role": "user", "content": [block]}))
+    assert result.text == "boom: no such thing"
+    assert result.error is not None and result.error["message"] == "The command ended with exit code 2."

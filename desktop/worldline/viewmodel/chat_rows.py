@@ -255,17 +255,26 @@ class ToolResult:
     exit_code: int | None
 
 
+def _leading_object(text: str) -> tuple[dict[str, Any] | None, str]:
+    """A JSON object that the text begins with, and what follows it."""
+    if text.startswith("{"):
+        try:
+            value, end = json.JSONDecoder().raw_decode(text)
+        except ValueError:
+            return None, text
+        if isinstance(value, dict):
+            return value, text[end:].strip("\n")
+    return None, text
+
+
 def tool_result(body: Body | None) -> ToolResult:
     """The result of a tool node for the person: the output where there is one, else what the model was told."""
     if body is None:
         return ToolResult("", 0, "", None, None)
     told = _told(body)
     error: dict[str, Any] | None = None
-    try:
-        parsed = json.loads(told) if told.startswith("{") else None
-    except ValueError:
-        parsed = None
-    if isinstance(parsed, dict):
+    parsed, rest = _leading_object(told)
+    if parsed is not None:
         envelope = parsed.get("error")
         error = envelope if isinstance(envelope, dict) else None
     exit_code = body.detail.get("exit_code")
@@ -278,12 +287,14 @@ def tool_result(body: Body | None) -> ToolResult:
         head, tail = str(output.get("head") or ""), str(output.get("tail") or "")
         text = f"{head}\n⋯\n{tail}" if tail else head
         hidden = max(0, int(output.get("bytes") or 0) - len(head) - len(tail))
-    elif isinstance(parsed, dict) and error is None:
+    elif error is not None:
+        text = rest  # what the tool produced all the same, behind the envelope
+    elif parsed is not None and not rest:
         inner = parsed.get("result", parsed)
         text = inner if isinstance(inner, str) else json.dumps(inner, ensure_ascii=False, indent=2)
         if isinstance(inner, dict) and isinstance(inner.get("output"), str):
             text = inner["output"]
-    elif error is None:
+    else:
         text = told
     return ToolResult(text, hidden, blob, error, exit_code if isinstance(exit_code, int) else None)
 
