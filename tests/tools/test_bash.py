@@ -13,7 +13,6 @@ import pytest
 from toolbench import Bench, error_of, text_of
 from worldline.core.kinds import NodeFlag
 
-
 NAP = f"30.{os.getpid()}"
 """Seconds that nobody else on this machine sleeps for."""
 

@@ -187,7 +187,9 @@ def test_html_of_a_model_is_text() -> None:
 
 
 def test_the_person_reads_the_output_of_a_failed_call_not_the_envelope() -> None:
-    envelope = '{\n "error": {\n  "type": "nonzero_exit",\n  "message": "The command ended with exit code 2."\n }\n}'
+    envelope = (
+        '{\n "error": {\n  "type": "nonzero_exit",\n  "message": "The command ended with exit code 2."\n }\n}'
+    )
     content = [{"type": "text", "text": f"{envelope}\nboom: no such thing"}]
     block = {"type": "tool_result", "tool_use_id": "t", "content": content, "is_error": True}
     result = tool_result(Body(uid="n", kind="tool", message={"role": "user", "content": [block]}))
