@@ -13,10 +13,19 @@ from pathlib import Path
 
 from worldline.core.errors import WorkspaceError
 from worldline.workspace import gitmove
+from worldline.workspace.filesig import FileSig
 from worldline.workspace.journal import Journal, RootMove, Undo, old_name, remove_staging
 from worldline.workspace.model import Cancelled, Omitted, PlanItem, ProgressCall, RestorePlan, RestoreReport
 from worldline.workspace.repos import GitRoot
-from worldline.workspace.safefs import SafeTree, content_id, exchange, rename_new, split
+from worldline.workspace.safefs import (
+    SafeTree,
+    content_id,
+    content_of,
+    exchange,
+    rename_new,
+    split,
+    unchanged,
+)
 from worldline.workspace.states import RootState, State, read_progress
 
 _CANNOT_EXIST = (errno.ENAMETOOLONG, errno.EINVAL, errno.EILSEQ)
@@ -32,8 +41,13 @@ class Restorer:
 
     def __init__(
         self, work: Path, folder: Path, plan: RestorePlan, now: State, target: State, roots: dict[str, GitRoot],
-        progress: ProgressCall | None = None,
+        progress: ProgressCall | None = None, seen: Callable[[str], FileSig | None] | None = None,
+        learn: Callable[[str, os.stat_result, bytes], None] | None = None,
     ) -> None:  # fmt: skip
+        self._seen = seen or (lambda _: None)
+        """What the capture of the safety state saw of a file."""
+        self._learn = learn
+        """Told of each file that was read back."""
         self.work, self.plan, self.now, self.target, self.roots = work, plan, now, target, roots
         self.store = target.store
         self.tree = SafeTree(work)
@@ -196,8 +210,11 @@ class Restorer:
         self._skipped.add(number)
         self.report.failed.append(Omitted(item.path, reason))
 
-    def _check(self, name: str, fd: int, item: PlanItem) -> None:
-        """Raises `Moved` unless what is at `name` is what the plan saw there."""
+    def _check(self, name: str, fd: int, item: PlanItem, *, in_place: bool = False) -> None:
+        """Raises `Moved` unless what is at `name` is what the plan saw there. `in_place`: before it is taken away, where
+        unchanged stat data is enough: its content is looked at once it can no longer be replaced."""
+        if in_place and item.expect and unchanged(name, fd, self._seen(item.path)):
+            return
         oid, mode = content_id(name, fd)
         if oid != item.expect or stat.S_IFMT(mode) != stat.S_IFMT(item.expect_mode):
             raise Moved
@@ -207,7 +224,7 @@ class Restorer:
     def _delete(self, number: int, item: PlanItem) -> None:
         try:
             with self.tree.at(item.path) as (fd, name):
-                self._check(name, fd, item)
+                self._check(name, fd, item, in_place=True)
                 rename_new(name, fd, old_name(number), self._staging)
                 try:
                     self._check(old_name(number), self._staging, item)
@@ -256,7 +273,7 @@ class Restorer:
     def _overwrite(self, number: int, item: PlanItem) -> None:
         with self.tree.at(item.path) as (fd, name):
             try:
-                self._check(name, fd, item)
+                self._check(name, fd, item, in_place=True)
                 if exchange(str(number), self._staging, name, fd):
                     try:
                         self._check(str(number), self._staging, item)
@@ -265,6 +282,11 @@ class Restorer:
                         raise
                     return
                 rename_new(name, fd, old_name(number), self._staging)
+                try:
+                    self._check(old_name(number), self._staging, item)
+                except Moved:
+                    rename_new(old_name(number), self._staging, name, fd)
+                    raise
                 rename_new(str(number), self._staging, name, fd)
             except FileNotFoundError as error:
                 raise Moved from error
@@ -307,15 +329,20 @@ class Restorer:
         for number, item in enumerate(self.items):
             if number in self._skipped:
                 continue
-            status = self.tree.lstat(item.path)
             if item.action == "delete":
+                status = self.tree.lstat(item.path)
                 good = status is None or stat.S_ISDIR(status.st_mode)
-            elif status is None:
-                good = False
             else:
-                with self.tree.at(item.path) as (fd, name):
-                    good = stat.S_ISDIR(item.mode) or content_id(name, fd)[0] == item.blob
-                good = good and (stat.S_ISLNK(item.mode) or status.st_mode == item.mode)
+                try:
+                    with self.tree.at(item.path) as (fd, name):
+                        oid, status = content_of(name, fd)
+                except OSError:
+                    oid, status = "", None
+                mode = status.st_mode if status is not None else 0
+                good = stat.S_ISDIR(item.mode) or oid == item.blob
+                good = good and (mode == item.mode or (stat.S_ISLNK(item.mode) and stat.S_ISLNK(mode)))
+                if good and oid and status is not None and self._learn is not None:
+                    self._learn(item.path, status, bytes.fromhex(oid))
             if not good:
                 raise WorkspaceError(f"{item.path} does not read back as it was written.", "Check the disk.")
             self.report.verified += 1

@@ -10,6 +10,7 @@ import pygit2
 
 from worldline.core.errors import WorkspaceError
 from worldline.workspace import memory
+from worldline.workspace.filesig import FileSig, signature
 from worldline.workspace.ignore import RuleSet, Stack
 from worldline.workspace.keep import Keeper
 from worldline.workspace.model import ProgressCall
@@ -161,6 +162,21 @@ class Capturer:
             node = node.dirs.get(part) if node is not None else None
         return node
 
+    def sig_of(self, path: str) -> FileSig | None:
+        """Stat data and content of a file as the last walk saw them, None when it did not see it."""
+        folder, _, name = path.rpartition("/")
+        node = self._node(folder + "/" if folder else "")
+        return node.files.get(name) if node is not None else None
+
+    def learn(self, path: str, status: os.stat_result, oid: bytes) -> None:
+        """A file that a restore wrote and has read back: it need not be read again to be known."""
+        folder, _, name = path.rpartition("/")
+        node = self._node(folder + "/" if folder else "")
+        if node is not None and name in node.files:
+            node.files[name] = signature(status, oid)
+            node.sig = None
+            node.tree = b""
+
     def ignored_paths(self, limit: int) -> list[str]:
         """Files that are ignored now, at most `limit`; looks into ignored folders."""
         found: list[str] = []
@@ -249,6 +265,7 @@ class Capturer:
                 if node is None:
                     break
                 node.sig = None
+                node.stale = True
                 node = node.dirs.get(part)
 
     def _enter_root(self, path: str) -> Stack:
@@ -311,5 +328,6 @@ class Capturer:
 
 def _invalidate_all(node: Dir) -> None:
     node.sig = None
+    node.stale = True
     for child in node.dirs.values():
         _invalidate_all(child)

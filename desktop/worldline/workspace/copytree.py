@@ -11,11 +11,12 @@ import shutil
 import stat
 from pathlib import Path
 
+from worldline.workspace.filesig import FileSig
 from worldline.workspace.ignore import RuleSet, Stack
 from worldline.workspace.model import ProgressCall
 from worldline.workspace.repos import GitRoot, global_rules, stack_for
 from worldline.workspace.safefs import SafeTree
-from worldline.workspace.scan import IGNORED, Context, Dir, FileSig, Walk
+from worldline.workspace.scan import IGNORED, Context, Dir, Walk
 from worldline.workspace.store import Store
 
 CHOSEN = (".env*",)

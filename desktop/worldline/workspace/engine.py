@@ -14,7 +14,7 @@ from worldline.core.errors import WorkspaceError
 from worldline.protocol.model import FileChange, FileDiff
 from worldline.workspace import apply as applying
 from worldline.workspace import diff as differences
-from worldline.workspace import memory, storage
+from worldline.workspace import linecount, memory, storage
 from worldline.workspace.authorship import Step
 from worldline.workspace.capture import Capturer
 from worldline.workspace.journal import Journal
@@ -40,8 +40,6 @@ log = logging.getLogger(__name__)
 
 MAX_FILE_BYTES = 50 << 20
 _MAX_PATHS = 1000
-_MAX_COUNTED = 2000
-"""Above so many changed files, lines are not counted."""
 
 
 class Workspace:
@@ -95,7 +93,7 @@ class Workspace:
             )
 
     def _capture(
-        self, parent: str | None, label: str, progress: ProgressCall | None
+        self, parent: str | None, label: str, progress: ProgressCall | None, count: bool = True
     ) -> tuple[CaptureResult, State]:
         self.store.check_space()
         before = State.load(self.store, parent) if parent and parent != NOT_CAPTURED else None
@@ -117,19 +115,14 @@ class Workspace:
             result.head = main.head
             result.branch = main.ref.removeprefix("refs/heads/")
         result.notes = notes_of(state)
-        if before is not None and not same:
-            self._count(before, state, result)
+        if before is not None and not same and count:
+            found = list(diff(self.store, before.files, state.files))
+            result.files = len(found)
+            result.paths = [d.path for d in found[:_MAX_PATHS]]
+            lines = linecount.count(self.store, found)
+            result.lines_counted = lines is not None
+            result.added, result.removed = lines or (0, 0)
         return result, state
-
-    def _count(self, before: State, after: State, result: CaptureResult) -> None:
-        paths = [d.path for d in diff(self.store, before.files, after.files)]
-        result.files = len(paths)
-        result.paths = paths[:_MAX_PATHS]
-        if paths and len(paths) <= _MAX_COUNTED:
-            repo = self.store.repo
-            old, new = (repo[pygit2.Oid(raw=tree)].peel(pygit2.Tree) for tree in (before.files, after.files))
-            stats = old.diff_to_tree(new, context_lines=0).stats
-            result.added, result.removed = stats.insertions, stats.deletions
 
     # --- restore ----------------------------------------------------------------------------------------------
 
@@ -149,7 +142,7 @@ class Workspace:
         wanted = State.load(self.store, target)
         known = last if last and last != NOT_CAPTURED else None
         try:
-            result, now = self._capture(known, "before a jump", progress)
+            result, now = self._capture(known, "before a jump", progress, count=False)
         except (OSError, pygit2.GitError) as error:
             raise WorkspaceError(
                 f"What is on disk now cannot be saved ({error}), so nothing is put back.",
@@ -216,8 +209,9 @@ class Workspace:
         self._begin()
         now, target = State.load(self.store, plan.safety), State.load(self.store, plan.target)
         restorer = applying.Restorer(
-            self.work, self._journal_folder, plan, now, target, dict(self._capturer.roots), progress
-        )
+            self.work, self._journal_folder, plan, now, target, dict(self._capturer.roots), progress,
+            self._capturer.sig_of, self._capturer.learn,
+        )  # fmt: skip
         return restorer.run(new_branch, on_done, home)
 
     def recover(self, cursor_state: str = "") -> RecoveryReport | None:

@@ -35,6 +35,8 @@ class CaptureResult:
     added: int = 0
     removed: int = 0
     """Lines; binary files count 0."""
+    lines_counted: bool = True
+    """False: too many files or too much text changed to count lines while somebody waits; `changes` says them."""
     paths: list[str] = field(default_factory=list)
     """Changed paths, at most 1,000."""
     omitted: list[Omitted] = field(default_factory=list)

@@ -41,8 +41,8 @@ def encode_tree(entries: Iterable[TreeEntry]) -> bytes:
     """The bytes of a tree; git sorts folders as if their name ended in a slash."""
     rows = []
     for name, mode, oid in entries:
-        raw = os.fsencode(name)
-        rows.append((raw + b"/" if mode == MODE_DIR else raw, b"%o %s\0" % (mode, raw) + oid))
+        raw = name.encode("utf-8", "surrogateescape")
+        rows.append((raw + b"/" if mode == MODE_DIR else raw, b"%o %s\0%s" % (mode, raw, oid)))
     rows.sort()
     return b"".join(row[1] for row in rows)
 
@@ -57,6 +57,33 @@ def parse_tree(data: bytes) -> list[TreeEntry]:
         entries.append(TreeEntry(os.fsdecode(data[space + 1 : end]), mode, data[end + 1 : end + 21]))
         at = end + 21
     return entries
+
+
+def _stored(data: bytes) -> bytes:
+    """As a zlib stream that is not compressed."""
+    size = len(data)
+    return b"".join(
+        (
+            b"\x78\x01\x01",
+            struct.pack("<HH", size, size ^ 0xFFFF),
+            data,
+            struct.pack(">I", zlib.adler32(data)),
+        )
+    )
+
+
+def deflate(data: bytes, kind: int = BLOB) -> bytes:
+    """Packed as git can read it, fast. Setting up the usual 32 KB window costs ten times what packing a small file does;
+    a small tree is mostly ids, which do not get smaller."""
+    if len(data) <= 64 or (kind == TREE and len(data) <= 1024):
+        return _stored(data)
+    if len(data) <= 4096:
+        packer = zlib.compressobj(1, zlib.DEFLATED, 12, 5)
+    elif len(data) <= 16384:
+        packer = zlib.compressobj(1, zlib.DEFLATED, 14, 6)
+    else:
+        return zlib.compress(data, 1)
+    return packer.compress(data) + packer.flush()
 
 
 class PackWriter:
@@ -82,7 +109,7 @@ class PackWriter:
             first = size & 0x7F
             size >>= 7
         head.append(first)
-        body = bytes(head) + zlib.compress(data, 1)
+        body = bytes(head) + deflate(data, kind)
         self._rows.append((oid, zlib.crc32(body), self._offset))
         self._file.write(body)
         self._offset += len(body)

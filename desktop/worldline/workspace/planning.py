@@ -38,6 +38,8 @@ class Planner:
         self.users, self.choices, self.default_choice = users, choices, default_choice
         self.tree = tree
         self.store = now.store
+        self._folders: dict[str, bool] = {}
+        """Whether a path above an item is free or a real folder."""
         self.only_mine = last.files == target.files and last.perms_tree == target.perms_tree
         """The node differs from the disk only by what the person did: a jump there can mean nothing else."""
 
@@ -217,13 +219,19 @@ class Planner:
                 continue
             parent = split(path)[0]
             while parent:
-                status = None if parent in items else self.tree.lstat(parent)
-                if parent in stays or (status is not None and not stat.S_ISDIR(status.st_mode)):
+                if parent in stays or (parent not in items and not self._is_passable(parent)):
                     item.action, item.reason = "keep_foreign", f"{parent} stays and is in its way"
                     break
                 parent = split(parent)[0]
-            if not stat.S_ISDIR(item.mode) and any(other.startswith(path + "/") for other in stays):
+            if stays and not stat.S_ISDIR(item.mode) and any(other.startswith(path + "/") for other in stays):
                 item.action, item.reason = "keep_foreign", "files inside a folder of that name stay"
+
+    def _is_passable(self, folder: str) -> bool:
+        known = self._folders.get(folder)
+        if known is None:
+            status = self.tree.lstat(folder)
+            known = self._folders[folder] = status is None or stat.S_ISDIR(status.st_mode)
+        return known
 
 
 def _hex(leaf: Leaf | None) -> str:

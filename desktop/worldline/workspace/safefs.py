@@ -14,12 +14,12 @@ import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from worldline.workspace.filesig import FileSig, read_file
 from worldline.workspace.objects import BLOB, object_id
-from worldline.workspace.scan import read_file
 
 _OPEN_DIR = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NOREPLACE, _EXCHANGE = 1, 2
-_MAX_OPEN = 64
+_MAX_OPEN = 200
 
 _renameat2: Callable[[int, bytes, int, bytes, int], int] | None
 try:
@@ -123,13 +123,33 @@ class SafeTree:
             raise
 
 
+def unchanged(name: str, dir_fd: int, sig: FileSig | None) -> bool:
+    """Stat data alone says that this is still the file that was read. False: look at its content."""
+    if sig is None or sig[1] < 0:
+        return False
+    now = os.stat(name, dir_fd=dir_fd, follow_symlinks=False)
+    return (now.st_mtime_ns, now.st_ctime_ns, now.st_size, now.st_ino, now.st_mode) == sig[:5]
+
+
 def content_id(name: str, dir_fd: int) -> tuple[str, int]:
     """Blob id and st_mode of what is at `name` ("" for what has no content). FileNotFoundError when nothing is."""
+    oid, status = content_of(name, dir_fd)
+    return oid, status.st_mode
+
+
+def content_of(name: str, dir_fd: int) -> tuple[str, os.stat_result]:
+    """Blob id of what is at `name` and stat data that belongs to it."""
+    try:
+        got = read_file(name, dir_fd, 1 << 40)
+    except OSError as error:
+        if error.errno not in (errno.ELOOP, errno.EINVAL, errno.ENXIO, errno.EACCES):
+            raise
+    else:
+        assert got is not None
+        return object_id(BLOB, got[0]).hex(), got[1]
     status = os.stat(name, dir_fd=dir_fd, follow_symlinks=False)
     if stat.S_ISLNK(status.st_mode):
-        return object_id(BLOB, os.fsencode(os.readlink(name, dir_fd=dir_fd))).hex(), status.st_mode
+        return object_id(BLOB, os.fsencode(os.readlink(name, dir_fd=dir_fd))).hex(), status
     if stat.S_ISREG(status.st_mode):
-        got = read_file(name, dir_fd, 1 << 40)
-        assert got is not None
-        return object_id(BLOB, got[0]).hex(), got[1].st_mode
-    return "", status.st_mode
+        raise PermissionError(errno.EACCES, "it cannot be read", name)
+    return "", status

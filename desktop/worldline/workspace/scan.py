@@ -15,11 +15,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from worldline.workspace.filesig import SPECIAL, FileSig, clashes, is_fresh, read_file, signature, size_text
 from worldline.workspace.ignore import RuleSet, Stack, is_ignored
-from worldline.workspace.objects import (
-    BLOB,
-    object_id,
-)
+from worldline.workspace.objects import BLOB, object_id
 from worldline.workspace.store import Store
 
 STAGING = ".worldline-restore-"
@@ -27,15 +25,9 @@ STAGING = ".worldline-restore-"
 MAX_DEPTH = 300
 CHOSEN_CAP = 1 << 20
 """Largest ignored file that is captured because its name was chosen."""
-_RACY_NS = 20_000_000
-_COARSE_NS = 2_000_000_000
 _OPEN_DIR = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
-_OPEN_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 IGNORED = "ignored"
-
-FileSig = tuple[int, int, int, int, int, bytes]
-"""mtime_ns, ctime_ns (-1: read again), size, inode, st_mode, blob id."""
 
 
 class Dir:
@@ -47,12 +39,14 @@ class Dir:
         "files",
         "in_ignored",
         "included",
+        "ino",
         "mode",
         "perms",
         "repo",
         "rules",
         "sig",
         "skipped",
+        "stale",
         "tree",
     )
 
@@ -63,6 +57,8 @@ class Dir:
         """Names that are not captured, and why (`IGNORED` or words for people)."""
         self.sig: tuple[int, int, int, int] | None = None
         """None: list it again."""
+        self.stale = True
+        """What is ignored here must be judged anew, also for names that are known."""
         self.tree = b""
         """Id of its git tree; b"": to be made."""
         self.perms = b""
@@ -73,44 +69,9 @@ class Dir:
         self.included = False
         """Ignored, but asked for as a whole (`Context.include`)."""
         self.mode = 0
+        self.ino = 0
         self.clash: tuple[str, ...] = ()
         """Names that differ only by case from another one here."""
-
-
-def is_fresh(mtime_ns: int, ctime_ns: int, now_ns: int) -> bool:
-    """Changed so recently that another change could leave the same times."""
-    coarse = mtime_ns % 1_000_000_000 == 0 and ctime_ns % 1_000_000_000 == 0
-    return max(mtime_ns, ctime_ns) >= now_ns - (_COARSE_NS if coarse else _RACY_NS)
-
-
-class Unstable(OSError):
-    """A file changed each time it was read."""
-
-
-def read_file(name: str, dir_fd: int, limit: int) -> tuple[bytes, os.stat_result] | None:
-    """Content and stat data that belong together; None when it is larger than `limit`. Never follows a link and never
-    waits on a pipe."""
-    fd = os.open(name, _OPEN_FILE, dir_fd=dir_fd)
-    try:
-        for _ in range(4):
-            before = os.fstat(fd)
-            if not stat.S_ISREG(before.st_mode):
-                raise OSError(errno.EINVAL, "not a regular file")
-            if before.st_size > limit:
-                return None
-            data = os.pread(fd, before.st_size + 1, 0)
-            while 0 < len(data) < before.st_size:
-                more = os.pread(fd, before.st_size + 1 - len(data), len(data))
-                if not more:
-                    break
-                data += more
-            after = os.fstat(fd)
-            same = (before.st_mtime_ns, before.st_ctime_ns) == (after.st_mtime_ns, after.st_ctime_ns)
-            if same and len(data) == after.st_size:
-                return data, after
-        raise Unstable(errno.EBUSY, "it kept changing while it was read")
-    finally:
-        os.close(fd)
 
 
 @dataclass(slots=True)
@@ -179,8 +140,10 @@ class Walk:
             status = os.fstat(fd)
             sig = (status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_mode)
             changed = node.mode != status.st_mode
-            node.mode = status.st_mode
-            listed = force or node.sig != sig or not self._quick(fd, node)
+            node.mode, node.ino = status.st_mode, status.st_ino
+            edited = None if force or node.sig != sig else self._look(fd, node)
+            listed = edited is None
+            changed = bool(edited) or changed
         if node.repo and prefix and self.c.enter_root is not None:
             stack = self.c.enter_root(prefix[:-1])
         if listed:
@@ -193,10 +156,10 @@ class Walk:
         everything = force or dirty is None
         for name, child in list(node.dirs.items()):
             inner = f"{prefix}{name}/"
-            if everything or listed or not child.tree or inner in dirty or inner in self._above:  # type: ignore[operator]
-                changed = (
-                    self._child(fd, node, name, prefix, stack, force, depth, everything or listed) or changed
-                )
+            # A folder that was here before reports its own changes; one that was put in its place has another inode.
+            unsure = everything or not child.tree or child.sig is None
+            if unsure or inner in dirty or inner in self._above:  # type: ignore[operator]
+                changed = self._child(fd, node, name, prefix, stack, force, depth, unsure) or changed
         if changed or not node.tree:
             node.tree = b""
             return True
@@ -234,9 +197,14 @@ class Walk:
         node.sig = None
         return True
 
-    def _quick(self, fd: int, node: Dir) -> bool:
-        """Nothing in this folder changed, seen by stat data alone."""
+    def _look(self, fd: int, node: Dir) -> bool | None:
+        """Whether a file in a folder with the same names changed: content is read where stat data differs. None: that
+        is not enough, list it."""
+        if node.skipped and any(reason != IGNORED for reason in node.skipped.values()):
+            return None
         stat_of = os.stat
+        limit = min(self.c.max_bytes, CHOSEN_CAP)  # what is allowed for any file that was captured before
+        read: dict[str, FileSig] = {}
         try:
             for name, known in node.files.items():
                 now = stat_of(name, dir_fd=fd, follow_symlinks=False)
@@ -246,16 +214,23 @@ class Walk:
                     or now.st_size != known[2]
                     or now.st_ino != known[3]
                 ):
-                    return False
+                    if name == ".gitignore" or now.st_size > limit:
+                        return None
+                    self._read(fd, name, limit, known, now, read, {})
+                    if name not in read:
+                        return None
         except OSError:
-            return False
-        return not any(reason != IGNORED for reason in node.skipped.values())
+            return None
+        old = node.files
+        changed = any(sig[5] != old[name][5] or sig[4] != old[name][4] for name, sig in read.items())
+        old.update(read)
+        return changed
 
     def _list(self, fd: int, node: Dir, prefix: str, stack: Stack, force: bool) -> tuple[Stack, bool, bool]:
         """Read the names anew. Returns the rules inside, whether all below must be listed too, and whether it changed."""
         with os.scandir(fd) as entries:
-            found = [(e.name, e.is_dir(follow_symlinks=False)) for e in entries]
-        names = {name for name, _ in found}
+            found = [(e.name, e.is_dir(follow_symlinks=False), e.inode()) for e in entries]
+        names = {row[0] for row in found}
         old_rules = node.rules
         node.rules = self._rules(fd, prefix, ".gitignore" in names)
         if (old_rules is None) != (node.rules is None) or (
@@ -267,7 +242,14 @@ class Walk:
         files: dict[str, FileSig] = {}
         dirs: dict[str, Dir] = {}
         skipped: dict[str, str] = {}
-        for name, is_dir in found:
+        known = {} if force or node.stale else node.files
+        small = min(self.c.max_bytes, CHOSEN_CAP)
+        for name, is_dir, inode in found:
+            if name in known and not is_dir:  # captured before under the same rules
+                self._file(fd, name, small, known[name], files, skipped)
+                if name in files:
+                    continue
+                skipped.pop(name, None)
             if name == ".git" or (not prefix and name.startswith(STAGING)):
                 continue
             path = prefix + name
@@ -278,9 +260,10 @@ class Walk:
                     continue
                 child = node.dirs.get(name) or Dir()
                 child.included = ignored and (node.included or self._is_included(path, name, True))
-                if child.in_ignored != ignored:
+                if child.in_ignored != ignored or child.ino != inode:
                     child.in_ignored = ignored
                     child.sig = None
+                    child.stale = True
                 if not self._enter(fd, name, path, child, skipped):
                     continue
                 dirs[name] = child
@@ -294,7 +277,8 @@ class Walk:
             self._file(fd, name, limit, node.files.get(name), files, skipped)
         changed = self._differs(node, files, dirs, skipped)
         node.files, node.dirs, node.skipped = files, dirs, skipped
-        node.clash = _clashes(names)
+        node.stale = False
+        node.clash = clashes(names)
         if node.clash or any(reason != IGNORED for reason in skipped.values()):
             self.c.special[prefix] = node
         return stack, force, changed
@@ -324,6 +308,7 @@ class Walk:
         if repo != child.repo:
             child.repo = repo
             child.sig = None
+            child.stale = True
         return True
 
     def _rules(self, fd: int, prefix: str, there: bool) -> RuleSet | None:
@@ -349,16 +334,34 @@ class Walk:
             if known is not None and (now.st_mtime_ns, now.st_ctime_ns, now.st_size, now.st_ino) == known[:4]:
                 files[name] = known
                 return
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            skipped[name] = f"cannot be read ({error.strerror or error})"
+            return
+        self._read(fd, name, limit, known, now, files, skipped)
+
+    def _read(
+        self,
+        fd: int,
+        name: str,
+        limit: int,
+        known: FileSig | None,
+        now: os.stat_result,
+        files: dict[str, FileSig],
+        skipped: dict[str, str],
+    ) -> None:
+        try:
             if stat.S_ISLNK(now.st_mode):
                 data = os.fsencode(os.readlink(name, dir_fd=fd))
             elif stat.S_ISREG(now.st_mode):
                 got = read_file(name, fd, limit)
                 if got is None:
-                    skipped[name] = f"is larger than {_size(limit)}"
+                    skipped[name] = f"is larger than {size_text(limit)}"
                     return
                 data, now = got
             else:
-                skipped[name] = _SPECIAL.get(stat.S_IFMT(now.st_mode), "is a special file")
+                skipped[name] = SPECIAL.get(stat.S_IFMT(now.st_mode), "is a special file")
                 return
         except FileNotFoundError:
             return
@@ -368,33 +371,4 @@ class Walk:
         oid = object_id(BLOB, data)
         if known is None or known[5] != oid:
             self.c.store.put_known(oid, BLOB, data)
-        fresh = is_fresh(now.st_mtime_ns, now.st_ctime_ns, time.time_ns())
-        files[name] = (
-            now.st_mtime_ns,
-            -1 if fresh else now.st_ctime_ns,
-            now.st_size,
-            now.st_ino,
-            now.st_mode,
-            oid,
-        )
-
-
-_SPECIAL = {
-    stat.S_IFIFO: "is a named pipe",
-    stat.S_IFSOCK: "is a socket",
-    stat.S_IFBLK: "is a device",
-    stat.S_IFCHR: "is a device",
-}
-
-
-def _size(limit: int) -> str:
-    return f"{limit >> 20} MB" if limit >= 1 << 20 else f"{limit} bytes"
-
-
-def _clashes(names: set[str]) -> tuple[str, ...]:
-    if len({name.casefold() for name in names}) == len(names):
-        return ()
-    seen: dict[str, list[str]] = {}
-    for name in sorted(names):
-        seen.setdefault(name.casefold(), []).append(name)
-    return tuple(name for group in seen.values() if len(group) > 1 for name in group)
+        files[name] = signature(now, oid)

@@ -31,7 +31,7 @@ from worldline.workspace.objects import (
 _LOOSE_LIMIT = 24
 """Up to so many new objects are written one by one; more go into one pack."""
 _PENDING_BYTES = 8 << 20
-_TREE_CACHE = 20_000
+_TREE_CACHE = 50_000
 FREE_FLOOR = 32 << 20
 """Bytes that a capture leaves free on the disk of the store."""
 _KINDS = {BLOB: BLOB, TREE: TREE, COMMIT: COMMIT}
@@ -207,6 +207,11 @@ class Store:
                 self._trees.clear()
             known = self._trees[oid] = parse_tree(self.read(oid))
         return known
+
+    def know_tree(self, oid: bytes, entries: list[TreeEntry]) -> None:
+        """Spare `tree` from reading back what has just been made."""
+        if len(self._trees) <= _TREE_CACHE:
+            self._trees[oid] = entries
 
     def subtree(self, tree: bytes, name: str) -> TreeEntry | None:
         for entry in self.tree(tree):

@@ -47,6 +47,7 @@ def build_trees(node: Dir, context: Context) -> tuple[bytes, bytes]:
     data = encode_tree(entries)
     node.tree = object_id(TREE, data)
     context.store.put_known(node.tree, TREE, data)
+    context.store.know_tree(node.tree, entries)
     node.perms = b""
     if odd or below:
         rows = [TreeEntry("p", MODE_FILE, context.store.put(BLOB, b"".join(sorted(odd))))] if odd else []
