@@ -11,6 +11,7 @@ import shutil
 import stat
 from pathlib import Path
 
+from worldline.workspace.capture import umask
 from worldline.workspace.filesig import FileSig
 from worldline.workspace.ignore import RuleSet, Stack
 from worldline.workspace.model import ProgressCall
@@ -19,6 +20,7 @@ from worldline.workspace.safefs import SafeTree
 from worldline.workspace.scan import IGNORED, Context, Dir, Walk
 from worldline.workspace.store import Store
 
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 CHOSEN = (".env*",)
 """Ignored files that go along without being asked for."""
 _FICLONE = 0x40049409
@@ -66,6 +68,7 @@ class Copy:
         self._global = global_rules(root)
         self._clone = True
         self._done = 0
+        self._usual = 0o777 & ~umask()
         root.refresh_index()
         self._context = Context(
             _NO_STORE, tracked=root.tracked(), chosen=CHOSEN, include=include or None, enter_root=self._enter, is_linked=self._is_linked,
@@ -158,10 +161,13 @@ class Copy:
             self.notes.append(f"{name} cannot be read; it was not copied")
             return None
         try:
-            new = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=dest)
+            # Nobody else can look into the new worktree: its top folder is closed to others.
+            perm = stat.S_IMODE(sig[4])
+            new = os.open(name, _NEW_FILE, perm, dir_fd=dest)
             try:
                 self._content(old, new, sig[2])
-                os.fchmod(new, stat.S_IMODE(sig[4]))
+                if perm & ~self._usual:
+                    os.fchmod(new, perm)
                 os.utime(new, ns=(sig[0], sig[0]))
                 return os.fstat(new)
             finally:
@@ -178,10 +184,12 @@ class Copy:
                 if error.errno not in _CANNOT_CLONE:
                     raise
                 self._clone = False
-        while data := os.read(old, 1 << 20):
-            view = memoryview(data)
-            while view:
-                view = view[os.write(new, view) :]
+        while data := os.read(old, 1 << 16 if size < 1 << 16 else 1 << 20):
+            written = os.write(new, data)
+            while written < len(data):
+                written += os.write(new, memoryview(data)[written:])
+            if len(data) == size < 1 << 16:
+                return  # all of a small file; reading for its end would cost as much again
 
     # --- repositories inside ------------------------------------------------------------------------------------
 

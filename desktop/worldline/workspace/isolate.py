@@ -214,8 +214,8 @@ def _with_stat(entry: indexfile.Entry, copy: copytree.Copy, written_ns: int) -> 
         known = (*entry.stat[:4], entry.stat[5], entry.size)
         if seen == known and mtime < written_ns:
             new, new_size = indexfile.stat_of(made)
-            return entry._replace(stat=new, size=new_size)
-    return entry._replace(stat=indexfile.NO_STAT, size=0)
+            return indexfile.Entry(*entry[:5], new, new_size)
+    return indexfile.Entry(*entry[:5], indexfile.NO_STAT, 0)
 
 
 def _rmtree(folder: Path) -> None:
