@@ -122,7 +122,7 @@ class CallRunner:
 
     async def _finish(self, item: _Running, outcome: ToolOutcome, *, stopped: bool = False) -> None:
         tool = self.tools.get(outcome.tool)
-        wrote = outcome.started and (tool is None or tool.access not in ("read", "ask"))
+        wrote = outcome.started and (tool is None or tool.changes_files or tool.access not in ("read", "ask"))
         feedback, instead = ("", None) if stopped else self.breaker.after(item.call, outcome)
         after = await self.states.after(item.call.name) if wrote else None
         block = dict(outcome.block)

@@ -26,11 +26,12 @@ class StateTracker:
     """Follows the workspace along one branch while a run writes to it."""
 
     def __init__(
-        self, capture: Callable[[str | None, str], Awaitable[CaptureResult]], doc: SessionDocument
+        self, capture: Callable[[str | None, str], Awaitable[CaptureResult]], doc: SessionDocument, tip: str
     ) -> None:
+        """`tip`: the node that the branch goes on from."""
         self._capture = capture
-        self._good = last_good_state(doc, doc.cursor)
-        self._lost = doc.state(doc.cursor) == NOT_CAPTURED
+        self._good = last_good_state(doc, tip)
+        self._lost = doc.state(tip) == NOT_CAPTURED
         self._omitted: set[str] | None = None
 
     async def after(self, label: str) -> CaptureResult:

@@ -52,12 +52,12 @@ class Meter:
         self.tool_calls = 0
         self.usage = Usage()
         self._before = before
-        self._clock = clock
+        self.clock = clock
         self._started = clock()
 
     @property
     def seconds(self) -> float:
-        return self._clock() - self._started
+        return self.clock() - self._started
 
     def add(self, usage: Usage) -> None:
         self.usage = self.usage + usage

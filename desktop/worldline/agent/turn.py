@@ -12,6 +12,7 @@ from worldline.agent.deps import ModelPort, RunDeps, RunSettings
 from worldline.agent.journal import Journal
 from worldline.agent.repetition import RepetitionWatch
 from worldline.agent.stops import Stopped, offers_for
+from worldline.agent.talk import side_start
 from worldline.context.compaction import Trigger
 from worldline.context.model import PathNode, View, ViewOptions
 from worldline.context.poison import find_poison, shrunk
@@ -96,10 +97,11 @@ class TurnRunner:
         await self.compactor.make_room(path, view, self.options, trigger, turn, why, instructions)
 
     def _path(self) -> list[PathNode]:
-        """Root → tip. A node that is asked about has its end and never changes again, so each is read once for a run,
+        """Start of the talk → tip. A node that is asked about has its end and never changes again, so each is read once for a run,
         and what view building keeps with it stays."""
         doc = self.journal.doc
-        uids = doc.uids(doc.tree.path(doc.seq(self.journal.tip)))
+        tip = self.journal.tip
+        uids = doc.uids(doc.tree.path(doc.seq(tip))[side_start(doc, tip) :])
         for node in path_nodes(doc.bodies_of([uid for uid in uids if uid not in self._known])):
             self._known[node.uid] = node
         return [self._known[uid] for uid in uids]

@@ -94,7 +94,7 @@ def view_command(options: Namespace) -> int:
     from worldline.engine.views import view_at
 
     with reading(options.file) as shared:
-        base = view_base(shared, model=options.model)
+        base = view_base(shared, model=options.model, at=shared.doc.resolve(options.node))
         view = view_at(shared, options.node, **base)
     body = {**view.request, "diagnostics": [d.model_dump(mode="json") for d in view.diagnostics]}
     if options.json:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import platform
 import time
-from collections.abc import Awaitable, Callable, Sequence
-from pathlib import Path
+from collections.abc import Awaitable, Callable, Container, Sequence
 from typing import Any
 
 from worldline.agent.calls import CallRunner
@@ -16,27 +13,31 @@ from worldline.agent.deps import RunDeps, RunSettings
 from worldline.agent.journal import Journal
 from worldline.agent.limits import Limits, Meter
 from worldline.agent.loop import RunLoop
+from worldline.agent.side import SideJournal, SideLoop
+from worldline.agent.talk import side_start
 from worldline.agent.turn import TurnRunner
 from worldline.context.model import ViewOptions
-from worldline.context.system_prompt import PromptParts, system_prompt
 from worldline.core import paths
 from worldline.engine.approvals import Approvals
 from worldline.engine.asks import Questions
 from worldline.engine.breaker import BranchBreaker
 from worldline.engine.effects import EffectList
+from worldline.engine.frozen import frozen_system, frozen_tools
+from worldline.engine.mcp import McpDesk, OfferedTool
 from worldline.engine.models import ModelDesk
 from worldline.engine.runs import Runs
 from worldline.engine.shared import Shared
-from worldline.engine.views import poisoned_blocks, view_at
+from worldline.engine.subagents import Parent, SubAgents, services_for
+from worldline.engine.views import calls_elsewhere, poisoned_blocks, view_at
 from worldline.policy.secrets import mask
 from worldline.protocol import commands as c
 from worldline.protocol.commands import Prompt
 from worldline.protocol.events import ToolOutput
 from worldline.provider import catalog
 from worldline.session.model import RunRecord
+from worldline.tools.breaker import Breaker
 from worldline.tools.envelope import Envelope
 from worldline.tools.hooks import Hooks, parse_hooks
-from worldline.tools.mcp_client import McpServer, parse_servers, start_servers
 from worldline.tools.model import TaskState, Tool, ToolContext
 from worldline.tools.pipeline import Pipeline
 from worldline.tools.process_table import ProcessTable
@@ -44,70 +45,29 @@ from worldline.tools.registry import default_tools
 from worldline.tools.schema import tool_schemas
 from worldline.workspace.model import NOT_CAPTURED, CaptureResult
 
-_INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md")
 _TOOLS_NEED = {"task": "task"}
 """Tool → the service it cannot work without."""
 
 
-def usable_tools(services: dict[str, Any], more: Sequence[Tool] = ()) -> dict[str, Tool]:
+def usable_tools(services: Container[str], more: Sequence[Tool] = ()) -> dict[str, Tool]:
     return default_tools(
         more, without=[tool for tool, service in _TOOLS_NEED.items() if service not in services]
     )
 
 
-def project_instructions(root: Path) -> list[tuple[str, str]]:
-    """AGENTS.md and CLAUDE.md of the workspace; a file that says the same as the one before is left out."""
-    found: list[tuple[str, str]] = []
-    for name in _INSTRUCTION_FILES:
-        try:
-            text = (root / name).read_text("utf-8", "replace")
-        except OSError:
-            continue
-        if text.strip() and text.strip() not in {t.strip() for _, t in found}:
-            found.append((name, text))
-    return found
-
-
-def frozen_system(shared: Shared, mode: Any, confinement: Any) -> str:
-    """The system text of this branch: the one it began with, as long as the mode is the same, so that caches and
-    thinking stay valid."""
-    doc = shared.doc
-    on_path = doc.tree
-    here = doc.seq(doc.cursor)
-    for record in reversed(doc.records("frozen_prompt")):
-        same = record.data.get("mode") == mode and record.data.get("root") == str(shared.root)
-        if same and record.node and on_path.is_ancestor(doc.seq(record.node), here):
-            return str(record.data["text"])
-    text = system_prompt(
-        PromptParts(
-            root=str(shared.root),
-            mode=mode,
-            platform=f"{platform.system()}, shell {Path(os.environ.get('SHELL', 'sh')).name}",
-            git=f"A git repository, on branch {shared.branch.removeprefix('refs/heads/')}."
-            if shared.info.is_git
-            else "",
-            confinement=confinement,
-            instructions=project_instructions(shared.root),
-            extra=shared.settings.text("instructions"),
-        )
-    )
-    if not shared.info.read_only:
-        doc.add_record(
-            "frozen_prompt", {"mode": mode, "root": str(shared.root), "text": text}, node=doc.cursor
-        )
-    return text
-
-
-def view_base(shared: Shared, model: str = "") -> dict[str, Any]:
-    """Arguments for `view_at`: the request without its messages."""
+def view_base(shared: Shared, model: str = "", at: str = "") -> dict[str, Any]:
+    """Arguments for `view_at`: the request at the node `at` without its messages."""
     mode = shared.settings.get("mode")
     name = model or shared.settings.text("model") or catalog.DEFAULT_MODEL
     facts = catalog.facts(name)
+    node = at or shared.doc.cursor
+    services = () if side_start(shared.doc, node) else ("task",)
+    tools = usable_tools(services, [OfferedTool(entry, None) for entry in frozen_tools(shared, node)])
     base = {
         "model": name,
         "max_tokens": min(facts.max_output or 32_000, 32_000),
-        "system": [{"type": "text", "text": frozen_system(shared, mode, shared.status.now.sandbox)}],
-        "tools": tool_schemas(usable_tools({})),
+        "system": [{"type": "text", "text": frozen_system(shared, mode, shared.status.now.sandbox, at=node)}],
+        "tools": tool_schemas(tools),
         "stream": True,
     }
     return {"model": name, "local": False, "base": base}
@@ -133,10 +93,14 @@ class LoopMaker:
         self._effects = effects
         self._processes = processes
         self._runs = runs
-        self._servers: list[McpServer] | None = None
+        self._mcp = McpDesk(shared, approvals)
 
     def view(self, node: str) -> c.View:
-        return view_at(self._shared, node, **view_base(self._shared, self._models.place().model))
+        return view_at(
+            self._shared,
+            node,
+            **view_base(self._shared, self._models.place().model, self._shared.doc.resolve(node)),
+        )
 
     def settings_for(self, prompt: Prompt, turns: int) -> RunSettings:
         settings = self._shared.settings
@@ -164,13 +128,12 @@ class LoopMaker:
         shared.status.set(asked_model=settings.model, model=settings.model, fallback_why="")
         doc = shared.doc
         journal = shared.journal(run.uid)
+        self._approvals.begin_run(settings.mode)
+        more = await self._mcp.tools(journal)
         task = TaskState.from_json(doc.task_state(doc.cursor))
-        tools = usable_tools(self._services(), await self._mcp_tools(journal))
         configured, problems = parse_hooks(shared.settings.get("hooks"))
-        hooks = Hooks(configured)
         for problem in problems:
             journal.diagnose("hook", problem, node=journal.tip)
-        self._approvals.begin_run(settings.mode)
         deps = RunDeps(
             watcher=shared.status,
             capture=self._capture,
@@ -178,15 +141,42 @@ class LoopMaker:
             delivered=self._runs.queue.delivered,
             gate=self._runs.gate,
             retry_now=self._runs.retry_now,
-            hooks=hooks,
+            hooks=Hooks(configured),
             root=shared.root,
             prompt=prompt.text,
         )
+        meter = Meter(settings.limits, doc.usage_total(), time.monotonic)
+        services = set(self._services()) | ({"task"} if not side_start(doc, doc.cursor) else set())
+        tools = usable_tools(services, more)
+        system = frozen_system(shared, settings.mode, shared.status.now.sandbox)
+        agents = SubAgents(
+            shared,
+            Parent(run.uid, settings, deps, meter, task),
+            lambda *parts: self._build_side(usable_tools((), more), *parts),
+        )
+        if prompt.text:
+            # Somebody said something: what went round before may be right now.
+            Breaker(task.breaker).reset()
+        turn, calls = self._parts(journal, settings, deps, meter, task, tools, system, agents)
+        return RunLoop(journal, turn, calls, deps, settings, meter)
+
+    def _build_side(
+        self, tools: dict[str, Tool], journal: SideJournal, settings: RunSettings, deps: RunDeps, meter: Meter,
+        task: TaskState, role: str,
+    ) -> SideLoop:  # fmt: skip
+        shared = self._shared
+        system = frozen_system(shared, settings.mode, shared.status.now.sandbox, at=journal.tip, role=role)
+        turn, calls = self._parts(journal, settings, deps, meter, task, tools, system, None)
+        return SideLoop(journal, turn, calls, deps, settings, meter)
+
+    def _parts(
+        self, journal: Journal, settings: RunSettings, deps: RunDeps, meter: Meter, task: TaskState,
+        tools: dict[str, Tool], system: str, agents: SubAgents | None,
+    ) -> tuple[TurnRunner, CallRunner]:  # fmt: skip
+        """What asks the model and what runs its calls, for the branch at the journal's tip."""
+        shared, doc = self._shared, self._shared.doc
         facts = self._models.facts(settings.model)
         schemas = tool_schemas(tools)
-        system = frozen_system(shared, settings.mode, shared.status.now.sandbox)
-        options = ViewOptions(model=settings.model, local=settings.local, poisoned=poisoned_blocks(shared))
-        meter = Meter(settings.limits, doc.usage_total(), time.monotonic)
         turn = TurnRunner(
             journal=journal,
             deps=deps,
@@ -194,43 +184,34 @@ class LoopMaker:
             model=self._models,
             system=system,
             tools=schemas,
-            options=options,
+            options=ViewOptions(
+                model=settings.model, local=settings.local, poisoned=poisoned_blocks(shared),
+                forked_calls=calls_elsewhere(doc, journal.tip),
+            ),
             compactor=Compactor(
                 journal, deps, settings, self._models, task, facts.context, fixed_size(system, schemas)
             ),
             price=self._models.price,
             context_limit=facts.context,
-        )
-        breaker = BranchBreaker(task.breaker, tools)
-        if prompt.text:
-            # Somebody said something: what went round before may be right now.
-            breaker.reset()
+        )  # fmt: skip
         calls = CallRunner(
             journal=journal,
             deps=deps,
-            pipeline=Pipeline(tools, self._approvals.policy, hooks, envelope=Envelope(shared.root, mask)),
+            pipeline=Pipeline(
+                tools, self._approvals.policy, deps.hooks, envelope=Envelope(shared.root, mask)
+            ),
             tools=tools,
-            breaker=breaker,
+            breaker=BranchBreaker(task.breaker, tools),
             meter=meter,
-            states=StateTracker(self._capture, doc),
+            states=StateTracker(self._capture, doc, journal.tip),
             task=task,
-            context=self._context(task),
+            context=self._context(task, agents),
             on_effects=self._effects.add,
         )
-        return RunLoop(journal, turn, calls, deps, settings, meter)
-
-    async def _mcp_tools(self, journal: Journal) -> list[Any]:
-        """Tools of the configured MCP servers, started with the first run that could use them."""
-        if self._servers is None:
-            configs, problems = parse_servers(self._shared.settings.get("mcpServers"), "user")
-            self._servers, failed = await start_servers(configs, self._shared.root)
-            for problem in (*problems, *failed):
-                journal.diagnose("mcp", problem, node=journal.tip)
-        return [tool for server in self._servers for tool in server.tools]
+        return turn, calls
 
     async def close(self) -> None:
-        for server in self._servers or []:
-            await server.stop()
+        await self._mcp.close()
 
     async def compact(self, instructions: str) -> None:
         """Compact the current branch on the person's command."""
@@ -247,7 +228,7 @@ class LoopMaker:
         memory = paths.data_home() / "memory" / self._shared.slug
         return {"processes": self._processes, "memory_dir": memory}
 
-    def _context(self, task: TaskState) -> Callable[[str, str], ToolContext]:
+    def _context(self, task: TaskState, agents: SubAgents | None) -> Callable[[str, str], ToolContext]:
         shared = self._shared
         services = self._services()
 
@@ -263,7 +244,8 @@ class LoopMaker:
 
             return ToolContext(
                 root=shared.root, state=task, emit=emit, runner=self._approvals.runner(self._processes, node, task.grants), ask=ask,
-                call_id=call_id, node=node, services=services,
+                call_id=call_id, node=node,
+                services=services if agents is None else services | services_for(agents, node),
             )  # fmt: skip
 
         return context

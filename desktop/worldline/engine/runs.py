@@ -49,6 +49,7 @@ class Runs:
         self._loop: RunLoop | None = None
         self._task: asyncio.Task[None] | None = None
         self._stop_with: RunEnd | None = None
+        self._making: asyncio.Task[RunLoop] | None = None
         self._next: asyncio.Task[None] | None = None
         """About to start a queued message."""
         self._unsaved: tuple[str, RunEnd] | None = None
@@ -93,6 +94,9 @@ class Runs:
         if self._loop is not None:
             self._loop.stop(end)
         elif self._task is not None:
+            if self._making is not None:
+                # It may wait for the person already: whether a server of the project may be started.
+                self._making.cancel()
             self._stop_with = end or RunEnd(StopReason.ABORTED, "You stopped it.", offers=["retry"])
 
     def pause(self, on: bool) -> None:
@@ -180,15 +184,37 @@ class Runs:
     async def _drive(self, run: RunRecord, prompt: Prompt, turns: int) -> None:
         end: RunEnd
         try:
-            self._loop = await self._make_loop(run, prompt, turns)
-            if self._stop_with is not None:
-                self._loop.stop(self._stop_with)
-            end = await self._loop.run()
+            made = await self._made(run, prompt, turns)
+            if isinstance(made, RunEnd):
+                end = made
+            else:
+                self._loop = made
+                if self._stop_with is not None:
+                    made.stop(self._stop_with)
+                end = await made.run()
         except Exception as error:  # noqa: BLE001 - the edge of a run: every way out has a stop reason
             end = self._failed_to_start(run, error)
         finally:
             self._loop = None
         self._ended(run, end)
+
+    async def _made(self, run: RunRecord, prompt: Prompt, turns: int) -> RunLoop | RunEnd:
+        """The loop; or the end, when the run was stopped before there was one."""
+
+        async def make() -> RunLoop:
+            return await self._make_loop(run, prompt, turns)
+
+        self._making = asyncio.get_running_loop().create_task(make(), name="run is made")
+        if self._stop_with is not None:
+            self._making.cancel()
+        try:
+            return await self._making
+        except asyncio.CancelledError:
+            if self._stop_with is None:
+                raise
+            return self._end_unstarted(run, self._stop_with)
+        finally:
+            self._making = None
 
     def _failed_to_start(self, run: RunRecord, error: Exception) -> RunEnd:
         """The loop could not be built: the prompt is kept, the run ends in order."""
@@ -203,6 +229,9 @@ class Runs:
                 f"A defect in Worldline kept the run from starting ({type(error).__name__}: {error}).",
                 offers=["retry"],
             )
+        return self._end_unstarted(run, end)
+
+    def _end_unstarted(self, run: RunRecord, end: RunEnd) -> RunEnd:
         try:
             self._shared.doc.end_run(run.uid, end.reason, detail=end.detail, api_said="", usage=Usage())
         except SessionError:

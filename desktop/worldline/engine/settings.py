@@ -18,16 +18,19 @@ DEFAULTS: dict[str, Any] = {
     "base_url": "",
     "chain": [],
     "limits": {},
+    "sub_agents": {},
     "permissions": {"allow": [], "ask": [], "deny": []},
     "backtracking": "ask",
     "approval_timeout_s": 0,
     "auto_compact": True,
     "sandbox": "on",
 }
-_PROJECT_MAY_NOT_SET = frozenset({"base_url", "limits", "chain", "projects", "sandbox"})
+_PROJECT_MAY_NOT_SET = frozenset({"base_url", "limits", "chain", "projects", "sandbox", "sub_agents"})
 """A repository that is only being looked at must not send the person's key elsewhere or lift their limits."""
-_ONLY_WHEN_TRUSTED = frozenset({"hooks", "mcpServers"})
+_ONLY_WHEN_TRUSTED = frozenset({"hooks"})
 """They run commands: from a project only when the person has set `projects.<folder>.trusted`."""
+_ASKED_ABOUT = frozenset({"mcpServers"})
+"""Read from the project by whoever asks the person about each (`engine.mcp`); never mixed with the person's own."""
 
 
 def project_file(root: Path) -> Path:
@@ -114,7 +117,7 @@ class Settings:
                     f"{project_file(self._root)} sets {', '.join(refused)}, which is not taken over from a project"
                     + ("." if trusted else " that you have not marked as trusted in your settings.")
                 )
-            allowed = {k: v for k, v in project.items() if k not in may_not}
+            allowed = {k: v for k, v in project.items() if k not in may_not | _ASKED_ABOUT}
             rules = allowed if trusted else without_allow(allowed)
             if rules is not allowed and "allow" in (allowed.get("permissions") or {}):
                 self.problems.append(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from worldline.agent.talk import side_start, talk_bodies
 from worldline.context.budget import Limits
 from worldline.context.lossy import lossy_at
 from worldline.context.model import ViewOptions
@@ -32,7 +33,7 @@ def poisoned_blocks(shared: Shared) -> dict[tuple[str, int], str]:
 def calls_elsewhere(doc: SessionDocument, uid: str) -> frozenset[tuple[str, str]]:
     """Calls of replies on the path to `uid` that ran on another branch."""
     tree = doc.tree
-    path = tree.path(doc.seq(uid))
+    path = tree.path(doc.seq(uid))[side_start(doc, uid) :]
     on_path = set(path)
     started: dict[str, list[str]] = {}
     for seq in path:
@@ -48,7 +49,7 @@ def calls_elsewhere(doc: SessionDocument, uid: str) -> frozenset[tuple[str, str]
         if tools:
             bodies = doc.bodies_of(doc.uids(tools))
             started[doc.uid(seq)] = [str(b.detail["call"]["id"]) for b in bodies if "call" in b.detail]
-    return forked_calls(path_nodes(doc.path_bodies(uid)), started) if started else frozenset()
+    return forked_calls(path_nodes(talk_bodies(doc, uid)), started) if started else frozenset()
 
 
 def lossy_note(doc: SessionDocument, uid: str) -> str:
@@ -66,7 +67,7 @@ def view_at(shared: Shared, ref: str, *, model: str, local: bool, base: dict[str
     options = ViewOptions(
         model=model, local=local, poisoned=poisoned_blocks(shared), forked_calls=calls_elsewhere(doc, uid)
     )
-    view = build_view(path_nodes(doc.path_bodies(uid)), options)
+    view = build_view(path_nodes(talk_bodies(doc, uid)), options)
     items = [
         Diagnostic(id=0, kind=r.kind, node=r.node, at=0, detail=r.detail, data=r.data) for r in view.repairs
     ]

@@ -31,6 +31,7 @@ class BaseTool:
     aliases: dict[str, str] = {}
     retry_safe: bool = False
     polling: bool = False
+    changes_files: bool = False
 
     def schema(self) -> dict[str, Any]:
         return self.Input.model_json_schema()

@@ -204,7 +204,7 @@ class McpTool(BaseTool):
 
     def __init__(self, server: McpServer, tool: Any) -> None:
         self._server = server
-        self._tool = str(tool.name)
+        self.remote_name = str(tool.name)
         self.name = legal_name(f"{server.config.name}__{tool.name}")[:NAME_CHARS]
         said = str(tool.description or tool.title or "")[:DESCRIPTION_CHARS]
         self.description = f"[from the MCP server {server.config.name}] {said}".strip()
@@ -219,10 +219,10 @@ class McpTool(BaseTool):
         return value
 
     def prepare(self, args: Any, ctx: ToolContext) -> AccessRequest:
-        return self.request(args, ctx, summary=f"{self._tool} of {self._server.config.name}")
+        return self.request(args, ctx, summary=f"{self.remote_name} of {self._server.config.name}")
 
     async def run(self, args: Any, ctx: ToolContext) -> ToolResult:
-        result = await self._server.call(self._tool, args)
+        result = await self._server.call(self.remote_name, args)
         content: list[dict[str, Any]] = []
         for part in result.content:
             kind = getattr(part, "type", "")

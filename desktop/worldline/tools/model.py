@@ -160,6 +160,8 @@ class Tool(Protocol):
     """A transient failure may be tried again by itself: nothing was done."""
     polling: bool
     """Asking again with the same arguments is its purpose (waiting for a process)."""
+    changes_files: bool
+    """The files may be different after it, although it needs no access of its own (a sub-agent has its own calls)."""
 
     def schema(self) -> dict[str, Any]: ...
 

@@ -9,11 +9,14 @@ from typing import Any
 
 from pydantic import Field
 
-from worldline.core.errors import ErrorClass
-from worldline.core.kinds import NodeFlag
+from worldline.core.errors import ErrorClass, ToolError
 from worldline.tools.base import BaseTool, text
 from worldline.tools.envelope import cut
 from worldline.tools.model import AccessRequest, ToolContext, ToolInput, ToolResult, fail
+
+GRACE_S = 10.0
+"""To settle and to compare the files."""
+_AFTER_TIMEOUT = "Give it a smaller piece of work, or do it yourself."
 
 
 @dataclass(slots=True)
@@ -49,6 +52,7 @@ class Task(BaseTool):
     )
     Input = TaskInput
     access = "ask"
+    changes_files = True
     aliases = {"description": "title", "task": "prompt", "instructions": "prompt", "timeout": "timeout_s"}
 
     def prepare(self, args: TaskInput, ctx: ToolContext) -> AccessRequest:
@@ -64,7 +68,8 @@ class Task(BaseTool):
                 next_="Do the work yourself.",
             )
         try:
-            async with asyncio.timeout(args.timeout_s):
+            # The sub-agent ends by its own limit first and still says what it did; this is for one that does not.
+            async with asyncio.timeout(args.timeout_s + GRACE_S):
                 report = await service(args.prompt, args.title or args.prompt[:60], args.timeout_s)
         except TimeoutError:
             raise fail(
@@ -72,7 +77,7 @@ class Task(BaseTool):
                 "timeout",
                 f"The sub-agent did not finish within {args.timeout_s:g} s and was stopped.",
                 hint="What it did by then stays in its side branch.",
-                next_="Give it a smaller piece of work, or do it yourself.",
+                next_=_AFTER_TIMEOUT,
             ) from None
         detail: dict[str, Any] = {
             "stop_reason": report.stop_reason,
@@ -85,31 +90,34 @@ class Task(BaseTool):
             if report.files
             else "It changed no file."
         )
-        if report.stop_reason != "completed":
-            raise fail(
-                ErrorClass.ENVIRONMENT,
-                "task_failed",
-                f"The sub-agent ended without being done: {report.stop_reason}. {report.detail}".strip(),
-                hint=f"{changed} Its last words: {report.report[:500] or '(none)'}",
-                next_="Look at what is there, then do the rest yourself or give a smaller piece of work.",
-                **detail,
-            )
-        if not report.report.strip():
-            raise fail(
-                ErrorClass.ENVIRONMENT,
-                "empty_report",
-                "The sub-agent ended without saying anything.",
-                hint=changed,
-                next_="Judge by the files, or do the work yourself.",
-                **detail,
-            )
-        parts = [f"[its report, not checked]\n{report.report}", f"[{changed}]"]
+        parts = [f"[its report, not checked]\n{report.report.strip() or '(nothing)'}", f"[{changed}]"]
         if report.diff:
             parts.append(cut(report.diff, 20_000, "see the side branch for the whole diff"))
         return ToolResult(
             content=text("\n\n".join(parts)),
-            summary=f"{len(report.files)} files",
+            error=_error(report, args.timeout_s),
+            summary=f"{len(report.files)} files" if report.stop_reason == "completed" else report.stop_reason,
             detail=detail,
             paths=report.files,
-            flags=NodeFlag.NONE,
         )
+
+
+def _error(report: TaskReport, seconds: float) -> ToolError | None:
+    """What went wrong with a sub-agent. Its files are shown all the same: they are there."""
+    if report.stop_reason == "time_limit":
+        kind, message, advice = (
+            "timeout",
+            f"The sub-agent did not finish within {seconds:g} s and was stopped.",
+            _AFTER_TIMEOUT,
+        )
+    elif report.stop_reason != "completed":
+        kind = "task_failed"
+        message = f"The sub-agent ended without being done: {report.stop_reason}. {report.detail}".strip()
+        advice = "Look at what is there, then do the rest yourself or give a smaller piece of work."
+    elif not report.report.strip():
+        kind = "empty_report"
+        message = "The sub-agent ended without saying anything."
+        advice = "Judge by the files, or do the work yourself."
+    else:
+        return None
+    return ToolError(error_class=ErrorClass.ENVIRONMENT, type=kind, message=message, next=advice)
