@@ -297,7 +297,8 @@ class TestCodex:
                                     item("compacted", message="short", replacement_history=history)))  # fmt: skip
         assert [n.kind for n in tree.nodes] == [
             NodeKind.IMPORTED_EVENT, NodeKind.IMPORTED_USER, NodeKind.IMPORTED_COMPACTION]  # fmt: skip
-        assert tree.nodes[2].detail["summary"] == "short"
+        # What the model saw from there on: what of it is not in the tree is told with the summary.
+        assert tree.nodes[2].detail["summary"] == "kept\n\nshort" and tree.nodes[2].preview == "short"
 
 
 SAMPLES = {

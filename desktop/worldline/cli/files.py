@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 from argparse import Namespace
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from worldline.cli.output import SCHEMA, print_json, say
 from worldline.core.errors import BadInput, SessionError, WorkspaceError, WorldlineError
+
+_MOST_WARNINGS = 5
+"""Of each file on screen; `--json` has all."""
 
 
 def verify_command(options: Namespace) -> int:
@@ -67,7 +73,8 @@ def state_check(path: Path) -> Iterator[Callable[[str], bool] | None]:
 def recover_command(options: Namespace) -> int:
     from worldline.session.recover import recover
 
-    found = recover(options.file, options.out)
+    with stopped_by_signals():
+        found = recover(options.file, options.out)
     if options.json:
         print_json({"schema": SCHEMA, **asdict(found), "out": str(found.out)})
     else:
@@ -78,10 +85,25 @@ def recover_command(options: Namespace) -> int:
 
 
 def import_command(options: Namespace) -> int:
+    with stopped_by_signals():
+        reports = _import(options)
+    failed = [r for r in reports if r.get("error")]
+    if options.json:
+        print_json({"schema": SCHEMA, "files": reports})
+    for report in [] if options.json else reports:
+        _tell(report)
+    if not reports:
+        raise BadInput(
+            "There is no session in what was named.", "Name session files, or folders that hold some."
+        )
+    return 1 if failed else 0
+
+
+def _import(options: Namespace) -> list[dict[str, Any]]:
     from worldline.engine.bundle import is_bundle, read_bundle
     from worldline.session.importers.run import import_all
 
-    bundles = [source for source in options.sources if source.is_file() and is_bundle(source)]
+    bundles = [source for source in options.sources if _is_file(source) and is_bundle(source)]
     others = [source for source in options.sources if source not in bundles]
     reports = []
     for source in bundles:
@@ -90,45 +112,83 @@ def import_command(options: Namespace) -> int:
         except WorldlineError as error:
             reports.append({"source": str(source), "format": "", "out": "", "error": str(error)})
     if others:
-        reports += import_all(others, options.out, _progress if not options.json else None)
-    failed = [r for r in reports if r.get("error")]
-    if options.json:
-        print_json({"schema": SCHEMA, "files": reports})
-    for report in [] if options.json else reports:
-        if report.get("error"):
-            say(f"{report.get('source')}: {report['error']}")
-            continue
-        print(f"{report.get('out')}: {report.get('nodes')} nodes, {report.get('branches')} branches")
-        gaps = report.get("gaps") or []
-        if gaps:
-            say(
-                f"  {len(gaps)} places were damaged or cannot be joined; the first: line {gaps[0]['line']}, {gaps[0]['reason']}"
-            )
-    if not reports:
-        raise BadInput(
-            "There is no session in what was named.", "Name session files, or folders that hold some."
+        quiet = options.json and not options.progress
+        reports += import_all(
+            others, options.out, None if quiet else _progress, _nodes if options.progress else None
         )
-    return 1 if failed else 0
+    return reports
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a name that cannot be one; the import says so
+        return False
+
+
+def _tell(report: dict[str, Any]) -> None:
+    wrong = report.get("error") or report.get("skipped")
+    if wrong:
+        say(f"{report.get('source')}: {wrong}")
+        return
+    print(f"{report.get('out')}: {report.get('nodes')} nodes, {report.get('branches')} branches")
+    gaps = report.get("gaps") or []
+    if gaps:
+        say(
+            f"  {len(gaps)} places were damaged or cannot be joined; the first: line {gaps[0]['line']}, {gaps[0]['reason']}"
+        )
+    for text in (report.get("warnings") or [])[:_MOST_WARNINGS]:
+        say(f"  {text}")
+
+
+@contextmanager
+def stopped_by_signals() -> Iterator[None]:
+    """A signal to end unwinds like Ctrl+C, so that what is half done is removed. Main thread only."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(number: int, frame: object) -> None:
+        for each in ends:
+            signal.signal(each, signal.SIG_IGN)  # a second one must not cut the tidying short
+        raise KeyboardInterrupt
+
+    ends = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
+    before = {each: signal.signal(each, stop) for each in ends}
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
 
 
 def _progress(name: str, done: int, total: int) -> None:
-    if total > 1:
-        say(f"{done + 1} of {total}: {name}")
+    say(f"{done + 1} of {total}: {name}")
+
+
+def _nodes(done: int, total: int) -> None:
+    say(f"  {done} of {total} nodes")
 
 
 def export_command(options: Namespace) -> int:
-    if options.format == "bundle":
-        from worldline.engine.bundle import write_bundle
-        from worldline.session.export.run import SUFFIXES
-
-        out = options.out or options.file.with_suffix(SUFFIXES["bundle"])
-        write_bundle(options.file, out)
-    else:
-        from worldline.session.export.run import export_session
-
-        out = export_session(options.file, options.format, options.out)
+    with stopped_by_signals():
+        out = _export(options)
     if options.json:
         print_json({"schema": SCHEMA, "path": str(out), "bytes": out.stat().st_size})
     else:
         print(out)
     return 0
+
+
+def _export(options: Namespace) -> Path:
+    if options.format == "bundle":
+        from worldline.engine.bundle import write_bundle
+        from worldline.session.export.run import SUFFIXES
+
+        out: Path = options.out or options.file.with_suffix(SUFFIXES["bundle"])
+        write_bundle(options.file, out)
+    else:
+        from worldline.session.export.run import export_session
+
+        out = export_session(options.file, options.format, options.out)
+    return out

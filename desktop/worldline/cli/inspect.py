@@ -5,19 +5,22 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import Any
 
-from worldline.cli.output import SCHEMA, node_json, print_json, usage_json
-from worldline.cli.reading import reading
+from worldline.cli.output import SCHEMA, node_json, print_json, say, usage_json
+from worldline.cli.reading import read_with
 from worldline.engine.effects import EffectList
 from worldline.engine.shared import Shared
+from worldline.protocol.commands import View
+from worldline.protocol.model import EffectInfo
 from worldline.session.document import SessionDocument
 
 
 def inspect_command(options: Namespace) -> int:
-    with reading(options.file) as shared:
-        facts = inspection(shared)
+    facts = read_with(options.file, inspection)
+    for text in facts["damage"]:
+        say(text)
     if options.json:
         print_json(facts)
-        return 0
+        return 1 if facts["damage"] else 0
     session = facts["session"]
     print(f"{session['title'] or '(no title)'}  {session['path']}")
     print(f"{session['workspace'].get('mode', 'none')}: {session['workspace'].get('path', '')}")
@@ -29,7 +32,7 @@ def inspect_command(options: Namespace) -> int:
         )
     for run in facts["runs"]:
         print(f"run {run['uid'][:8]}: {run['stop_reason'] or 'going on'}  {run['detail']}")
-    return 0
+    return 1 if facts["damage"] else 0
 
 
 def inspection(shared: Shared) -> dict[str, Any]:
@@ -77,6 +80,7 @@ def inspection(shared: Shared) -> dict[str, Any]:
             }
             for r in doc.records("diagnostic")
         ],
+        "damage": doc.damage,
     }
 
 
@@ -93,9 +97,13 @@ def view_command(options: Namespace) -> int:
     from worldline.engine.factory import view_base
     from worldline.engine.views import view_at
 
-    with reading(options.file) as shared:
+    def look(shared: Shared) -> tuple[View, list[str]]:
         base = view_base(shared, model=options.model, at=shared.doc.resolve(options.node))
-        view = view_at(shared, options.node, **base)
+        return view_at(shared, options.node, **base), shared.doc.damage
+
+    view, damage = read_with(options.file, look)
+    for text in damage:
+        say(text)
     body = {**view.request, "diagnostics": [d.model_dump(mode="json") for d in view.diagnostics]}
     if options.json:
         print_json(body)
@@ -111,9 +119,11 @@ def view_command(options: Namespace) -> int:
 
 
 def effects_command(options: Namespace) -> int:
-    with reading(options.file) as shared:
+    def look(shared: Shared) -> tuple[str, list[EffectInfo], list[EffectInfo]]:
         uid = shared.doc.resolve(options.at)
-        here, elsewhere = EffectList(shared).split(uid)
+        return uid, *EffectList(shared).split(uid)
+
+    uid, here, elsewhere = read_with(options.file, look)
     if options.json:
         print_json(
             {

@@ -52,6 +52,10 @@ def main(argv: Sequence[str]) -> int:
         # The reader has enough (`| head`). Python would complain once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except OSError as error:
+        # What no command expects of the disk (a name that is too long, no room in the temporary folder).
+        print(f"worldline {options.command}: {error}", file=sys.stderr)
+        return 1
     except WorldlineError as error:
         print(f"worldline {options.command}: {error.message}", file=sys.stderr)
         if error.hint:

@@ -2,25 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
+from worldline.core.errors import SessionError
 from worldline.engine.opening import OpenRequest, open_for_reading
 from worldline.engine.settings import Settings
 from worldline.engine.shared import Shared, now_ms
 from worldline.engine.status import StatusBoard
 from worldline.protocol.wire import Message
 
+T = TypeVar("T")
+
+
+def read_with(path: Path, work: Callable[[Shared], T]) -> T:
+    """What `work` makes of the session. Where it meets damage, it gets what is readable of the file instead (`doc.damage`
+    says what is lost). Works beside a writer, and also when the workspace is gone. Raises SessionError."""
+    try:
+        with reading(path) as shared:
+            return work(shared)
+    except SessionError as error:
+        if error.kind != "damaged":
+            raise
+        problem = error
+    with reading(path, problem) as shared:
+        return work(shared)
+
 
 @contextmanager
-def reading(path: Path) -> Iterator[Shared]:
-    """Works beside a writer, and also when the workspace is gone. Raises SessionError."""
+def reading(path: Path, damaged: SessionError | None = None) -> Iterator[Shared]:
 
     def ignore(method: str, message: Message) -> None:
         return None
 
-    opened = open_for_reading(OpenRequest(session=path, read_only=True))
+    opened = open_for_reading(OpenRequest(session=path, read_only=True, damaged=damaged))
     try:
         yield Shared(
             doc=opened.doc,

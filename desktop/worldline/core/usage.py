@@ -6,6 +6,14 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+_MOST = 1 << 53
+"""No true count is larger, and a column of the session document holds it."""
+
+
+def bounded_count(value: Any) -> int:
+    """A count from outside; 0 for what is none."""
+    return min(value, _MOST) if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+
 
 class Usage(BaseModel):
     """Token counts of one answer or of a sum of answers. All counts are tokens; `cost` is US dollars,
@@ -50,8 +58,7 @@ class Usage(BaseModel):
         """From the `usage` object of an answer; missing or malformed counts are 0."""
 
         def count(name: str) -> int:
-            value = raw.get(name)
-            return value if isinstance(value, int) and value >= 0 and not isinstance(value, bool) else 0
+            return bounded_count(raw.get(name))
 
         details = raw.get("output_tokens_details")
         thinking = details.get("thinking_tokens") if isinstance(details, dict) else None
@@ -60,6 +67,6 @@ class Usage(BaseModel):
             output_tokens=count("output_tokens"),
             cache_read_tokens=count("cache_read_input_tokens"),
             cache_write_tokens=count("cache_creation_input_tokens"),
-            thinking_tokens=thinking if isinstance(thinking, int) else 0,
+            thinking_tokens=bounded_count(thinking),
             answers=1,
         )

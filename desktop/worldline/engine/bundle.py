@@ -14,12 +14,13 @@ import secrets
 import shutil
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from worldline.core import paths
-from worldline.core.errors import BadInput, WorldlineError
+from worldline.core.errors import BadInput
 from worldline.core.jsontext import dumps, loads
 from worldline.session.document import SessionDocument
 from worldline.session.reader import SessionReader
@@ -28,6 +29,9 @@ from worldline.workspace.model import NOT_CAPTURED
 FORMAT = "worldline-bundle"
 _OBJECT = re.compile(r"objects/(blob|tree|commit)-([0-9a-f]{40})")
 _MAX_OBJECT = 1 << 30
+_MAX_FACTS = 64 << 20
+_BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, TypeError, OSError, RuntimeError)
+"""What a damaged bundle makes its readers raise; RuntimeError is for entries with a password or an unknown packing."""
 
 
 def write_bundle(source: Path, out: Path) -> int:
@@ -86,8 +90,9 @@ def read_bundle(source: Path, out_dir: Path | None = None) -> dict[str, Any]:
     )
     try:
         with zipfile.ZipFile(source) as bundle:
+            _check_sizes(bundle, target)
             facts = loads(bundle.read("bundle.json"))
-            if facts.get("format") != FORMAT or facts.get("version") != 1:
+            if not isinstance(facts, dict) or facts.get("format") != FORMAT or facts.get("version") != 1:
                 raise BadInput(
                     "This is no bundle that this version can open.", "Update Worldline, or export it again."
                 )
@@ -100,12 +105,12 @@ def read_bundle(source: Path, out_dir: Path | None = None) -> dict[str, Any]:
         nodes, state = _point_to(session, slug, store, folder)
         if state not in ("", NOT_CAPTURED):
             _put_files(folder, store, state)
-    except (zipfile.BadZipFile, KeyError, ValueError, OSError) as error:
+    except _BROKEN as error:
         _remove(session, store, folder.parent)
         raise BadInput(
             f"{source.name} is damaged: {error}.", "Ask for it again; nothing was kept."
         ) from error
-    except WorldlineError:
+    except BaseException:  # also when the person stops it: nothing half done stays
         _remove(session, store, folder.parent)
         raise
     with SessionReader(session) as reader:
@@ -113,6 +118,23 @@ def read_bundle(source: Path, out_dir: Path | None = None) -> dict[str, Any]:
     return {"source": str(source), "format": FORMAT, "out": str(session), "records": count, "nodes": nodes,
             "branches": branches, "compactions": 0, "recovered": 0, "gaps": [], "orphan_calls": 0, "orphan_results": 0,
             "warnings": []}  # fmt: skip
+
+
+def _check_sizes(bundle: zipfile.ZipFile, target: Path) -> None:
+    """Refuse what cannot be unpacked here, before it fills the disk. An entry never gives more than it claims."""
+    if bundle.getinfo("bundle.json").file_size > _MAX_FACTS:
+        raise ValueError("its list of states is too large")
+    claimed = sum(entry.file_size for entry in bundle.infolist())
+    if claimed > min(shutil.disk_usage(place).free for place in (target, _there(paths.stores_dir()))):
+        raise BadInput(
+            f"Unpacked, {bundle.filename} claims {claimed >> 20} MB, more than is free on the disk.",
+            "Make room first, if you know where it comes from.",
+        )
+
+
+def _there(folder: Path) -> Path:
+    """The nearest folder above that is there already."""
+    return next(place for place in (folder, *folder.parents) if place.exists())
 
 
 def _objects(bundle: zipfile.ZipFile) -> Iterator[tuple[str, str, bytes]]:

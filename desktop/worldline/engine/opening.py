@@ -15,6 +15,7 @@ from worldline.engine.workthread import WorkThread
 from worldline.protocol.model import SessionInfo
 from worldline.session.document import SessionDocument
 from worldline.session.model import NodeDraft
+from worldline.session.salvage import open_damaged
 from worldline.workspace import leases
 from worldline.workspace.model import NOT_CAPTURED
 
@@ -31,6 +32,8 @@ class OpenRequest:
     """The model is a rehearsal."""
     settings: dict[str, Any] = field(default_factory=dict)
     """On top of the settings files."""
+    damaged: SessionError | None = None
+    """Why the session cannot be read as it is: what is readable of it is opened instead."""
 
 
 @dataclass(slots=True)
@@ -73,14 +76,7 @@ def open_for_reading(request: OpenRequest) -> Opened:
 
 
 def _open_existing(path: Path, request: OpenRequest, *, need_folder: bool = True) -> Opened:
-    why = ""
-    try:
-        doc = SessionDocument.open(path, mode="read" if request.read_only else "write")
-    except SessionError as error:
-        if error.kind not in ("locked", "newer_schema"):
-            raise
-        why = error.message
-        doc = SessionDocument.open(path, mode="read")
+    doc, why = _document(path, request)
     facts = doc.info()
     place = facts["workspace"]
     work_path = Path(place.get("path", ""))
@@ -113,6 +109,21 @@ def _open_existing(path: Path, request: OpenRequest, *, need_folder: bool = True
         created=False,
         worktree=worktree,
     )
+
+
+def _document(path: Path, request: OpenRequest) -> tuple[SessionDocument, str]:
+    """The document, and why it is open for reading only where that was not asked for."""
+    try:
+        if request.damaged is not None:
+            raise request.damaged
+        return SessionDocument.open(path, mode="read" if request.read_only else "write"), ""
+    except SessionError as error:
+        if error.kind == "damaged":
+            # Never written to. What is readable is shown, the rest is named.
+            return open_damaged(path, error), ""
+        if error.kind not in ("locked", "newer_schema"):
+            raise
+        return SessionDocument.open(path, mode="read"), error.message
 
 
 def _branch(doc: SessionDocument, place: dict[str, Any]) -> str:

@@ -59,6 +59,9 @@ def told(path: Path, *, saving: bool = False) -> Iterator[None]:
         yield
     except (sqlite3.IntegrityError, sqlite3.ProgrammingError):
         raise
+    except UnicodeDecodeError as problem:
+        # SQLite quotes the file in its messages: on a torn page that is noise, which Python refuses to turn into text.
+        raise translate(sqlite3.DatabaseError(f"malformed text: {problem}"), path, saving=saving) from problem
     except (sqlite3.DatabaseError, OSError) as problem:
         raise translate(problem, path, saving=saving) from problem
 

@@ -47,6 +47,8 @@ class SessionReader:
         self._db = connection
         self._live = live
         self._closed = False
+        self.damage: list[str] = []
+        """What is lost, where this is what could be read of a damaged file (`session.salvage`)."""
         try:
             with connect.reading(path):
                 self.tree = SessionTree(header_reader.read_columns(connection, live=live))
@@ -326,6 +328,8 @@ class SessionReader:
         return facts
 
     def _why_read_only(self) -> str:
+        if self.damage:
+            return " ".join(self.damage[:4])
         with connect.told(self.path):
             if header_reader.schema_of(self._db) > header_reader.SCHEMA_VERSION:
                 return "It was written by a newer version of Worldline."

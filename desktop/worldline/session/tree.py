@@ -145,11 +145,18 @@ class SessionTree:
         return found
 
     def newest_leaf(self, seq: int) -> int:
-        """Follow the newest child down to a leaf."""
+        """Follow the newest child down to a leaf; into a sub-agent's line only from within one."""
         self._links()
         self._known(seq)
-        while self._last[seq]:
-            seq = self._last[seq]
+        flags = self.columns.flags
+        inside = flags[seq] & NodeFlag.SIDE_BRANCH
+        while child := self._last[seq]:
+            if flags[child] & NodeFlag.SIDE_BRANCH and not inside:
+                main = [c for c in self.children(seq) if not flags[c] & NodeFlag.SIDE_BRANCH]
+                if not main:
+                    break
+                child = main[-1]
+            seq = child
         return seq
 
     def has_fork_at(self, parent: int) -> bool:

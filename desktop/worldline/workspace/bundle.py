@@ -75,5 +75,10 @@ def take_objects(store: Path, objects: Iterable[tuple[str, str, bytes]], states:
         count += 1
     for state in states:
         # A ref needs a real commit to stand on; the parents of a state may be elsewhere, its tree is here.
-        repository.references.create(f"refs/worldline/bundle/{state}", pygit2.Oid(hex=state), force=True)
+        try:
+            repository.references.create(f"refs/worldline/bundle/{state}", pygit2.Oid(hex=state), force=True)
+        except (pygit2.GitError, ValueError) as error:
+            raise WorkspaceError(
+                f"The bundle is damaged: it lacks the state {state[:12]}.", "Ask for it again."
+            ) from error
     return count

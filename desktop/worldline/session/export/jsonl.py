@@ -26,6 +26,7 @@ from typing import Any
 
 from worldline.core import header_reader
 from worldline.core.errors import BadInput
+from worldline.core.ids import is_node_id
 from worldline.core.jsontext import dumps, loads
 from worldline.session import bodies, connect, schema
 
@@ -157,7 +158,7 @@ class _Reader:
                     self._header(record)
                 else:
                     self._take(record)
-            except (ValueError, KeyError, TypeError, AttributeError, sqlite3.Error) as problem:
+            except _UNFIT as problem:
                 raise BadInput(
                     f"Line {number} of the export cannot be read: {problem}.",
                     "Export the session again; nothing was written.",
@@ -203,13 +204,15 @@ class _Reader:
     def _node(self, record: dict[str, Any]) -> None:
         seq = len(self.seqs) + 1
         parent = record.get("parent")
-        values = {name: record.get(name, _EMPTY[name]) for name in _NODE}
+        if not is_node_id(str(record["uid"])):
+            raise ValueError(f"{record['uid']!r} is no id of a node")
+        values = _typed(record, _NODE)
         values |= {"seq": seq, "parent": None if parent is None else self.seqs[parent]}
         self._put("nodes", values | self._stored(record))
         self.seqs[record["uid"]] = seq
 
     def _end(self, record: dict[str, Any]) -> None:
-        values = {name: record.get(name, _EMPTY[name]) for name in _END} | {"node": self.seqs[record["node"]]}
+        values = _typed(record, _END) | {"node": self.seqs[record["node"]]}
         self._put("node_ends", values | self._stored(record))
 
     def _usage(self, record: dict[str, Any]) -> None:
@@ -234,6 +237,18 @@ class _Reader:
     def _cursor(self, record: dict[str, Any]) -> None:
         values = {name: record[name] for name in ("at", "why", "after_node")}
         self._put("cursor_moves", values | {"node": self.seqs[record["node"]]})
+
+
+_UNFIT = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError, sqlite3.Error)
+
+
+def _typed(record: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    """Values as the columns hold them: SQLite would take any type, and the row could not be read any more."""
+    values = {name: record.get(name, _EMPTY[name]) for name in names}
+    for name, value in values.items():
+        if type(value) is not type(_EMPTY[name]):
+            raise TypeError(f"{name} is {value!r}")
+    return values
 
 
 _KINDS = frozenset({"meta", "body", "node", "end", "usage", "run", "run_end", "record", "cursor"})

@@ -76,11 +76,17 @@ def call_block(uid: Any, name: Any, arguments: Any) -> dict[str, Any]:
 
 def tool_calls_of(message: dict[str, Any], content: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The calls of a reply, each once: some writers store a call both as a block and in a `tool_calls` field."""
-    calls = [b for b in content if b["type"] == "tool_use"]
-    known = {b["id"] for b in calls}
+    calls: list[dict[str, Any]] = []
+    known: set[str] = set()
+    for block in [b for b in content if b["type"] == "tool_use"]:
+        if block["id"] in known:
+            content.remove(block)  # the same call twice in one reply: the API takes it once
+        else:
+            known.add(block["id"])
+            calls.append(block)
     extra = message.get("tool_calls")
     for raw in extra if isinstance(extra, list) else []:
-        if not isinstance(raw, dict) or raw.get("id") in known:
+        if not isinstance(raw, dict) or str(raw.get("id") or "") in known:
             continue
         function = raw.get("function")
         function = function if isinstance(function, dict) else raw

@@ -52,7 +52,7 @@ class Metadata:
         if kind == "summary":
             self.summaries.append((str(value.get("leafUuid") or ""), str(value.get("summary") or "")))
         elif kind == "last-prompt" and isinstance(value.get("leafUuid"), str):
-            self.last_prompt = (record.line, value["leafUuid"])
+            self.last_prompt = (record.order, value["leafUuid"])
         elif kind == "custom-title":
             self.custom_title = str(value.get("customTitle") or value.get("title") or "")
         elif kind == "ai-title":

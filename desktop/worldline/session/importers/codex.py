@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from worldline.core.jsontext import digest, dumps
 from worldline.core.kinds import NodeFlag, NodeKind, Outcome
-from worldline.core.usage import Usage
-from worldline.session.importers.blocks import api_blocks, call_block
+from worldline.core.usage import Usage, bounded_count
+from worldline.session.importers.blocks import api_blocks, call_block, tool_calls_of
 from worldline.session.importers.lines import SourceRecord
 from worldline.session.importers.tree import ImportedTree, SourceNode, first_words, milliseconds, text_of
 
@@ -22,6 +23,7 @@ _CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call", "to
 _SERVER_SIDE = frozenset({"web_search_call", "image_generation_call"})
 """Run by the provider: no result follows."""
 _RESULTS = frozenset({"function_call_output", "custom_tool_call_output", "tool_search_output"})
+_TURN_BEGINS = frozenset({"task_started", "turn_started"})
 _INJECTED = re.compile(
     r"^\s*(<(user_instructions|environment_context|INSTRUCTIONS|turn_aborted)|# AGENTS\.md instructions)"
 )
@@ -29,9 +31,16 @@ _INJECTED = re.compile(
 
 def looks_like(records: list[dict[str, Any]]) -> bool:
     return any(r.get("type") in _LINE_TYPES and isinstance(r.get("payload"), dict) for r in records) or any(
-        r.get("type") in ("message", "function_call", "reasoning") and ("role" in r or "call_id" in r)
-        for r in records
+        _is_bare_item(r) for r in records
     )
+
+
+def _is_bare_item(record: dict[str, Any]) -> bool:
+    """Very old files have items without an envelope, the oldest messages without a type as well."""
+    kind = record.get("type")
+    if kind in ("message", "function_call", "function_call_output", "reasoning"):
+        return "role" in record or "call_id" in record or kind == "reasoning"
+    return kind is None and "role" in record and ("content" in record or "tool_calls" in record)
 
 
 def build(tree: ImportedTree, records: list[SourceRecord]) -> None:
@@ -50,6 +59,14 @@ class _Builder:
         self.last_prompt_text = ""
         self.meta_seen = False
         self.ordinal = -1
+        self.last_line = b""
+        self.orphan_calls = 0
+        """Calls without a result whose id was taken again."""
+        self.turns_known = False
+        """The file says where turns begin. Else every prompt begins one."""
+        self.turn_begins = True
+        self.compacting: tuple[str, SourceNode] | None = None
+        """The compaction that nothing followed yet, and the type of the record that told of it."""
         self.prompts: set[str] = set()
         """Texts of real prompts, from the events that name them."""
 
@@ -59,11 +76,10 @@ class _Builder:
             event = payload if record.value.get("type") == "event_msg" and isinstance(payload, dict) else {}
             if event.get("type") == "user_message":
                 self.prompts.add(str(event.get("message") or "").strip())
+            self.turns_known = self.turns_known or event.get("type") in _TURN_BEGINS
         for record in records:
             self._line(record)
-        for node in self.calls.values():
-            if node.result is None:
-                self.tree.orphan_calls += 1
+        self.tree.orphan_calls = self.orphan_calls + sum(1 for n in self.calls.values() if n.result is None)
         self.tree.nodes = list(self.by_id.values())
         self.tree.leaf = self.cursor or ""
 
@@ -72,12 +88,17 @@ class _Builder:
         kind, payload = value.get("type"), value.get("payload")
         ordinal = value.get("ordinal")
         if isinstance(ordinal, int):
+            mark = digest(value)
+            if ordinal == self.ordinal and mark == self.last_line:
+                self.tree.warn(f"line {record.line}: item {ordinal} is there twice, taken once")
+                return
+            self.last_line = mark
             if ordinal != self.ordinal + 1 and self.ordinal >= 0:
                 self.tree.warn(f"line {record.line}: item {ordinal} follows item {self.ordinal}")
             self.ordinal = ordinal
         if not isinstance(payload, dict):
             # Very old files have no envelope.
-            if "role" in value or "call_id" in value or kind == "reasoning":
+            if _is_bare_item(value) or "call_id" in value:
                 self._item(value, record)
             elif "id" in value and "timestamp" in value and kind is None:
                 self._meta(value)
@@ -114,14 +135,15 @@ class _Builder:
             id=f"line-{record.line}{suffix}",
             parent=self.cursor,
             kind=kind,
-            order=record.line,
+            order=record.order,
             created=milliseconds(record.value.get("timestamp")),
-            detail={"source": {"line": record.line, "offset": record.offset, "length": record.length}},
+            detail={"source": record.place},
         )
         while node.id in self.by_id:
             node.id += "+"
         self.by_id[node.id] = node
         self.cursor = node.id
+        self.compacting = None
         return node
 
     # --- items: what the model saw ------------------------------------------------------------------------
@@ -165,8 +187,20 @@ class _Builder:
         if role == "assistant":
             reply = self._reply(record)
             assert reply.message is not None
-            reply.message["content"].extend(content)
+            calls = tool_calls_of(item, content)
+            reply.message["content"].extend(b for b in content if b["type"] != "tool_use")
             reply.preview = first_words(reply.message["content"]) or reply.preview
+            for block in calls:
+                self._put_call(block, reply, record)
+            return
+        if role == "tool":
+            output = {"call_id": item.get("tool_call_id"), "output": item.get("content")}
+            self._result(output, record)
+            return
+        for block in [b for b in content if b["type"] == "tool_result"]:
+            content.remove(block)
+            self._put_result(block["tool_use_id"], block["content"], block["is_error"], record)
+        if not content and isinstance(item.get("content"), list) and item["content"]:
             return
         self.reply = None
         injected = (
@@ -177,6 +211,10 @@ class _Builder:
         node.preview = first_words(content)
         if injected:
             node.flags |= NodeFlag.HIDDEN
+        else:
+            # What is said in the middle of a turn steers it, and goes away with it.
+            node.detail["steers"] = self.turns_known and not self.turn_begins
+            self.turn_begins = False
 
     def _reply(self, record: SourceRecord) -> SourceNode:
         """The reply that is being written: reasoning, text and calls up to the next result are one."""
@@ -192,7 +230,14 @@ class _Builder:
         name = str(item.get("name") or kind.removesuffix("_call"))
         arguments = item.get("arguments", item.get("input", item.get("action")))
         call_id = str(item.get("call_id") or item.get("id") or f"line-{record.line}")
-        block = call_block(call_id, name, arguments)
+        self._put_call(call_block(call_id, name, arguments), reply, record)
+
+    def _put_call(self, block: dict[str, Any], reply: SourceNode, record: SourceRecord) -> None:
+        name = block["name"]
+        known = self.calls.get(block["id"])
+        if known is not None and known.detail["reply"] == reply.id:
+            self.tree.warn(f"line {record.line}: call {block['id']} is there twice, taken once")
+            return
         assert reply.message is not None
         reply.message["content"].append(block)
         reply.preview = reply.preview or name
@@ -200,17 +245,21 @@ class _Builder:
         node.call, node.tool, node.preview = block, name, name
         node.outcome = Outcome.INTERRUPTED
         node.detail["reply"] = reply.id
-        self.calls[call_id] = node
+        self.orphan_calls += known is not None and known.result is None
+        self.calls[block["id"]] = node
 
     def _result(self, item: dict[str, Any], record: SourceRecord) -> None:
-        call_id = str(item.get("call_id") or "")
-        node = self.calls.get(call_id)
         output = item.get("output")
         failed = False
         if isinstance(output, dict):
             failed = output.get("success") is False
-            output = output.get("content") if "content" in output else str(output)
-        content = api_blocks(output)
+            output = output.get("content") if "content" in output else dumps(output).decode()
+        self._put_result(str(item.get("call_id") or ""), api_blocks(output), failed, record)
+
+    def _put_result(
+        self, call_id: str, content: list[dict[str, Any]], failed: bool, record: SourceRecord
+    ) -> None:
+        node = self.calls.get(call_id)
         if node is None:
             self.tree.orphan_results += 1
             node = self._new(NodeKind.IMPORTED_EVENT, record)
@@ -231,7 +280,9 @@ class _Builder:
 
     def _event(self, payload: dict[str, Any], record: SourceRecord) -> None:
         kind = payload.get("type")
-        if kind == "thread_rolled_back":
+        if kind in _TURN_BEGINS:
+            self.turn_begins = True
+        elif kind == "thread_rolled_back":
             turns = payload.get("num_turns")
             self._roll_back(turns if isinstance(turns, int) else 1)
         elif kind == "turn_aborted":
@@ -244,11 +295,11 @@ class _Builder:
             last = info.get("last_token_usage") if isinstance(info, dict) else None
             reply = self._last_reply()
             if isinstance(last, dict) and reply is not None:
-                cached = last.get("cached_input_tokens") or 0
+                cached = bounded_count(last.get("cached_input_tokens"))
                 reply.usage = Usage(
-                    input_tokens=max(0, int(last.get("input_tokens") or 0) - int(cached)),
-                    output_tokens=int(last.get("output_tokens") or 0),
-                    cache_read_tokens=int(cached),
+                    input_tokens=max(0, bounded_count(last.get("input_tokens")) - cached),
+                    output_tokens=bounded_count(last.get("output_tokens")),
+                    cache_read_tokens=cached,
                     answers=1,
                 )
         elif kind == "thread_name_updated":
@@ -265,13 +316,16 @@ class _Builder:
 
     def _roll_back(self, turns: int) -> None:
         """Go before the `turns`-th last prompt of the current path; what is left behind stays as a branch."""
-        self.reply = None
+        if turns < 1:
+            self.tree.warn(f"a roll-back by {turns} turns, not followed")
+            return
+        self.reply, self.compacting, self.turn_begins = None, None, True
         current = self.cursor
-        remaining = max(1, turns)
+        remaining = turns
         while current is not None:
             node = self.by_id[current]
             current = node.parent
-            if node.kind is NodeKind.IMPORTED_USER:
+            if node.kind is NodeKind.IMPORTED_USER and not node.detail.get("steers"):
                 remaining -= 1
                 if remaining == 0:
                     break
@@ -279,14 +333,50 @@ class _Builder:
 
     def _compacted(self, payload: dict[str, Any], record: SourceRecord) -> None:
         self.reply = None
-        node = self._new(NodeKind.IMPORTED_COMPACTION, record)
+        told_by = "line" if record.value.get("type") == "compacted" else "item"
+        if self.compacting is not None and self.compacting[0] != told_by:
+            node = self.compacting[1]  # one compaction, told of as a line and as an item
+        else:
+            node = self._new(NodeKind.IMPORTED_COMPACTION, record)
+            self.tree.compactions += 1
+            self.compacting = (told_by, node)
         summary = str(payload.get("message") or text_of(payload.get("summary")) or "")
         history = payload.get("replacement_history")
-        # The replacement is what the model saw from here on. It is context, never chat.
+        # The replacement is what the model saw from here on. It is context, never chat: what of it stands in the tree
+        # is referred to, because some sessions copy their whole history into it again and again.
         if isinstance(history, list):
-            texts = [text_of(h.get("content")) for h in history if isinstance(h, dict)]
             node.detail["replacement_items"] = len(history)
-            summary = summary or "\n\n".join(t for t in texts if t)
+            node.detail["kept"], told = self._replaced(node, history)
+            summary = told if summary.strip() in told else f"{told}\n\n{summary}".strip()
+        elif record.value.get("type") == "compacted":
+            # Without a replacement the model kept what the person said, and got the summary.
+            node.detail["kept"] = [
+                n.id for n in self._above(node) if n.kind is NodeKind.IMPORTED_USER and n.message
+            ]
+        summary = summary or node.detail.get("summary", "")
         node.detail["summary"] = summary
-        node.preview = first_words(summary) or "conversation compacted"
-        self.tree.compactions += 1
+        node.preview = (
+            first_words(payload.get("message") or summary) or node.preview or "conversation compacted"
+        )
+
+    def _replaced(self, node: SourceNode, history: list[Any]) -> tuple[list[str], str]:
+        """What of a replacement is in the tree (ids, oldest first), and the text of the rest."""
+        by_text = {text_of(n.message["content"]): n.id for n in self._above(node) if n.message}
+        kept: list[str] = []
+        told: list[str] = []
+        for item in history:
+            text = text_of(item.get("content")) if isinstance(item, dict) else ""
+            if text and text in by_text:
+                kept.append(by_text[text])
+            elif text:
+                told.append(text)
+        return kept, "\n\n".join(told)
+
+    def _above(self, node: SourceNode) -> list[SourceNode]:
+        """The path to `node`, without it, root first."""
+        found: list[SourceNode] = []
+        current = node.parent
+        while current is not None:
+            found.append(self.by_id[current])
+            current = self.by_id[current].parent
+        return found[::-1]

@@ -3,13 +3,29 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
-_DECODER = json.JSONDecoder(strict=False)
+from worldline.session.importers.packed import BROKEN, open_source
+
+
+def _number(text: str) -> float | str:
+    """JSON knows no infinity: a number beyond all bounds stays what was written."""
+    value = float(text)
+    return value if math.isfinite(value) else text
+
+
+_DECODER = json.JSONDecoder(strict=False, parse_constant=str, parse_float=_number)
+_DEEPEST = 200
+"""Levels of a record. Beyond, whatever handles it later (JSON, the API) would run out of stack."""
 _BOM = b"\xef\xbb\xbf"
+_LONGEST_LINE = 512 << 20
+"""Bytes. No agent writes such a line; a file without any line end must not fill the memory."""
+_MOST_ATTEMPTS = 2000
+"""Places of one damaged line at which a whole record is looked for."""
 
 
 @dataclass(slots=True)
@@ -25,6 +41,16 @@ class SourceRecord:
     value: dict[str, Any]
     recovered: bool = False
     """Came out of a damaged line."""
+    order: int = 0
+    """Running number over all files that make up the session."""
+    file: str = ""
+    """Name of the file beside the session that it came from; "" = the session's own."""
+
+    @property
+    def place(self) -> dict[str, Any]:
+        """Where it came from, as nodes keep it."""
+        found: dict[str, Any] = {"line": self.line, "offset": self.offset, "length": self.length}
+        return found | {"file": self.file} if self.file else found
 
 
 @dataclass(slots=True)
@@ -59,14 +85,34 @@ def read_records(path: Path, report: LineReport) -> Iterator[SourceRecord]:
     line without its newline is taken if it is whole, else it is a torn tail.
     """
     offset = 0
-    with path.open("rb") as file:
-        for number, raw in enumerate(file, start=1):
-            start, offset = offset, offset + len(raw)
+    with open_source(path) as file:
+        for number, (raw, length) in enumerate(_raw_lines(file, report), start=1):
+            start, offset = offset, offset + length
+            if length > len(raw):
+                report.gaps.append(Gap(number, start, f"a line of {length} bytes, too long for a record"))
+                continue
             complete = raw.endswith(b"\n")
             body = raw.removesuffix(b"\n").removesuffix(b"\r")
             if number == 1:
                 body = body.removeprefix(_BOM)
             yield from _records_of_line(number, start, body, complete, report)
+
+
+def _raw_lines(file: IO[bytes], report: LineReport) -> Iterator[tuple[bytes, int]]:
+    """Each line and its length; of a line that is longer than any record only the length counts."""
+    number = offset = 0
+    try:
+        while raw := file.readline(_LONGEST_LINE):
+            length = len(raw)
+            if length == _LONGEST_LINE and not raw.endswith(b"\n"):
+                while more := file.readline(1 << 20):
+                    length += len(more)
+                    if more.endswith(b"\n"):
+                        break
+            number, offset = number + 1, offset + length
+            yield raw, length
+    except BROKEN as error:
+        report.gaps.append(Gap(number + 1, offset, f"the rest cannot be unpacked: {error}"))
 
 
 def _records_of_line(
@@ -101,7 +147,7 @@ def _records_of_line(
     if lost or not found:
         torn = not complete and not found
         reason = "torn tail: the file ends inside a record, it may still be written" if torn else (
-            "part of a record before whole ones" if found else "not a JSON object"
+            "part of a record beside whole ones" if found else "not a JSON object"
         )  # fmt: skip
         report.gaps.append(Gap(number, start, reason))
     elif len(found) > 1:
@@ -113,14 +159,40 @@ def _whole_object(text: str) -> dict[str, Any] | None:
         value = _DECODER.decode(text)
     except (ValueError, RecursionError):
         return None
-    return value if isinstance(value, dict) else None
+    return _worded(value) if isinstance(value, dict) and _is_shallow(value, text) else None
+
+
+def _worded(record: dict[str, Any]) -> dict[str, Any]:
+    """What says how to read a record is a word; where it is anything else, its text is (and no reader knows it)."""
+    for holder in (record, record.get("payload"), record.get("message"), record.get("attachment")):
+        if isinstance(holder, dict):
+            for key in ("type", "subtype", "role"):
+                if holder.get(key) is not None and not isinstance(holder[key], str):
+                    holder[key] = json.dumps(holder[key])
+    return record
+
+
+def _is_shallow(value: Any, text: str) -> bool:
+    if text.count("[") + text.count("{") <= _DEEPEST:
+        return True
+    level: list[Any] = [value]
+    for _ in range(_DEEPEST):
+        level = [
+            child
+            for item in level
+            for child in (item.values() if isinstance(item, dict) else item)
+            if isinstance(child, dict | list)
+        ]
+        if not level:
+            return True
+    return False
 
 
 def _salvage(text: str) -> tuple[list[dict[str, Any]], bool]:
     """Whole objects on a damaged line, and whether something else was there as well."""
     found: list[dict[str, Any]] = []
     lost = False
-    position = 0
+    position = attempts = 0
     while position < len(text):
         if text[position] != "{":
             lost = lost or not text[position].isspace()
@@ -134,13 +206,15 @@ def _salvage(text: str) -> tuple[list[dict[str, Any]], bool]:
             # Inside a torn record nested objects may parse; only what looks like a record of its own counts.
             lost = True
             position += 1
+            attempts += 1
             nxt = text.find('{"', position)
-            if nxt < 0:
+            # Each attempt may read to the end of the line: unbounded, a long torn line would take for ever.
+            if nxt < 0 or attempts >= _MOST_ATTEMPTS:
                 break
             position = nxt
             continue
-        if isinstance(value, dict) and _is_record(value):
-            found.append(value)
+        if isinstance(value, dict) and _is_record(value) and _is_shallow(value, text):
+            found.append(_worded(value))
         else:
             lost = True
         position = end
@@ -154,5 +228,7 @@ def _is_record(value: dict[str, Any]) -> bool:
     kind = value.get("type")
     if not isinstance(kind, str):
         return False
+    if isinstance(value.get("payload"), dict):
+        return True
     named = ("timestamp", "uuid", "parentUuid", "parentId", "sessionId", "leafUuid", "cwd")
     return any(name in value for name in named)

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from worldline.core.jsontext import dumps
+from worldline.core.jsontext import digest
 from worldline.core.kinds import NodeFlag, NodeKind, Outcome
-from worldline.core.usage import Usage
+from worldline.core.usage import Usage, bounded_count
 from worldline.session.importers.blocks import api_blocks, tool_calls_of
 from worldline.session.importers.lines import SourceRecord
-from worldline.session.importers.tree import ImportedTree, SourceNode, break_cycles, first_words, milliseconds
+from worldline.session.importers.tree import (
+    ImportedTree,
+    SourceNode,
+    break_cycles,
+    first_words,
+    milliseconds,
+    text_of,
+)
 
 _ENTRY_TYPES = frozenset(
     {
@@ -34,7 +41,9 @@ class _Builder:
     def __init__(self, tree: ImportedTree) -> None:
         self.tree = tree
         self.by_id: dict[str, SourceNode] = {}
-        self.bytes_of: dict[str, bytes] = {}
+        self.digests: dict[str, bytes] = {}
+        self.messages: dict[bytes, str] = {}
+        """Digest of a message → the entry that holds it."""
         self.version = 1
         self.last: str | None = None
         self.header_seen = False
@@ -48,14 +57,14 @@ class _Builder:
             value = record.value
             if value.get("type") == "session":
                 self._header(value, record)
-            elif value.get("type") == "title":
+            elif value.get("type") == "title" and "id" not in value:
                 self.tree.title = str(value.get("title") or self.tree.title)
             else:
                 self._entry(record)
         if not self.header_seen:
             self.tree.warn("no session header; imported without one")
         self.tree.nodes = list(self.by_id.values())
-        self._join_parents(records)
+        self._join_parents()
         self._orphans()
         break_cycles(self.tree)
         self.tree.leaf = self.last_written
@@ -81,6 +90,8 @@ class _Builder:
         uid = value.get("id")
         if not isinstance(uid, str) or not uid:
             uid = f"line-{record.line}"
+            while uid in self.by_id:
+                uid += "+"  # two records on one line
             parent = self.last
         else:
             raw_parent = value.get("parentId")
@@ -90,15 +101,15 @@ class _Builder:
             return
         node = self._node(uid, parent, record)
         self.by_id[uid] = node
-        self.bytes_of[uid] = dumps(value)
-        self.line_ids[record.line] = uid
+        self.digests[uid] = digest(value)
+        self.line_ids.setdefault(record.line, uid)
         self.last = uid
         if not node.side:
             self.last_written = uid
 
     def _duplicate(self, uid: str, record: SourceRecord) -> None:
         """The same entry again adds nothing. pi itself uses the last body of an id; the first is kept beside it."""
-        if self.bytes_of[uid] == dumps(record.value):
+        if self.digests[uid] == digest(record.value):
             return
         self.tree.warn(
             f"line {record.line}: entry {uid} is there twice with different contents; the last one is shown"
@@ -110,7 +121,7 @@ class _Builder:
         node.order = first.order
         node.detail["revisions"] = [*first.detail.get("revisions", []), first.message or first.result]
         self.by_id[uid] = node
-        self.bytes_of[uid] = dumps(value)
+        self.digests[uid] = digest(value)
 
     def _node(self, uid: str, parent: str | None, record: SourceRecord) -> SourceNode:
         value = record.value
@@ -119,17 +130,18 @@ class _Builder:
             id=uid,
             parent=parent,
             kind=NodeKind.IMPORTED_EVENT,
-            order=record.line,
+            order=record.order,
             created=milliseconds(value.get("timestamp")),
-            detail={"source": {"line": record.line, "offset": record.offset, "length": record.length}},
+            detail={"source": record.place},
             side=bool(value.get("sidechain") or value.get("isSidechain")),
         )
         if node.side:
             node.flags |= NodeFlag.SIDE_BRANCH
         if kind == "message" and isinstance(value.get("message"), dict):
+            self.messages[digest(value["message"])] = uid
             self._message(node, value["message"])
         elif kind in ("compaction", "branch_summary"):
-            self._summary(node, value, str(kind))
+            self._summary(node, value, str(kind), record)
         elif kind == "custom_message":
             content = api_blocks(value.get("content"))
             node.message = {"role": "user", "content": content} if content else None
@@ -240,7 +252,7 @@ class _Builder:
         node.call = known[1]
         node.tool = node.tool or str(known[1]["name"])
 
-    def _summary(self, node: SourceNode, value: dict[str, Any], kind: str) -> None:
+    def _summary(self, node: SourceNode, value: dict[str, Any], kind: str, record: SourceRecord) -> None:
         summary = str(value.get("summary") or "")
         node.preview = first_words(summary)
         if kind == "branch_summary":
@@ -254,21 +266,41 @@ class _Builder:
         node.kind = NodeKind.IMPORTED_COMPACTION
         kept = value.get("firstKeptEntryId")
         index = value.get("firstKeptEntryIndex")
-        if kept is None and isinstance(index, int):
+        if kept is None and isinstance(index, int) and index >= 0:
             # v1 counts raw lines, header included; malformed lines count too.
-            kept = next((self.line_ids[n] for n in range(index + 1, node.order) if n in self.line_ids), None)
+            kept = next((self.line_ids[n] for n in range(index + 1, record.line) if n in self.line_ids), None)
+        tail = value.get("retainedTail")
+        if kept is None and isinstance(tail, list):
+            summary = self._retained(node, tail, summary)
         node.detail |= {"summary": summary, "kept_from": kept, "tokens_before": value.get("tokensBefore")}
 
-    def _join_parents(self, records: list[SourceRecord]) -> None:
-        offsets = {r.line: r.offset for r in records}
+    def _retained(self, node: SourceNode, tail: list[Any], summary: str) -> str:
+        """Some versions copy what a compaction keeps into it. Copies of entries are kept as these entries; what is no copy is
+        told behind the summary, so that the model still gets it. Returns the summary."""
+        kept: list[str] = []
+        for item in tail:
+            inner = item.get("message") if isinstance(item, dict) else None
+            message = inner if isinstance(inner, dict) else item
+            uid = item if isinstance(item, str) else item.get("id") if isinstance(item, dict) else None
+            if isinstance(uid, str) and uid in self.by_id:
+                kept.append(uid)
+            elif isinstance(message, dict) and (known := self.messages.get(digest(message))):
+                kept.append(known)
+            elif isinstance(message, dict) and (text := text_of(message.get("content"))):
+                summary = f"{summary}\n\n[kept, {message.get('role') or 'message'}] {text}"
+        node.detail["kept"] = kept
+        return summary
+
+    def _join_parents(self) -> None:
         for node in self.tree.nodes:
+            place = node.detail["source"]
             if node.parent is not None and node.parent not in self.by_id:
-                self.tree.gap(node.order, offsets.get(node.order, 0), f"parent {node.parent} is missing")
+                self.tree.gap(place["line"], place["offset"], f"parent {node.parent} is missing")
                 node.detail["missing_parent"] = node.parent
                 node.parent = None
             kept = node.detail.get("kept_from") if node.kind is NodeKind.IMPORTED_COMPACTION else None
             if kept and not self._on_path(node, str(kept)):
-                self.tree.warn(f"line {node.order}: what the compaction keeps is not on its path")
+                self.tree.warn(f"line {place['line']}: what the compaction keeps is not on its path")
                 node.detail["kept_from"] = None
 
     def _on_path(self, node: SourceNode, wanted: str) -> bool:
@@ -288,18 +320,13 @@ class _Builder:
 def _usage(raw: Any) -> Usage | None:
     if not isinstance(raw, dict):
         return None
-
-    def count(name: str) -> int:
-        value = raw.get(name)
-        return value if isinstance(value, int) and value > 0 else 0
-
     cost = raw.get("cost")
     total = cost.get("total") if isinstance(cost, dict) else None
     return Usage(
-        input_tokens=count("input"),
-        output_tokens=count("output"),
-        cache_read_tokens=count("cacheRead"),
-        cache_write_tokens=count("cacheWrite"),
-        cost=float(total) if isinstance(total, (int, float)) and total > 0 else None,
+        input_tokens=bounded_count(raw.get("input")),
+        output_tokens=bounded_count(raw.get("output")),
+        cache_read_tokens=bounded_count(raw.get("cacheRead")),
+        cache_write_tokens=bounded_count(raw.get("cacheWrite")),
+        cost=float(total) if isinstance(total, (int, float)) and 0 < total < 1e9 else None,
         answers=1,
     )

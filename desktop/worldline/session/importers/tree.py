@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from worldline.core.kinds import NodeFlag, NodeKind, Outcome
@@ -20,7 +21,7 @@ class SourceNode:
     parent: str | None
     kind: NodeKind
     order: int
-    """Place in the file; a parent may stand behind its child."""
+    """Place in the file or files; a parent may stand behind its child."""
     created: int = 0
     message: dict[str, Any] | None = None
     call: dict[str, Any] | None = None
@@ -35,6 +36,10 @@ class SourceNode:
     detail: dict[str, Any] = field(default_factory=dict)
     side: bool = False
     """Of a sub-agent: never the active leaf."""
+    copied_from: str = ""
+    """Id of the session that this node is a copy from, where a fork took it over."""
+    attachment: Path | None = None
+    """A file beside the session with what did not fit into it."""
 
 
 @dataclass(slots=True)
@@ -54,6 +59,11 @@ class ImportedTree:
     orphan_results: int = 0
     unknown_types: dict[str, int] = field(default_factory=dict)
     parent_session: str = ""
+    """Id or path of the session that this one was forked from."""
+    workspace: str = "unknown"
+    """What is known of the files at its nodes: unknown or approximate. Never more: the sources do not say."""
+    side_files: int = 0
+    """Files of sub-agents that were read with it."""
 
     def warn(self, text: str) -> None:
         if len(self.lines.warnings) < 200:

@@ -64,6 +64,11 @@ def _append(document: SessionDocument, node: SourceNode, parent: str, written: d
     target = detail.get("target")
     if target is not None:
         detail["target"] = written.get(str(target), target)
+    if node.attachment is not None:
+        try:
+            detail["persisted_output"]["blob"] = document.put_blob(node.attachment.read_bytes())
+        except OSError as error:
+            detail["persisted_output"]["not_copied"] = error.strerror or str(error)
     is_tool = node.kind is NodeKind.IMPORTED_TOOL
     header = document.append(
         NodeDraft(
@@ -119,11 +124,15 @@ def report_of(tree: ImportedTree, out: Path | None, nodes: int) -> dict[str, Any
         "orphan_results": tree.orphan_results,
         "warnings": [*tree.lines.warnings, *_notes(tree)],
         "unknown": tree.unknown_types,
+        "side_files": tree.side_files,
+        "workspace": tree.workspace,
     }
 
 
 def _notes(tree: ImportedTree) -> list[str]:
     notes = []
+    if tree.side_files:
+        notes.append(f"{tree.side_files} files of sub-agents beside it were read with it")
     if tree.unknown_types:
         kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(tree.unknown_types.items()))
         notes.append(f"record types that are not known, kept as they are: {kinds}")
