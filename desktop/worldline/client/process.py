@@ -7,21 +7,20 @@ one batch a frame, in the order of the lines.
 
 from __future__ import annotations
 
-import collections
 import contextlib
-import json
 import logging
 import os
-import queue
-import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
+
+if TYPE_CHECKING:
+    from worldline.client.link import Link
 
 log = logging.getLogger("worldline.client")
 
@@ -64,84 +63,6 @@ def _call(callback: Callable[[Any], None], value: Any) -> None:
         log.info("an answer came too late: %s", error)
 
 
-class _Link:
-    """One running engine and its three threads. A restart makes a new link, so late lines of the old one are dropped."""
-
-    def __init__(
-        self, command: Sequence[str], environment: Mapping[str, str], wake: Callable[[], None]
-    ) -> None:
-        self.outbox: collections.deque[dict[str, Any] | None] = collections.deque()
-        """Messages of the engine; None = it has ended."""
-        self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self._wake = wake
-        self.process = subprocess.Popen(
-            list(command),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=dict(environment),
-            start_new_session=os.name == "posix",
-        )
-        self.last_words: collections.deque[str] = collections.deque(maxlen=20)
-        self._threads = [
-            threading.Thread(target=target, name=f"engine-{target.__name__.strip('_')}", daemon=True)
-            for target in (self._read, self._write, self._errors)
-        ]
-        for thread in self._threads:
-            thread.start()
-
-    def send(self, message: dict[str, Any]) -> None:
-        self._lines.put(json.dumps(message, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
-
-    def close_input(self) -> None:
-        self._lines.put(None)
-
-    def join(self, seconds: float) -> bool:
-        """Wait for process and threads; False when they are still there."""
-        end = time.monotonic() + seconds
-        try:
-            self.process.wait(max(0.0, end - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            return False
-        self.close_input()
-        for thread in self._threads:
-            thread.join(max(0.05, end - time.monotonic()))
-        return not any(thread.is_alive() for thread in self._threads)
-
-    def _read(self) -> None:
-        assert self.process.stdout is not None
-        with self.process.stdout as stream:
-            for line in stream:
-                try:
-                    message = json.loads(line)
-                except ValueError:
-                    log.error("the engine sent a line that is not JSON: %.200r", line)
-                    continue
-                if isinstance(message, dict):
-                    self.outbox.append(message)
-                    self._wake()
-        self.process.wait()
-        self.close_input()
-        self.outbox.append(None)
-        self._wake()
-
-    def _write(self) -> None:
-        assert self.process.stdin is not None
-        # The engine may be gone at any write; the reader notices its end and reports it.
-        with contextlib.suppress(OSError, ValueError), self.process.stdin as stream:
-            while (line := self._lines.get()) is not None:
-                stream.write(line)
-                stream.flush()
-
-    def _errors(self) -> None:
-        assert self.process.stderr is not None
-        with self.process.stderr as stream:
-            for raw in stream:
-                text = raw.decode("utf-8", "replace").rstrip()
-                self.last_words.append(text)
-                log.warning("engine: %s", text)
-
-
 class EngineProcess(QObject):
     """Starts the engine, talks to it, restarts it when it dies.
 
@@ -170,7 +91,7 @@ class EngineProcess(QObject):
         self.reopen: list[str] = []
         """Arguments of a restart: it opens the document, also when the first start made a new one."""
         self._custom = command is not None
-        self._link: _Link | None = None
+        self._link: Link | None = None
         self._callbacks: dict[int, tuple[OnResult | None, OnError | None, str]] = {}
         self._next_id = 1
         self._deaths: list[float] = []
@@ -192,8 +113,10 @@ class EngineProcess(QObject):
         self._set_state("restarting" if self.state == "restarting" else "starting")
         if self.reopen and not self._custom:
             self._command = engine_command(self.reopen)
+        from worldline.client.link import Link
+
         try:
-            self._link = _Link(self._command, self._environment, self._wake)
+            self._link = Link(self._command, self._environment, self._wake)
         except OSError as error:
             self._set_state("gone")
             self.refused.emit(
@@ -367,7 +290,7 @@ class EngineProcess(QObject):
         if entry is not None and entry[0] is not None:
             _call(entry[0], message.get("result"))
 
-    def _ended(self, link: _Link) -> None:
+    def _ended(self, link: Link) -> None:
         code = link.process.returncode
         link.join(1.0)
         self._link = None

@@ -7,11 +7,27 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QSize
-from PySide6.QtGui import QIcon, QImageReader, QPixmap
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QSize, Qt
+from PySide6.QtGui import QGuiApplication, QIcon, QImageReader, QPixmap
 
 from worldline.core import paths
 from worldline.ui.theme import ICON, theme
+
+_held = False
+
+
+def hold() -> None:
+    """Until `release`, icons are empty: drawing forty of them would put off the first paint by a fifth."""
+    global _held
+    _held = True
+
+
+def release() -> None:
+    """Draw icons from now on; who was given an empty one is told by `theme().changed`."""
+    global _held
+    if _held:
+        _held = False
+        theme().changed.emit()
 
 
 @lru_cache(maxsize=256)
@@ -43,11 +59,22 @@ def pixmap(name: str, color: str = "text", size: int = ICON, ratio: float = 1.0)
 def icon(name: str, color: str = "text", size: int = ICON) -> QIcon:
     """The icon for buttons and menus, with a muted disabled state, sharp at 100 to 300 %."""
     result = QIcon()
+    if _held:
+        # Not a null icon: buttons would show their text instead.
+        empty = QPixmap(size, size)
+        empty.fill(Qt.GlobalColor.transparent)
+        result.addPixmap(empty)
+        return result
+    sharpest = QGuiApplication.instance().devicePixelRatio()  # type: ignore[union-attr]
     for ratio in (1.0, 2.0, 3.0):
+        if ratio >= sharpest + 1:
+            break
         result.addPixmap(pixmap(name, color, size, ratio))
         result.addPixmap(pixmap(name, "muted", size, ratio), QIcon.Mode.Disabled)
     return result
 
 
 def logo(size: int = 256) -> QIcon:
+    if _held:
+        return QIcon()
     return QIcon(pixmap("worldline", "accent", size))

@@ -281,6 +281,9 @@ class MainWindow(QMainWindow):
 
     def _after_first_paint(self) -> None:
         self.first_painted.emit()
+        icons.release()
+        self.setWindowIcon(icons.logo())
+        self.state.read_details()
         # One after the other with the event loop between: each is seen as soon as it is there.
         steps = [
             lambda: self._fill_pane("chat"),
@@ -296,7 +299,9 @@ class MainWindow(QMainWindow):
                 self.complete = True
                 self.completed.emit()
 
-        next_step()
+        self._warmer = panes.Warmer(self)
+        self._warmer.done.connect(next_step)
+        self._warmer.start()
 
     def _fill_pane(self, place: str) -> None:
         """Put the real pane where its empty place is."""

@@ -6,10 +6,14 @@ the `SessionState`; an attachment is called once a window exists and adds dialog
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import importlib
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
 from worldline.ui.session_state import SessionState
@@ -28,6 +32,40 @@ PANES: dict[str, str] = {
 
 ATTACHMENTS: list[str] = ["worldline.ui.dialogs.desk:attach"]
 """module:function, called as `function(window, state)` after the first paint of a window with a session."""
+
+
+class Warmer(QObject):
+    """Imports what the panes after the first paint need, in a thread: the window paints and answers meanwhile.
+
+    (Importing them in the window's thread stops it for half a second, most of it pydantic.)
+    """
+
+    done = Signal()
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self.done.connect(self._thaw)
+        self._thread = threading.Thread(target=self._run, name="warm-up", daemon=True)
+
+    def start(self) -> None:
+        # A collection in the middle of an import holds every thread for as long as it takes.
+        gc.disable()
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            for target in (PANES["chat"], PANES["changes"], *ATTACHMENTS):
+                importlib.import_module(target.partition(":")[0])
+        finally:
+            # The window may be gone already; whoever needs the modules imports them then.
+            with contextlib.suppress(RuntimeError):
+                self.done.emit()
+
+    def _thaw(self) -> None:
+        self._thread.join()
+        # What is loaded by now stays; no collection needs to look at it again.
+        gc.freeze()
+        gc.enable()
 
 
 def _load(target: str) -> Any:

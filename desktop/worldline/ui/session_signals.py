@@ -15,6 +15,8 @@ class SessionSignals(QObject):
     """The node with this `seq` has changed (outcome, counts, flags, text)."""
     loaded = Signal()
     """All rows are there for the first time, or again after a restart."""
+    details_changed = Signal()
+    """Words of rows that were read ahead have come; rows and their places are the same."""
     label_changed = Signal(str)
     # Where we are
     cursor_changed = Signal(str)

@@ -9,34 +9,24 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QObject, QTimer
 
 from worldline.client.process import EngineProcess
-from worldline.core.kinds import NodeKind
-from worldline.ui.read_ahead import read_ahead
-from worldline.ui.session_signals import SessionSignals
-from worldline.viewmodel.tree_model import NO_ROW, NodeLabel, TreeModel, header_of
+from worldline.ui.session_rows import SessionRows
+from worldline.viewmodel.tree_model import NO_ROW
 
 log = logging.getLogger("worldline.ui")
 
-PAGE = 2_000
-"""Headers asked for or taken over in one step: about 10 ms of work, so the window never stands still."""
 
-
-class SessionState(SessionSignals):
-    """`tree` is the model of all rows; `info`, `status` and the items of `approvals` are dicts of the protocol."""
+class SessionState(SessionRows):
+    """`info`, `status` and the items of `approvals` are dicts of the protocol."""
 
     def __init__(self, client: EngineProcess, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self.client = client
-        client.setParent(self)
-        self.tree = TreeModel()
+        super().__init__(client, parent)
         self.info: dict[str, Any] = {}
         self.status: dict[str, Any] = {"state": "starting"}
-        self.cursor = ""
         self.selection = ""
         self.selected: list[str] = []
         self.run: dict[str, Any] | None = None
@@ -46,15 +36,11 @@ class SessionState(SessionSignals):
         self.effects: dict[int, dict[str, Any]] = {}
         self.ready = False
         """The SDK is loaded in the engine."""
-        self.is_loaded = False
         self.jumping = False
         self._back: list[str] = []
         self._forward: list[str] = []
-        self._early: list[dict[str, Any]] = []
-        """Nodes announced while older rows are still being read."""
         self._deltas: list[dict[str, Any]] = []
         self._outputs: list[dict[str, Any]] = []
-        self._dirty_from = -1
         client.batch.connect(self._on_batch)
         client.hello.connect(self._on_hello)
         client.refused.connect(self.refused)
@@ -211,73 +197,6 @@ class SessionState(SessionSignals):
         if result.get("recovered"):
             self.recovered.emit(result["recovered"])
 
-    def read_ahead(self, path: Path) -> None:
-        """Take the rows straight from the file while the engine still starts."""
-        ahead = read_ahead(path)
-        try:
-            self.tree.extend(ahead.rows)
-        except ValueError as error:
-            log.warning("%s has a gap: %s", path, error)
-        if len(self.tree):
-            self.headers_changed.emit(0)
-            if 0 < ahead.cursor <= len(self.tree):
-                self._set_cursor(self.tree.uid(ahead.cursor - 1))
-
-    def _load(self, since: int) -> None:
-        """Ask for rows in pages until there are no more."""
-        self._loading = True
-        self.request("headers", {"since": since, "limit": PAGE}, self._take_page)
-
-    def _take_page(self, page: dict[str, Any]) -> None:
-        rows = page["headers"]
-        for raw in rows:
-            self._take_header(raw)
-        if len(rows) >= PAGE:
-            since = int(rows[-1]["seq"])
-            self.request("headers", {"since": since, "limit": PAGE}, self._take_page)
-        else:
-            self._loading = False
-            early, self._early = self._early, []
-            for raw in early:
-                self._take_header(raw)
-        self._announce_rows()
-        if not self._loading:
-            self.is_loaded = True
-            self.loaded.emit()
-            self.cursor_changed.emit(self.cursor)
-
-    _loading = True
-
-    def _take_labels(self, result: dict[str, Any]) -> None:
-        for item in result.get("labels", []):
-            self._take_label(item)
-
-    def _take_label(self, item: Mapping[str, Any]) -> None:
-        row = self.tree.row(str(item["node"]))
-        if row != NO_ROW:
-            label = NodeLabel(*(str(item.get(name, "")) for name in ("label", "note", "bookmark", "color")))
-            self.tree.set_label(row, label)
-            self.label_changed.emit(str(item["node"]))
-
-    def _take_header(self, raw: Mapping[str, Any]) -> None:
-        header = header_of(raw)
-        if header.seq <= len(self.tree):
-            self.tree.update(header)
-            self.node_ended.emit(header.seq)
-        elif header.seq == len(self.tree) + 1:
-            row = self.tree.append(header)
-            if self._dirty_from < 0:
-                self._dirty_from = row
-        else:
-            self._early.append(dict(raw))
-            if not self._loading:
-                self._load(len(self.tree))
-
-    def _announce_rows(self) -> None:
-        if self._dirty_from >= 0:
-            first, self._dirty_from = self._dirty_from, -1
-            self.headers_changed.emit(first)
-
     # Notifications ---------------------------------------------------------------------------------------------
     def _on_batch(self, events: list[tuple[str, dict[str, Any]]]) -> None:
         for method, params in events:
@@ -408,10 +327,6 @@ class SessionState(SessionSignals):
         if not self.ready:
             self.ready = True
             self.engine_ready.emit()
-
-    # Words -----------------------------------------------------------------------------------------------------
-    def is_prompt(self, row: int) -> bool:
-        return self.tree.kind_of(row) in (NodeKind.USER, NodeKind.IMPORTED_USER)
 
     def later(self, call: Callable[[], None], ms: int = 0) -> None:
         """Call when the events at hand are done; dropped when the session is closed before."""

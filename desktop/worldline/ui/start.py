@@ -6,6 +6,10 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from worldline.ui.read_ahead import ReadAhead
 
 VIEWS = ("main", "compare", "approval", "jump-plan", "effects", "first-start", "new-session", "settings", "sessions",
          "palette", "as-model-sees")  # fmt: skip
@@ -66,14 +70,15 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _run(options: argparse.Namespace, size: tuple[int, int] | None) -> int:
+    # Reading goes on in SQLite while Qt is being loaded.
+    ahead = _read_ahead(options.path)
+
     from PySide6.QtCore import Qt
     from PySide6.QtWidgets import QApplication
 
-    from worldline.core import log
-    from worldline.ui import i18n, recents
+    from worldline.ui import i18n, icons, recents
     from worldline.ui.theme import theme
 
-    log.setup("window")
     QApplication.setHighDpiScaleFactorRoundingPolicy(Qt.HighDpiScaleFactorRoundingPolicy.PassThrough)
     app = QApplication(["worldline"])
     app.setApplicationName("Worldline")
@@ -91,11 +96,13 @@ def _run(options: argparse.Namespace, size: tuple[int, int] | None) -> int:
 
     from worldline.ui.windows import Windows
 
-    windows = Windows(settings)
+    windows = Windows(settings, ahead=ahead)
     if options.screenshot:
         from worldline.ui.screenshot import take
 
         return take(windows, options, size or (1280, 800))
+    icons.hold()
+    windows.painted.connect(_after_first_paint)
     if options.path == "demo":
         windows.open_demo()
     elif options.path:
@@ -107,6 +114,24 @@ def _run(options: argparse.Namespace, size: tuple[int, int] | None) -> int:
     code = app.exec()
     windows.close_all()
     return code
+
+
+def _read_ahead(path: str) -> ReadAhead | None:
+    """Begin to read the rows when `path` names a session file."""
+    if not path.endswith(".worldline"):
+        return None
+    from pathlib import Path
+
+    from worldline.ui.read_ahead import ReadAhead
+
+    return ReadAhead(Path(path).expanduser().absolute())
+
+
+def _after_first_paint() -> None:
+    """What nobody sees: 10 ms that the window need not wait for."""
+    from worldline.core import log
+
+    log.setup("window")
 
 
 def _catch_defects(app: object) -> None:

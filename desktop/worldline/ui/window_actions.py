@@ -11,12 +11,11 @@ from PySide6.QtWidgets import QFileDialog, QInputDialog, QMenu, QToolButton, QWi
 
 from worldline.ui import icons
 from worldline.ui.i18n import LANGUAGES
-from worldline.ui.palette import Palette
-from worldline.ui.shortcuts import ShortcutList
 from worldline.ui.theme import ThemeName, theme
 
 if TYPE_CHECKING:
     from worldline.ui.main_window import MainWindow
+    from worldline.ui.palette import Palette
 
 _MENU: tuple[tuple[str, ...], ...] = (
     ("new_session", "open_folder", "open_session", "sessions", "rename"),
@@ -276,11 +275,15 @@ class WindowActions(QObject):
         self._window.tree.set_minimap(self._window.actions_list["toggle_minimap"].isChecked())
 
     def open_palette(self) -> Palette:
+        from worldline.ui.palette import Palette
+
         self._palette = Palette(self._window, list(self._window.actions_list))
         self._palette.open_over(self._window)
         return self._palette
 
     def _shortcuts(self) -> None:
+        from worldline.ui.shortcuts import ShortcutList
+
         ShortcutList(self._window, list(self._window.actions_list)).open()
 
     def _rename(self) -> None:

@@ -3,25 +3,36 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QCoreApplication, QObject, QSettings, QTimer
+from PySide6.QtCore import QCoreApplication, QObject, QSettings, QTimer, Signal
 from PySide6.QtWidgets import QApplication
 
 from worldline.client.process import EngineProcess
 from worldline.core import paths
+from worldline.ui import icons
 from worldline.ui.main_window import MainWindow
 from worldline.ui.recents import remember
 from worldline.ui.session_state import SessionState
-from worldline.ui.start_view import StartView
+
+if TYPE_CHECKING:
+    from worldline.ui.read_ahead import ReadAhead
+    from worldline.ui.start_view import StartView
 
 
 class Windows(QObject):
     """Opens, counts and closes windows; the program ends when the last one is gone and its engine has ended."""
 
-    def __init__(self, settings: QSettings, parent: QObject | None = None) -> None:
+    painted = Signal()
+    """The first window of all has been seen."""
+
+    def __init__(
+        self, settings: QSettings, parent: QObject | None = None, *, ahead: ReadAhead | None = None
+    ) -> None:
         super().__init__(parent)
         self.settings = settings
+        self._ahead = ahead
+        """Reads the session that was named on the command line."""
         self.sessions: list[MainWindow] = []
         self.start_view: StartView | None = None
 
@@ -69,7 +80,8 @@ class Windows(QObject):
         client = EngineProcess(arguments)
         state = SessionState(client)
         if read is not None:
-            state.read_ahead(read)
+            ahead, self._ahead = self._ahead, None
+            state.read_ahead(ahead if ahead is not None and ahead.path == read else read)
         window = MainWindow(state, self.settings)
         window.opened_with = opened_with
         window.windows = self
@@ -82,8 +94,9 @@ class Windows(QObject):
         window.start_asked.connect(self.show_start)
         self.sessions.append(window)
         window.show()
+        window.first_painted.connect(self.painted)
         # The engine starts after the window is on screen: two starts at once would delay what is seen.
-        QTimer.singleShot(0, client, client.start)
+        window.first_painted.connect(client.start)
         if self.start_view is not None:
             self.start_view.close()
         return window
@@ -101,7 +114,11 @@ class Windows(QObject):
 
     def show_start(self) -> StartView:
         if self.start_view is None:
+            from worldline.ui.start_view import StartView
+
             self.start_view = StartView(self.settings)
+            QTimer.singleShot(0, self.start_view, icons.release)
+            QTimer.singleShot(0, self.start_view, self.painted.emit)
             self.start_view.open_asked.connect(self.open)
             self.start_view.demo_asked.connect(self.open_demo)
             self.start_view.closed.connect(self._start_closed)

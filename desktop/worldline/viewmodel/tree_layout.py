@@ -17,6 +17,8 @@ GAP = 2
 """Rows that stay free between two branches on one lane, so that they do not look like one."""
 MAX_LANES = 4096
 
+_IS_BAD = bytes(int(code in BAD) for code in range(256))
+
 
 class TreeLayout:
     """Lanes and segments of a `TreeModel`; grows with it by `follow`."""
@@ -53,10 +55,24 @@ class TreeLayout:
     def follow(self) -> None:
         """Take in the rows that the model has more than we have."""
         model = self._model
-        for row in range(len(self.lane), len(model)):
+        first = row = len(self.lane)
+        while row < len(model):
             self._place(row, model.parent[row])
-            if model.outcome[row] in BAD:
-                self.bad.append(row)
+            # Rows that hang on the one above go on in its lane: taken at once, not one by one.
+            end = model.follows.find(0, row + 1)
+            end = len(model) if end < 0 else end
+            if end > row + 1:
+                segment, lane = self.segment[row], self.lane[row]
+                self.lane.extend(array("H", [lane]) * (end - row - 1))
+                self.segment.extend(array("I", [segment]) * (end - row - 1))
+                self.seg_last[segment] = self._lane_end[lane] = end - 1
+            row = end
+        outcomes = model.outcome[first:].tobytes()
+        marked = outcomes.translate(_IS_BAD)
+        at = marked.find(1)
+        while at >= 0:
+            self.bad.append(first + at)
+            at = marked.find(1, at + 1)
 
     def outcome_changed(self, row: int) -> None:
         at = bisect_left(self.bad, row)

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from operator import eq
 from typing import Any
 
 from worldline.core.headers import NodeHeader
 from worldline.core.ids import is_uid
 from worldline.core.kinds import NodeFlag, NodeKind, Outcome
+from worldline.core.row_reader import Details, Shape
 
 KINDS: tuple[NodeKind, ...] = tuple(NodeKind)
 KIND_CODE = {kind: code for code, kind in enumerate(KINDS)}
@@ -28,6 +31,9 @@ NO_ROW = -1
 MARKS = (
     NodeFlag.EFFECT | NodeFlag.IRREVERSIBLE | NodeFlag.CHECKS_FAILED | NodeFlag.NOT_CAPTURED | NodeFlag.HIDDEN
 )
+
+
+_MARK_BITS = int(MARKS)
 
 
 @dataclass(slots=True)
@@ -131,13 +137,79 @@ class TreeModel:
             self._uids += b"\0" * 8
             self._odd_uids[row] = header.uid
             self._odd_rows[header.uid] = row
+        self._pad(row)
         self._text += header.preview.encode("utf-8", "replace")
         self._text_end.append(len(self._text))
         return row
 
+    def _pad(self, row: int) -> None:
+        """Rows whose details have not come yet have no text so far."""
+        if len(self._text_end) < row:
+            self._text_end.extend([len(self._text)] * (row - len(self._text_end)))
+
     def extend(self, headers: Iterable[NodeHeader]) -> None:
         for header in headers:
             self.append(header)
+
+    def take_shape(self, shape: Shape) -> None:
+        """Fill an empty model with all rows at once; what is said about them follows by `take_details`."""
+        assert not len(self)
+        count = len(shape)
+        self.parent = shape.parents
+        self.kind = array("B", shape.kinds)
+        self.outcome = array("B", shape.outcomes)
+        self.flags = array("I", bytes(4 * count))
+        for row, bits in shape.flags.items():
+            self.flags[row] = bits
+            if bits & _MARK_BITS:
+                self.marked[row] = bits
+        for name in ("took", "added", "removed", "files", "children", "_branch", "_run"):
+            setattr(self, name, array("I", bytes(4 * count)))
+        self.created = array("q", bytes(8 * count))
+        self._tool, self._model = array("H", bytes(2 * count)), array("H", bytes(2 * count))
+        self._uids = bytearray(shape.uids)
+        self._odd_uids = dict(shape.odd_uids)
+        self._odd_rows = {uid: row for row, uid in shape.odd_uids.items()}
+        children = self.children
+        for parent, number in Counter(shape.parents).items():
+            if parent >= 0:
+                children[parent] = number
+        self.single = bytearray(map((1).__eq__, children))
+        self.follows = bytearray(map(eq, shape.parents, range(-1, count - 1)))
+        if count:
+            self.follows[0] = 0
+        for code in LIVE:
+            at = shape.outcomes.find(code)
+            while at >= 0:
+                self.live.add(at)
+                at = shape.outcomes.find(code, at + 1)
+
+    def take_details(self, details: Details) -> None:
+        """What is said about rows that `take_shape` brought. Rows that an `update` has changed since keep that."""
+        first, count = details.first, len(details)
+        self.created[first : first + count] = details.created
+        for row, took in enumerate(details.took, first):
+            if took and not self.took[row]:
+                self.took[row] = took
+        for column, words, names in (
+            (self._tool, self._tools, details.tools),
+            (self._model, self._models, details.models),
+            (self._branch, self._branches, details.branches),
+            (self._run, self._runs, details.runs),
+        ):
+            numbers = {name: words.number(name) for name in set(names)}
+            column[first : first + count] = array(column.typecode, map(numbers.__getitem__, names))
+        for row, (added, removed, files) in details.counts.items():
+            self.added[row], self.removed[row], self.files[row] = added, removed, files
+        if len(self._text_end) == first:
+            start = len(self._text)
+            self._text += details.text
+            self._text_end.extend(start + end for end in details.ends)
+        else:
+            start = 0
+            for row, end in enumerate(details.ends, first):
+                self._changed_text.setdefault(row, details.text[start:end].decode("utf-8", "replace"))
+                start = end
 
     def update(self, header: NodeHeader) -> int:
         """Take over how a known node ended; returns its row. Its place and text stay."""
@@ -186,6 +258,8 @@ class TreeModel:
         changed = self._changed_text.get(row)
         if changed is not None:
             return changed
+        if row >= len(self._text_end):
+            return ""  # its details have not come yet
         start = self._text_end[row - 1] if row else 0
         return self._text[start : self._text_end[row]].decode("utf-8", "replace")
 

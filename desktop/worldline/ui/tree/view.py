@@ -59,6 +59,7 @@ class TreeView(TreeScroll):
         state.headers_changed.connect(self._rows_came)
         state.node_ended.connect(self._node_ended)
         state.loaded.connect(self._loaded)
+        state.details_changed.connect(self.viewport().update)
         state.cursor_changed.connect(self._cursor_moved)
         state.selection_changed.connect(self._selection_moved)
         state.label_changed.connect(lambda _uid: self.viewport().update())
