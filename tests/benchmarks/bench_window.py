@@ -112,7 +112,11 @@ def first_paint(program: str, arguments: list[str], folder: Path) -> tuple[float
 
     begin = time.clock_gettime(time.CLOCK_MONOTONIC)
     done = subprocess.run(
-        [sys.executable, "-c", program, *arguments], env=environment(folder), capture_output=True, text=True, check=True
+        [sys.executable, "-c", program, *arguments],
+        env=environment(folder),
+        capture_output=True,
+        text=True,
+        check=True,
     )
     at, user, system = map(float, done.stdout.split()[-3:])
     return 1000 * (at - begin), 1000 * (user + system)
@@ -132,6 +136,7 @@ def main() -> int:
     rounds = parser.parse_args().rounds
     sys.path[:0] = [str(SOURCE), str(HERE), str(HERE.parent)]
     import bench_session
+
     from ui import sample
 
     missed = []

@@ -117,8 +117,7 @@ class Windows(QObject):
             from worldline.ui.start_view import StartView
 
             self.start_view = StartView(self.settings)
-            QTimer.singleShot(0, self.start_view, icons.release)
-            QTimer.singleShot(0, self.start_view, self.painted.emit)
+            QTimer.singleShot(0, self, self._start_seen)
             self.start_view.open_asked.connect(self.open)
             self.start_view.demo_asked.connect(self.open_demo)
             self.start_view.closed.connect(self._start_closed)
@@ -127,6 +126,10 @@ class Windows(QObject):
         self.start_view.raise_()
         self.start_view.activateWindow()
         return self.start_view
+
+    def _start_seen(self) -> None:
+        icons.release()
+        self.painted.emit()
 
     def _start_closed(self) -> None:
         if self.start_view is not None:

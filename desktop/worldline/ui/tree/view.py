@@ -21,7 +21,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QWidget
 
 from worldline.ui.session_state import SessionState
 from worldline.ui.theme import theme
-from worldline.ui.tree import access, keys, painter
+from worldline.ui.tree import access, painter
 from worldline.ui.tree.scroll import TreeScroll
 from worldline.viewmodel.tree_model import NO_ROW
 
@@ -295,6 +295,9 @@ class TreeView(TreeScroll):
             self.menu_asked.emit(row, place)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
+        # Here, because the table of all keys takes 10 ms to make, which the first paint need not wait for.
+        from worldline.ui.tree import keys
+
         if not keys.handle(self, event):
             super().keyPressEvent(event)
 
