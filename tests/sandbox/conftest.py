@@ -15,7 +15,7 @@ import pytest
 
 from worldline.agent.confined import ConfinedRunner, SandboxPlace
 from worldline.core.access import CommandResult
-from worldline.policy.ledger import Copies
+from worldline.policy.copies import Copies
 from worldline.policy.sandbox import selftest
 from worldline.policy.sandbox.model import Grant, Label
 from worldline.tools.process_table import ProcessTable
@@ -33,6 +33,13 @@ def best_label(tmp_path_factory: pytest.TempPathFactory) -> Label:
 def git(folder: Path, *args: str) -> str:
     done = subprocess.run(["git", *args], cwd=folder, capture_output=True, text=True, check=True)
     return done.stdout
+
+
+def lab_root() -> Path:
+    """Not below /tmp: confined commands have a /tmp of their own. Another user brings a folder of theirs."""
+    given = os.environ.get("WORLDLINE_LAB")
+    here = Path(given) if given else Path(__file__).resolve().parent
+    return Path(pwd.getpwuid(os.getuid()).pw_dir) if here.is_relative_to("/tmp") else here
 
 
 @dataclass
@@ -80,17 +87,11 @@ def lab(best_label: Label) -> Iterator[Lab]:
         pytest.skip(
             "user namespaces are blocked on this machine; the self-test says so to the person as well"
         )
-    with tempfile.TemporaryDirectory(prefix=".worldline-lab-", dir=_ground()) as folder:
-        yield _furnish(Lab(Path(folder), "complete"))
+    with tempfile.TemporaryDirectory(prefix=".worldline-lab-", dir=lab_root()) as folder:
+        yield furnish(Lab(Path(folder), "complete"))
 
 
-def _ground() -> Path:
-    """Not below /tmp: confined commands have a /tmp of their own."""
-    here = Path(__file__).resolve().parent
-    return Path(pwd.getpwuid(os.getuid()).pw_dir) if here.is_relative_to("/tmp") else here
-
-
-def _furnish(lab: Lab) -> Lab:
+def furnish(lab: Lab) -> Lab:
     for folder in (lab.repo, lab.outside, lab.base / "tmp"):
         folder.mkdir()
     (lab.outside / "file").write_text("before\n")

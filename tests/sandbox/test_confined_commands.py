@@ -119,7 +119,7 @@ class TestFiles:
             "undoable",
             "observed",
         )
-        from worldline.policy.ledger import Copies
+        from worldline.policy.copies import Copies
 
         assert "as it was" in Copies(lab.base / "copies").restore(entry["detail"])
         assert file.read_text() == "before\n"

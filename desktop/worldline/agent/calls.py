@@ -16,10 +16,13 @@ from worldline.agent.limits import Meter
 from worldline.agent.stops import Stopped
 from worldline.core.errors import ErrorClass, SessionError, ToolError
 from worldline.core.kinds import NodeFlag, NodeKind, Outcome
+from worldline.policy.copies import Copies, SavedCopy
+from worldline.policy.ledger import hard_link_effects, write_effect
+from worldline.policy.secrets import mask, mask_value
 from worldline.provider.model import ToolUse
 from worldline.session.model import NodeDraft, NodeEnd
-from worldline.tools.model import TaskState, Tool, ToolContext, ToolOutcome
-from worldline.tools.pipeline import Pipeline
+from worldline.tools.model import AccessRequest, TaskState, Tool, ToolContext, ToolOutcome
+from worldline.tools.pipeline import Pipeline, Prepared
 
 KEEP_WHOLE = 16_000
 """Bytes; a longer output is kept as a blob, with its head and tail in the node."""
@@ -32,6 +35,8 @@ class _Running:
     node: str
     outcome: ToolOutcome | None = None
     ended: bool = False
+    copies: list[SavedCopy] = field(default_factory=list)
+    """Of files outside the workspace, made before the tool wrote there."""
 
 
 @dataclass(slots=True)
@@ -50,6 +55,8 @@ class CallRunner:
     """(call id, node) → what the tool may use."""
     on_effects: Callable[[str, list[dict[str, Any]]], None]
     """(node, effects that the call reported)."""
+    copies: Copies | None = None
+    """Keeps what a tool is about to overwrite outside the workspace."""
     stop_outcome: Outcome = Outcome.ABORTED
     """How a call that is running ends when the run is stopped."""
     _running: list[_Running] = field(default_factory=list)
@@ -76,18 +83,22 @@ class CallRunner:
                 raise Stopped(stop.reason, stop.sentence)
 
     def _start(self, call: ToolUse) -> _Running:
-        stored: dict[str, Any] = {"id": call.id, "name": call.name, "input": call.input}
+        value, masked = mask_value(call.input)
+        stored: dict[str, Any] = {"id": call.id, "name": call.name, "input": value}
         if call.error or not call.input:
-            stored["raw"] = call.raw
+            stored["raw"], more = mask(call.raw)
+            masked += more
+        preview, _ = mask(call_preview(call, 2000))
         header = self.journal.append(
             NodeDraft(
                 kind=NodeKind.TOOL,
                 parent=self.journal.tip,
                 detail={"call": stored},
-                preview=call_preview(call),
+                preview=one_line(preview),
                 outcome=Outcome.RUNNING,
+                flags=NodeFlag.SECRET_MASKED if masked else NodeFlag.NONE,
                 tool=call.name,
-                search_text=call_preview(call, 2000),
+                search_text=preview,
             )
         )
         return _Running(call, header.uid)
@@ -118,13 +129,31 @@ class CallRunner:
 
     async def _execute(self, item: _Running, says: str) -> ToolOutcome:
         context = self.context(item.call.id, item.node)
-        return await self.pipeline.execute(item.call, context, agent_says=says)
+
+        async def on_start(prepared: Prepared) -> None:
+            item.copies = await asyncio.to_thread(self._copy, prepared.request)
+
+        return await self.pipeline.execute(item.call, context, on_start=on_start, agent_says=says)
+
+    def _copy(self, request: AccessRequest) -> list[SavedCopy]:
+        root = request.root.resolve()
+        if self.copies is None:
+            return []
+        return [self.copies.save(path) for path in request.writes if not path.is_relative_to(root)]
+
+    def _outside(self, copies: list[SavedCopy], paths: list[str]) -> list[dict[str, Any]]:
+        """What a tool changed outside the workspace: by an approved write, or through a second name of a file."""
+        found = [entry for saved in copies if (entry := write_effect(saved)) is not None]
+        return found + hard_link_effects(self.deps.root, paths)
 
     async def _finish(self, item: _Running, outcome: ToolOutcome, *, stopped: bool = False) -> None:
         tool = self.tools.get(outcome.tool)
         wrote = outcome.started and (tool is None or tool.changes_files or tool.access not in ("read", "ask"))
         feedback, instead = ("", None) if stopped else self.breaker.after(item.call, outcome)
         after = await self.states.after(item.call.name) if wrote else None
+        effects = list(outcome.result.effects) if outcome.result is not None else []
+        if after is not None:
+            effects += await asyncio.to_thread(self._outside, item.copies, after.paths)
         block = dict(outcome.block)
         if instead is not None:
             block = error_block(item.call.id, instead)
@@ -134,14 +163,14 @@ class CallRunner:
             outcome=self.stop_outcome if stopped else outcome.outcome,
             message={"role": "user", "content": [block]},
             detail=self._detail(outcome),
-            preview=one_line(f"{call_preview(item.call, 140)}  {outcome.summary}".rstrip()),
+            preview=one_line(mask(f"{call_preview(item.call, 140)}  {outcome.summary}".rstrip())[0]),
             flags=outcome.flags | (NodeFlag.REPAIR if outcome.repairs else NodeFlag.NONE),
             task_state=self.task.to_json(),
         )
         if outcome.result is not None:
             end.flags |= outcome.result.flags
-            if outcome.result.effects:
-                end.flags |= NodeFlag.EFFECT
+        if effects:
+            end.flags |= NodeFlag.EFFECT
         if after is not None:
             self.states.describe(after, end)
         with self.journal.doc.transaction():
@@ -156,14 +185,16 @@ class CallRunner:
             self.journal.diagnose("breaker", feedback, node=item.node)
         if outcome.masked:
             self.journal.diagnose("secret_masked", f"{outcome.masked} secrets were masked.", node=item.node)
-        if outcome.result is not None and outcome.result.effects:
-            self.on_effects(item.node, outcome.result.effects)
+        if effects:
+            self.on_effects(item.node, effects)
         if end.files:
             self.deps.watcher.files_changed(item.node)
 
     def _detail(self, outcome: ToolOutcome) -> dict[str, Any]:
         detail: dict[str, Any] = dict(outcome.result.detail) if outcome.result else {}
-        detail["input"] = outcome.input
+        detail["input"], masked = mask_value(outcome.input)
+        if masked:
+            detail["masked_input"] = masked
         if outcome.summary:
             detail["summary"] = outcome.summary
         if outcome.error is not None:

@@ -5,16 +5,35 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import CancelledError
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from worldline.core.access import CommandResult, Emit
 from worldline.core.errors import ErrorClass, ToolError, ToolFailure
-from worldline.policy.ledger import Copies, SavedCopy, effects_of
+from worldline.policy.copies import Copies, SavedCopy
+from worldline.policy.ledger import Remote, effects_of
 from worldline.policy.sandbox.confine import Confinement, SandboxFailed
-from worldline.policy.sandbox.model import Denial, Grant, Label, Profile, Report
-from worldline.policy.sandbox.places import CACHE_ENV, GitFiles, git_places, refs_of
+from worldline.policy.sandbox.model import (
+    APPROVAL_TIMEOUT,
+    PUSH,
+    Denial,
+    Grant,
+    HostPolicy,
+    Label,
+    Profile,
+    Report,
+)
+from worldline.policy.sandbox.places import (
+    CACHE_ENV,
+    GitFiles,
+    GitPlaces,
+    git_places,
+    moved,
+    refs_of,
+    tidy_refs,
+)
 from worldline.tools.process import Started, entry_of, finish, run_command, shell_argv, start
 from worldline.tools.process_table import ProcessTable
 
@@ -41,6 +60,24 @@ class SandboxPlace:
     absorb: Callable[[Path, Path], int]
     """(private objects, objects of the repository): take new objects over (see workspace.absorb)."""
     hidden: list[Path] = field(default_factory=list)
+    git: GitPlaces | None = None
+    """Where `.git` led when the session began. A command runs only while it still does."""
+    enter: Callable[[str, list[dict[str, Any]]], None] = lambda node, effects: None
+    """(node, effects): enter what a command did whose call is over."""
+    watchers: set[asyncio.Task[None]] = field(default_factory=set)
+    """One for each background command; wait for them before the session is closed."""
+
+
+@dataclass(slots=True)
+class _Before:
+    """How things were before a command."""
+
+    command: str
+    profile: Profile
+    files: GitFiles
+    refs: dict[str, str]
+    copies: list[SavedCopy] = field(default_factory=list)
+    remotes: list[Remote] = field(default_factory=list)
 
 
 class ConfinedRunner:
@@ -58,19 +95,51 @@ class ConfinedRunner:
     async def run(
         self, command: str, *, cwd: Path, timeout_s: float, emit: Emit, background: bool = False
     ) -> CommandResult:
+        git = git_places(self._place.workspace)
+        if self._place.git is not None and moved(self._place.git, git, self._place.workspace):
+            raise _repository_changed()
         grants = list(self._grants(command))
         if self._place.label == "none" or any(g.kind == "unconfined" for g in grants):
             return await self._plain(command, grants, cwd, timeout_s, emit, background)
+        profile = Profile(
+            workspace=self._place.workspace,
+            private_tmp=self._place.private_tmp,
+            git=git,
+            hidden=self._place.hidden,
+            grants=grants,
+            host_policy=self._host_policy(command, grants),
+        )
+        before = await asyncio.to_thread(self._before, command, profile)
+        try:
+            confinement, started = await self._start(command, cwd, profile, emit)
+        except BaseException:
+            await asyncio.shield(asyncio.to_thread(_remove_unused_places, before.copies, Report("none")))
+            raise
+        if background:
+            return await self._background(started, confinement, before)
+        try:
+            result = await finish(started, timeout_s)
+        except asyncio.CancelledError:
+            # Stopped half way; what it did by then stays done, and belongs into the list.
+            await asyncio.shield(self._late(confinement, before))
+            raise
+        report, effects = await self._after(confinement, before)
+        result.confinement = report.label
+        result.denials = denials_of(report)
+        result.effects += effects
+        return result
+
+    def _host_policy(self, command: str, grants: list[Grant]) -> HostPolicy:
+        """One answer holds for all connections of one command to a host; the first one waits for it."""
         loop = asyncio.get_running_loop()
         answered: dict[tuple[str, int], str] = {}
 
         def policy(host: str, port: int, method: str) -> str:
             if any(g.kind == "net" and g.target == f"{host}:{port}" for g in grants):
                 return ""
-            if (host, port) in answered:  # one answer holds for all connections of one command
-                return answered[host, port]
-            why = answered[host, port] = ask(host, port, method)
-            return why
+            if (host, port) not in answered:
+                answered[host, port] = ask(host, port, method)
+            return answered[host, port]
 
         def ask(host: str, port: int, method: str) -> str:
             question = asyncio.run_coroutine_threadsafe(self._ask_host(host, port, method, command), loop)
@@ -78,38 +147,39 @@ class ConfinedRunner:
                 return question.result(HOLD_S)
             except TimeoutError:
                 question.cancel()
-                return "nobody answered in time; ask with request_access"
+                return APPROVAL_TIMEOUT
+            except CancelledError:
+                return "the run was stopped"
 
-        git = git_places(self._place.workspace)
-        profile = Profile(
-            workspace=self._place.workspace,
-            private_tmp=self._place.private_tmp,
-            git=git,
-            hidden=self._place.hidden,
-            grants=grants,
-            host_policy=policy,
-        )
-        before, copies = await asyncio.to_thread(self._before, git.common_dir, grants)
-        files = GitFiles.read(git)
-        confinement, started = await self._start(command, cwd, profile, emit)
-        if background:
-            return await self._background(started, confinement, command)
-        try:
-            result = await finish(started, timeout_s)
-        except asyncio.CancelledError:
-            await asyncio.shield(asyncio.to_thread(confinement.report))
-            raise
+        return policy
+
+    async def _after(self, confinement: Confinement, before: _Before) -> tuple[Report, list[dict[str, Any]]]:
+        """When the command has ended: take over what it committed, and see what it did outside."""
+        profile = before.profile
+        common = profile.git.common_dir
         report = await asyncio.to_thread(confinement.report)
-        await asyncio.to_thread(_remove_unused_places, copies, report)
-        await asyncio.to_thread(files.put_back)
-        if git.common_dir is not None and self._place.label == "complete":
-            await self._absorb(profile.private_objects, git.common_dir / "objects")
-        after = await asyncio.to_thread(refs_of, git.common_dir) if git.common_dir is not None else {}
-        found = await asyncio.to_thread(effects_of, report, grants, copies, (before, after), command)
-        result.confinement = report.label
-        result.denials = denials_of(report)
-        result.effects += found.effects
-        return result
+        await asyncio.to_thread(_remove_unused_places, before.copies, report)
+        await asyncio.to_thread(before.files.put_back)
+        if common is not None and self._place.label == "complete":
+            await asyncio.to_thread(tidy_refs, common)
+            await self._absorb(profile.private_objects, common / "objects")
+        after = await asyncio.to_thread(refs_of, common) if common is not None else {}
+        found = await asyncio.to_thread(
+            effects_of,
+            report,
+            profile.grants,
+            before.copies,
+            (before.refs, after),
+            before.command,
+            before.remotes,
+        )
+        return report, found.effects
+
+    async def _late(self, confinement: Confinement, before: _Before) -> None:
+        """The same for a command whose call is over: its effects are entered by themselves."""
+        _, effects = await self._after(confinement, before)
+        if effects:
+            self._place.enter(self._node, effects)
 
     async def _start(
         self, command: str, cwd: Path, profile: Profile, emit: Emit
@@ -150,19 +220,26 @@ class ConfinedRunner:
                 )
             ) from error
 
-    def _before(self, common: Path | None, grants: list[Grant]) -> tuple[dict[str, str], list[SavedCopy]]:
-        copies = []
-        for grant in grants:
-            if grant.kind == "write":
-                target = Path(grant.target)
-                copies.append(self._place.copies.save(target))
-                # Only what exists can be mounted into the sandbox: a new file needs its (empty) place.
-                if not target.exists() and target.parent.is_dir():
-                    with contextlib.suppress(OSError):
-                        target.touch()
-        return refs_of(common) if common is not None else {}, copies
+    def _before(self, command: str, profile: Profile) -> _Before:
+        common = profile.git.common_dir
+        before = _Before(
+            command, profile, GitFiles.read(profile.git), refs_of(common) if common is not None else {}
+        )
+        for grant in profile.grants:
+            if grant.kind != "write":
+                continue
+            target = Path(grant.target)
+            if grant.rule == PUSH:
+                before.remotes.append(Remote.at(target))
+                continue
+            before.copies.append(self._place.copies.save(target))
+            # Only what exists can be mounted into the sandbox: a new file needs its (empty) place.
+            if not target.exists() and target.parent.is_dir():
+                with contextlib.suppress(OSError):
+                    target.touch()
+        return before
 
-    async def _background(self, started: Started, confinement: Confinement, command: str) -> CommandResult:
+    async def _background(self, started: Started, confinement: Confinement, before: _Before) -> CommandResult:
         entry = entry_of(started, self._node)
         self._table.add(entry)
         with contextlib.suppress(TimeoutError):
@@ -171,11 +248,11 @@ class ConfinedRunner:
 
         async def watch() -> None:
             await started.ended.wait()
-            await asyncio.to_thread(confinement.report)
+            await self._late(confinement, before)
 
         task = asyncio.get_running_loop().create_task(watch())
-        _watchers.add(task)
-        task.add_done_callback(_watchers.discard)
+        self._place.watchers.add(task)
+        task.add_done_callback(self._place.watchers.discard)
         return CommandResult(
             exit_code=started.process.poll(),
             output=started.output.get(),
@@ -211,15 +288,12 @@ def _remove_unused_places(copies: Sequence[SavedCopy], report: Report) -> None:
                     saved.target.unlink()
 
 
-_watchers: set[asyncio.Task[None]] = set()
-"""The loop keeps only weak references to tasks."""
-
-
 def denials_of(report: Report) -> list[dict[str, Any]]:
     """Refusals worth telling, by name, at most 50."""
     told = [d for d in report.denials if not _quiet(d)]
     return [
         {"kind": d.kind, "target": d.target, "how": d.how, "by": d.program, "count": d.count}
+        | ({"why": d.why} if d.why else {})
         for d in told[:50]
     ]
 
@@ -228,6 +302,18 @@ def _quiet(denial: Denial) -> bool:
     if denial.kind == "write":
         return any(part in denial.target for part in _QUIET_WRITES)
     return denial.kind == "lookup" and "." not in denial.target
+
+
+def _repository_changed() -> ToolFailure:
+    return ToolFailure(
+        ToolError(
+            error_class=ErrorClass.PERMISSION,
+            type="repository_changed",
+            message="The .git of the workspace leads to another repository than when the session began, so nothing was run.",
+            hint="Commands would work on a repository that the person did not choose.",
+            next="Do not try to get round it. Tell the person; they can put .git back or open a new session.",
+        )
+    )
 
 
 def _sandbox_failure(error: SandboxFailed, output: bytes) -> ToolFailure:

@@ -41,7 +41,7 @@ class Approvals:
         self._desk = ApprovalDesk(self._asked, self._gone, timeout_s=timeout)
         rules, self.problems = self._rules()
         self.gate = PolicyGate(rules, self._desk, unattended=unattended, save_rule=self._save_rule)
-        self.sandbox = SandboxDesk(shared, self.gate)
+        self.sandbox = SandboxDesk(shared, self.gate, effects)
         self._sandbox_why = "The sandbox is being checked."
         self._states: list[tuple[str, str]] = []
 
@@ -51,6 +51,7 @@ class Approvals:
 
     def begin_run(self, mode: Mode) -> None:
         self.gate.mode = mode
+        self.sandbox.begin_run()
 
     @contextmanager
     def all_allowed(self) -> Iterator[None]:
@@ -91,7 +92,8 @@ class Approvals:
             if request.command and answer.why.startswith(
                 ("approved", "granted", "the rule", "allowed for this run")
             ):
-                self.sandbox.approved(request.command)
+                edited = (answer.edited_input or {}).get("command")
+                self.sandbox.approved(edited if isinstance(edited, str) else request.command)
         return answer
 
     def _note(self, request: AccessRequest, answer: AccessAnswer) -> None:

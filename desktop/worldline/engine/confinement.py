@@ -5,18 +5,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from worldline.agent.confined import ConfinedRunner, SandboxPlace
 from worldline.core import paths
 from worldline.core.access import AccessRequest, CommandRunner
-from worldline.core.errors import WorldlineError
+from worldline.core.errors import ToolFailure, WorldlineError
+from worldline.engine.effects import EffectList
 from worldline.engine.shared import Shared
+from worldline.policy.copies import Copies
 from worldline.policy.decide import PolicyGate
-from worldline.policy.ledger import Copies
-from worldline.policy.openings import grants_of, push_grants
+from worldline.policy.openings import counter_push, grants_of, publish_grants, push_grants
 from worldline.policy.sandbox import selftest
-from worldline.policy.sandbox.model import Grant
+from worldline.policy.sandbox.model import APPROVAL_TIMEOUT, Grant
+from worldline.policy.sandbox.places import git_places
 from worldline.protocol.model import EffectInfo
 from worldline.tools.process_table import ProcessTable
 from worldline.workspace.absorb import absorb, move_ref
@@ -25,13 +27,17 @@ from worldline.workspace.absorb import absorb, move_ref
 class SandboxDesk:
     """One for a session. `check` runs the self-test; until then nothing is claimed and everything asks."""
 
-    def __init__(self, shared: Shared, gate: PolicyGate) -> None:
+    def __init__(self, shared: Shared, gate: PolicyGate, effects: EffectList) -> None:
         self._shared = shared
         self._gate = gate
+        self._effects = effects
         base = paths.data_home() / "sandbox" / shared.slug
         self._private = base / "tmp"
-        self._copies = Copies(base / "copies")
+        self.copies = Copies(base / "copies")
         self._approved: set[str] = set()
+        self._denied: set[tuple[str, int]] = set()
+        self._watchers: set[asyncio.Task[None]] = set()
+        self._git = git_places(shared.root) if shared.work is not None else None
         self.checked = asyncio.Event()
 
     async def check(self) -> str:
@@ -46,8 +52,19 @@ class SandboxDesk:
         finally:
             self.checked.set()
 
+    def begin_run(self) -> None:
+        """Somebody said something: what was denied before may be asked again."""
+        self._denied.clear()
+        self._approved.clear()
+
+    async def settle(self) -> None:
+        """Enter what ended background commands did, before the session is closed."""
+        if self._watchers:
+            await asyncio.wait(list(self._watchers), timeout=5)
+
     def approved(self, command: str) -> None:
-        """The person, or a rule of theirs, allowed exactly this line: a push in it may reach its remote, once."""
+        """The person, or a rule of theirs, allowed exactly this line: a push in it may reach its remote, a publication
+        its registry, once."""
         self._approved.add(command)
 
     def runner(self, table: ProcessTable, node: str, grants: list[dict[str, Any]]) -> CommandRunner:
@@ -57,10 +74,16 @@ class SandboxDesk:
             workspace=self._shared.root,
             private_tmp=self._private,
             label=self._gate.sandbox,
-            copies=self._copies,
+            copies=self.copies,
             absorb=absorb,
-            hidden=[paths.data_home() / "settings.json", paths.sessions_dir()],
-        )
+            hidden=[
+                paths.config_file(), paths.sessions_dir(), paths.stores_dir(), paths.logs_dir(),
+                self._private.with_name("copies"), Path(self._shared.doc.path),
+            ],
+            git=self._git,
+            enter=self._effects.add,
+            watchers=self._watchers,
+        )  # fmt: skip
 
         def take(command: str) -> Sequence[Grant]:
             rules = self._gate.openings(grants)
@@ -68,7 +91,7 @@ class SandboxDesk:
             opened = grants_of(rules, command, self._shared.root)
             if command in self._approved:
                 self._approved.discard(command)
-                opened += push_grants(command, self._shared.root)
+                opened += push_grants(command, self._shared.root) + publish_grants(command)
             return opened
 
         async def ask_host(host: str, port: int, method: str, command: str) -> str:
@@ -83,33 +106,69 @@ class SandboxDesk:
                 node=node,
                 grants=grants,
             )
+            if (host, port) in self._denied:
+                return "the person denied this host before; they can be asked with request_access"
             answer = await self._gate.decide(request)
-            return "" if answer.error is None else answer.error.message
+            if answer.error is None:
+                return ""
+            if answer.by_person:
+                self._denied.add((host, port))
+            return APPROVAL_TIMEOUT if answer.error.type == APPROVAL_TIMEOUT else answer.error.message
 
         return ConfinedRunner(place, table, node, take, ask_host)
 
     # -- undoing ----------------------------------------------------------------------------------------------------
 
-    async def undo(self, effect: EffectInfo) -> str:
-        """Undo an effect, or make its counter move. Returns what was done, for the person. Raises WorldlineError."""
+    async def undo(self, effect: EffectInfo, table: ProcessTable) -> Literal["undone", "countered"]:
+        """Undo an effect, or make its counter move (which the person confirms). Raises WorldlineError."""
         detail = effect.detail
+        if effect.status != "open":
+            raise WorldlineError(f"This is {effect.status} already.", "Nothing was changed.")
         try:
-            if effect.kind == "outside_write" and effect.reversibility == "undoable":
-                return await asyncio.to_thread(self._copies.restore, detail)
+            if effect.kind in ("outside_write", "package") and effect.reversibility == "undoable":
+                await asyncio.to_thread(self.copies.restore, detail)
+                return "undone"
             if effect.kind == "vcs_local":
                 await asyncio.to_thread(
                     move_ref, self._shared.root, detail["ref"], detail["new"], detail["old"]
                 )
-                return f"{detail['ref']} is where it was."
+                return "undone"
         except OSError as error:
             raise WorldlineError(
                 f"This could not be undone: {error.strerror or error}.", "Nothing else was changed."
             ) from error
+        if effect.kind == "vcs_remote":
+            await self._push_back(effect, table)
+            return "countered"
         raise WorldlineError(
             "There is nothing to put back for this.",
             (effect.undo_label and f"By hand: {effect.undo_label}.")
             or "It happened outside and stays as it is.",
         )
+
+    async def _push_back(self, effect: EffectInfo, table: ProcessTable) -> None:
+        root = self._shared.root
+        command = await asyncio.to_thread(counter_push, effect.detail, root)
+        request = AccessRequest(
+            call_id="", tool="bash", access="execute", input={"command": command}, root=root, cwd=root,
+            command=command, summary=effect.undo_label, node=effect.node, agent_says="",
+        )  # fmt: skip
+        answer = await self._gate.decide(request)
+        if answer.error is not None:
+            raise WorldlineError(answer.error.message, "The remote is as it was.")
+        self.approved(command)
+        runner = self.runner(table, effect.node, [])
+        try:
+            done = await runner.run(command, cwd=root, timeout_s=120, emit=lambda *_: None)
+        except ToolFailure as error:
+            raise WorldlineError(error.error.message, error.error.next) from error
+        if done.exit_code != 0:
+            said = done.output.decode("utf-8", "replace").strip()[-300:]
+            raise WorldlineError(f"It could not be pushed back: {said}", "The remote is as it was.")
+        more = [
+            e for e in done.effects if e["kind"] != "vcs_remote" or e["detail"]["ref"] != effect.detail["ref"]
+        ]
+        self._effects.add(effect.node, more)
 
 
 def private_folder(slug: str) -> Path:

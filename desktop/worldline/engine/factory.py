@@ -207,6 +207,7 @@ class LoopMaker:
             task=task,
             context=self._context(task, agents),
             on_effects=self._effects.add,
+            copies=self._approvals.sandbox.copies,
         )
         return turn, calls
 

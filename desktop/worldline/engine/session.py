@@ -156,6 +156,7 @@ class SessionActor:
         )
         await self.runs.stop_and_settle(RunEnd(reason, why, offers=["retry"]))
         await self.processes.stop_all()
+        await self.approvals.sandbox.settle()
         for task in list(self._background):
             task.cancel()
         await asyncio.gather(*self._background, return_exceptions=True)
@@ -284,9 +285,8 @@ class SessionActor:
 
     async def _undo_effect(self, p: c.UndoEffect) -> EffectInfo:
         effect = self.effects.get(p.id)
-        done = await self.approvals.sandbox.undo(effect)
-        logger.info("effect %s: %s", p.id, done)
-        return self.effects.mark(p.id, "undone")
+        self.shared.writable()
+        return self.effects.mark(p.id, await self.approvals.sandbox.undo(effect, self.processes))
 
     def _stop(self, _: c.Stop) -> c.Nothing:
         self.runs.stop()

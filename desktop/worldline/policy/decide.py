@@ -7,6 +7,7 @@ complete sandbox in mode work; everything that reaches outside is asked about.
 
 from __future__ import annotations
 
+import asyncio
 import time
 import urllib.parse
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from typing import Any, Literal
 from worldline.core.access import AccessAnswer, AccessRequest
 from worldline.policy.answers import denied_by_rule, file_diff, nobody_there, plan_mode, refused, secret_place
 from worldline.policy.approvals import ApprovalDesk, Scope, digest_of
+from worldline.policy.copies import will_copy
 from worldline.policy.rules import Judgement, Rule, RuleSet, parse_rule
 from worldline.policy.shell import parse
 from worldline.policy.wording import effect, kind_of, marks, remember
@@ -25,6 +27,16 @@ from worldline.protocol.model import Approval, Mode
 Confinement = Literal["complete", "partial", "none"]
 Unattended = Literal["", "deny", "allow", "rules"]
 ALL_SCOPES: tuple[Scope, ...] = ("once", "branch", "session", "always")
+_LASTING = {
+    "publish": "it publishes, which cannot be taken back",
+    "remote": "it changes something on another machine",
+}
+"""Kinds of commands that the sandbox would refuse, so that the person is asked before."""
+_ASKED_WHEN: dict[str, frozenset[str]] = {
+    "complete": frozenset(_LASTING),
+    "partial": frozenset({*_LASTING, "unknown", "code", "service", "rights"}),
+}
+"""Kinds of commands that are asked about in mode work, by what confines them."""
 _TITLES = {
     "execute": "Allow this command?",
     "write": "Allow this change?",
@@ -86,7 +98,9 @@ class PolicyGate:
             return AccessAnswer(why="allowed for this run as a whole")
         if self.unattended:
             return AccessAnswer(nobody_there(judgement))
-        verdict = await self.desk.ask(self._approval(request, question, digest))
+        approval = self._approval(request, question, digest)
+        approval.copy_first = await asyncio.to_thread(_copy_first, request)
+        verdict = await self.desk.ask(approval)
         if not verdict.allowed:
             return AccessAnswer(refused(request, verdict), by_person=verdict.why == "answered")
         self._keep_grant(request, question, verdict.scope, digest)
@@ -194,12 +208,11 @@ class PolicyGate:
         if judgement.decision != "ask" or not judgement.by_default:
             question.scopes = ("once",) if judgement.strict else question.scopes
             return question
-        if (self.mode == "work" and self.sandbox == "complete") or (
-            self.mode == "work"
-            and self.sandbox == "partial"
-            and kind not in ("unknown", "code", "service", "rights")
-        ):
+        asked = _ASKED_WHEN.get(self.sandbox)
+        if self.mode == "work" and asked is not None and kind not in asked:
             question.judgement = Judgement("allow", None, "runs in the sandbox")
+        elif self.mode == "work" and kind in _LASTING:
+            question.judgement = replace(judgement, why=_LASTING[kind])
         elif self.sandbox == "none":
             question.judgement = replace(
                 judgement, why=f"{judgement.why}; commands are not confined on this machine"
@@ -320,3 +333,11 @@ class PolicyGate:
 
     def add_rules(self, rules: list[Rule]) -> None:
         self.rules.rules.extend(rules)
+
+
+def _copy_first(request: AccessRequest) -> str:
+    """Which copy is made before a write outside the workspace, or that it cannot be restored."""
+    kind, _, target = request.target.partition(":")
+    paths = [Path(target)] if kind == "write" else request.writes
+    outside = [path for path in paths if not path.is_relative_to(request.root.resolve())]
+    return " ".join(will_copy(path) for path in outside[:3])

@@ -8,21 +8,23 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import stat
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from worldline.policy.sandbox.model import Flow, Grant, Report
+from worldline.policy import wording
+from worldline.policy.copies import SavedCopy, same
+from worldline.policy.sandbox.model import PUBLISH, PUSH, Flow, Grant, Report
+from worldline.policy.sandbox.places import refs_of
 
 Reversibility = Literal["undoable", "compensatable", "irreversible"]
 Evidence = Literal["enforced", "observed", "assumed", "guessed"]
-COPY_LIMIT = 50_000_000
-"""Bytes of a folder that are copied before a command may write to it."""
 _FETCH = frozenset({"GET", "HEAD"})
 _SMALL_UPLOAD = 64_000
+_SMALL_REQUEST = 16_000
+"""Bytes sent with a GET; more is taken for an upload."""
 _REGISTRIES = (
     "pypi.",
     "files.pythonhosted.",
@@ -53,118 +55,34 @@ def effect(
     }
 
 
-# --- copies before a write outside --------------------------------------------------------------------------------------
-
-
-@dataclass(slots=True)
-class SavedCopy:
-    """What a granted path was before the command ran."""
-
-    target: Path
-    copy: Path | None
-    """None: nothing was there, or it was not copied (`skipped` says why)."""
-    existed: bool
-    skipped: str = ""
-
-
-class Copies:
-    """Copies of paths outside the workspace, kept in the app's data until the session is pruned."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    def save(self, target: Path) -> SavedCopy:
-        """Copy a file or a folder (up to `COPY_LIMIT`) aside. Never raises for what cannot be read: it is said."""
-        try:
-            info = target.lstat()
-        except FileNotFoundError:
-            return SavedCopy(target, None, False)
-        except OSError as error:
-            return SavedCopy(target, None, True, error.strerror or "cannot be read")
-        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        number = sum(1 for _ in self._folder.iterdir())
-        place = self._folder / f"{number:05d}-{target.name[:60]}"
-        try:
-            if stat.S_ISDIR(info.st_mode):
-                size = _size_of(target)
-                if size > COPY_LIMIT:
-                    return SavedCopy(target, None, True, f"larger than {COPY_LIMIT // 1_000_000} MB")
-                shutil.copytree(target, place, symlinks=True)
-            elif stat.S_ISREG(info.st_mode) or stat.S_ISLNK(info.st_mode):
-                shutil.copy2(target, place, follow_symlinks=False)
-            else:
-                return SavedCopy(target, None, True, "not a file or a folder")
-        except OSError as error:
-            return SavedCopy(target, None, True, error.strerror or "cannot be copied")
-        return SavedCopy(target, place, True)
-
-    def restore(self, detail: dict[str, Any]) -> str:
-        """Put one path back as it was; what is there now is copied aside first. Returns what was done, as a sentence.
-
-        `detail` is that of an `outside_write` effect. Raises OSError when it cannot be done.
-        """
-        target = Path(detail["path"])
-        self.save(target)
-        copy = detail.get("copy")
-        if not detail.get("existed"):
-            if target.is_dir() and not target.is_symlink():
-                shutil.rmtree(target)
-            else:
-                target.unlink(missing_ok=True)
-            return f"{target} was removed; it was not there before."
-        if not copy or not os.path.lexists(copy):
-            raise FileNotFoundError(f"the copy of {target} is gone")
-        source = Path(copy)
-        passing = target.with_name(f".{target.name}.restoring")
-        if source.is_dir() and not source.is_symlink():
-            shutil.copytree(source, passing, symlinks=True)
-            old = target.with_name(f".{target.name}.replaced")
-            if target.exists():
-                target.rename(old)
-            passing.rename(target)
-            shutil.rmtree(old, ignore_errors=True)
-        else:
-            shutil.copy2(source, passing, follow_symlinks=False)
-            passing.replace(target)
-        return f"{target} is as it was before."
-
-
-def _size_of(folder: Path) -> int:
-    total = 0
-    for base, _folders, files in os.walk(folder):
-        for name in files:
-            with contextlib.suppress(OSError):
-                total += (Path(base) / name).lstat().st_size
-            if total > COPY_LIMIT:
-                return total
-    return total
-
-
-def _same(copy: Path, target: Path) -> bool:
-    """Are two files the same, bytes and mode? Links by their target, folders by all that is in them."""
-    if copy.is_symlink() or target.is_symlink():
-        return copy.is_symlink() and target.is_symlink() and copy.readlink() == target.readlink()
-    if copy.is_dir() or target.is_dir():
-        if not (copy.is_dir() and target.is_dir()):
-            return False
-        names = {p.name for p in copy.iterdir()} | {p.name for p in target.iterdir()}
-        return all(
-            os.path.lexists(copy / n) and os.path.lexists(target / n) and _same(copy / n, target / n)
-            for n in names
-        )
-    if not target.is_file():
-        return False
-    a, b = copy.stat(), target.stat()
-    return a.st_size == b.st_size and a.st_mode == b.st_mode and copy.read_bytes() == target.read_bytes()
-
-
-# --- from a report to effects -------------------------------------------------------------------------------------------
-
-
 @dataclass(slots=True)
 class CallEffects:
     effects: list[dict[str, Any]] = field(default_factory=list)
     unused: list[Grant] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Remote:
+    """A repository on this machine that an approved push may write to, and its refs before."""
+
+    path: Path
+    before: dict[str, str]
+
+    @classmethod
+    def at(cls, path: Path) -> Remote:
+        return cls(path, refs_of(_git_folder(path)))
+
+    def effects(self) -> list[dict[str, Any]]:
+        after = refs_of(_git_folder(self.path))
+        return [
+            _pushed(name, self.before.get(name, ""), after.get(name, ""), str(self.path), 0)
+            for name in sorted(self.before.keys() | after.keys())
+            if self.before.get(name, "") != after.get(name, "")
+        ]
+
+
+def _git_folder(path: Path) -> Path:
+    return path / ".git" if (path / ".git").is_dir() else path
 
 
 def effects_of(
@@ -173,14 +91,25 @@ def effects_of(
     copies: Iterable[SavedCopy],
     refs: tuple[dict[str, str], dict[str, str]],
     command: str,
+    remotes: Iterable[Remote] = (),
 ) -> CallEffects:
     """Effects of one call. `refs`: all refs of the repository before and after it."""
     result = CallEffects()
-    for flow in report.flows:
-        if flow.allowed and not flow.error:
-            result.effects.append(_of_flow(flow))
+    kind, _ = wording.effect(command)
+    local = [entry for remote in remotes for entry in remote.effects()]
+    flows = [f for f in report.flows if f.allowed and not f.error and f.sent]
+    push = next((g.target for g in grants if g.kind == "net" and g.rule == PUSH), "")
+    pushed = [f for f in flows if f"{f.host}:{f.port}" == push]
+    moved = _of_refs(
+        *refs, remote=push if pushed else "", sent=sum(f.sent for f in pushed), local=bool(local)
+    )
+    if any(e["kind"] == "vcs_remote" for e in moved):
+        flows = [f for f in flows if f not in pushed]  # that is how the push went
+    publishing = {g.target for g in grants if g.kind == "net" and g.rule == PUBLISH}
+    result.effects += [_of_flow(flow, kind, publishing) for flow in _joined(flows)]
+    touched = {target for target in report.touched if report.touched[target]}
     for saved in copies:
-        changed = _of_copy(saved)
+        changed = write_effect(saved, str(saved.target) in touched, kind == "package")
         if changed is not None:
             result.effects.append(changed)
     for grant in report.used:
@@ -188,7 +117,7 @@ def effects_of(
             result.effects.append(
                 effect("service", "irreversible", "observed", f"Spoke to {grant.target}", target=grant.target)
             )
-    result.effects += _of_refs(*refs, command)
+    result.effects += [*local, *moved]
     if any(g.kind == "unconfined" for g in grants):
         result.effects.append(
             effect(
@@ -204,8 +133,30 @@ def effects_of(
     return result
 
 
-def _of_flow(flow: Flow) -> dict[str, Any]:
-    registry = flow.host.startswith(_REGISTRIES)
+def _joined(flows: Iterable[Flow]) -> list[Flow]:
+    """Many connections to one host for one purpose are one thing that was done."""
+    found: dict[tuple[str, int, bool], Flow] = {}
+    for flow in flows:
+        key = (flow.host, flow.port, _reads(flow))
+        known = found.get(key)
+        if known is None:
+            found[key] = replace(flow)
+        else:
+            known.sent += flow.sent
+            known.received += flow.received
+    return list(found.values())
+
+
+def _reads(flow: Flow) -> bool:
+    # TLS hides the method; a small upload to a package registry is taken for a download, and said to be seen only.
+    return (flow.method in _FETCH and flow.sent < _SMALL_REQUEST) or (
+        flow.host.startswith(_REGISTRIES)
+        and flow.sent < _SMALL_UPLOAD
+        and flow.method in ("CONNECT", *_FETCH)
+    )
+
+
+def _of_flow(flow: Flow, kind: str, publishing: set[str]) -> dict[str, Any]:
     target = f"{flow.host}:{flow.port}"
     amount: dict[str, Any] = {
         "sent": flow.sent,
@@ -213,35 +164,43 @@ def _of_flow(flow: Flow) -> dict[str, Any]:
         "method": flow.method,
         "target": target,
     }
-    if flow.method in _FETCH or (registry and flow.sent < _SMALL_UPLOAD):
-        # TLS hides the method; a small upload to a package registry is taken for a download, and said to be seen only.
+    if target in publishing:
+        return effect(
+            "publish", "irreversible", "observed", f"Published to {target} ({flow.sent:,} bytes)", **amount
+        )
+    if _reads(flow):
         return effect(
             "net_fetch", "undoable", "observed", f"Read from {target} ({flow.received:,} bytes)", **amount
         )
-    return effect("net_send", "irreversible", "observed", f"Sent {flow.sent:,} bytes to {target}", **amount)
+    name = "remote_state" if kind == "remote" else "net_send"
+    return effect(name, "irreversible", "observed", f"Sent {flow.sent:,} bytes to {target}", **amount)
 
 
-def _of_copy(saved: SavedCopy) -> dict[str, Any] | None:
+def write_effect(saved: SavedCopy, touched: bool = True, installs: bool = False) -> dict[str, Any] | None:
+    """What became of a path that was copied before. `touched`: a write to it was seen, for what has no copy."""
     exists = os.path.lexists(saved.target)
     if not saved.existed and not exists:
         return None
-    if saved.copy is not None and exists and _same(saved.copy, saved.target):
-        return None
     path = str(saved.target)
     if saved.existed and saved.copy is None:
+        # Nothing to compare with: what was seen there decides.
+        if not touched and exists:
+            return None
         return effect(
             "outside_write",
             "irreversible",
-            "assumed",
-            f"May have changed {path} (no copy: {saved.skipped})",
+            "observed" if not exists else "assumed",
+            f"{'Changed' if exists else 'Deleted'} {path} (no copy: {saved.skipped})",
             path=path,
         )
+    if saved.copy is not None and exists and same(saved.copy, saved.target):
+        return None
     verb = "Created" if not saved.existed else "Changed" if exists else "Deleted"
     return effect(
-        "outside_write",
+        "package" if installs else "outside_write",
         "undoable",
         "observed",
-        f"{verb} {path}",
+        f"Installed into {path}" if installs else f"{verb} {path}",
         undo_label="Put it back",
         path=path,
         copy=str(saved.copy or ""),
@@ -249,21 +208,32 @@ def _of_copy(saved: SavedCopy) -> dict[str, Any] | None:
     )
 
 
-def _of_refs(before: dict[str, str], after: dict[str, str], command: str) -> list[dict[str, Any]]:
-    """What moved in the repository. Remote branches move by fetching as well; the words of the command tell which."""
+def _pushed(ref: str, old: str, new: str, remote: str, sent: int) -> dict[str, Any]:
+    short = ref.removeprefix("refs/heads/").removeprefix("refs/")
+    counter = f"Push {old[:9]} back" if old else f"Delete {short} there"
+    verb = "Pushed" if new else "Deleted"
+    return effect(
+        "vcs_remote", "compensatable", "observed", f"{verb} {short} {'to' if new else 'at'} {remote}",
+        undo_label=counter, ref=ref, old=old, new=new, remote=remote, sent=sent,
+    )  # fmt: skip
+
+
+def _of_refs(
+    before: dict[str, str], after: dict[str, str], *, remote: str, sent: int, local: bool
+) -> list[dict[str, Any]]:
+    """What moved in the repository. A remote branch that moves while a push spoke to its host was pushed; one that
+    moves along with a push to a folder is entered there; else it was fetched."""
     effects = []
     for name in sorted(before.keys() | after.keys()):
         old, new = before.get(name, ""), after.get(name, "")
         if old == new or name.startswith("refs/heads/worldline/") or name == "refs/stash":
             continue
         short = name.removeprefix("refs/heads/").removeprefix("refs/remotes/").removeprefix("refs/")
-        if name.startswith("refs/remotes/"):
-            if "push" not in command:
-                continue
-            counter = f"Push {old[:9]} back" if old else "Delete the remote branch"
-            summary = f"Pushed to {short}"
-            effects.append(effect("vcs_remote", "compensatable", "observed", summary, undo_label=counter,
-                                  ref=name, old=old, new=new))  # fmt: skip
+        if name.startswith("refs/remotes/") and (remote or local):
+            if remote:
+                branch = short.partition("/")[2]
+                effects.append(_pushed(f"refs/heads/{branch}", old, new, remote, sent))
+                effects[-1]["detail"]["name"] = short.partition("/")[0]
             continue
         verb = "created" if not old else "deleted" if not new else "moved"
         effects.append(effect("vcs_local", "undoable", "observed", f"{short} was {verb}", undo_label="Move it back",
@@ -273,20 +243,33 @@ def _of_refs(before: dict[str, str], after: dict[str, str], command: str) -> lis
 
 def hard_link_effects(root: Path, changed: Iterable[str]) -> list[dict[str, Any]]:
     """Changed files of the workspace that have another name somewhere else: that file was changed as well."""
-    effects = []
+    linked: dict[tuple[int, int], tuple[str, int]] = {}
     for name in changed:
-        path = root / name
         with contextlib.suppress(OSError):
-            info = path.lstat()
+            info = (root / name).lstat()
             if stat.S_ISREG(info.st_mode) and info.st_nlink > 1:
-                effects.append(
-                    effect(
-                        "outside_write",
-                        "irreversible",
-                        "observed",
-                        f"{name} has another name outside: it changed there as well",
-                        path=name,
-                        links=info.st_nlink,
-                    )
-                )
-    return effects
+                linked.setdefault((info.st_dev, info.st_ino), (name, info.st_nlink))
+    if not linked:
+        return []
+    inside = _names_inside(root, linked.keys())
+    return [
+        effect(
+            "outside_write", "irreversible", "observed", f"{name} has another name outside: it changed there as well",
+            path=str(root / name), links=links - inside.get(key, 1),
+        )
+        for key, (name, links) in linked.items()
+        if links > inside.get(key, 1)
+    ]  # fmt: skip
+
+
+def _names_inside(root: Path, wanted: Collection[tuple[int, int]]) -> dict[tuple[int, int], int]:
+    """How many names each of these files has in the workspace."""
+    found: dict[tuple[int, int], int] = {}
+    for base, _folders, files in os.walk(root):
+        for file in files:
+            with contextlib.suppress(OSError):
+                info = (Path(base) / file).lstat()
+                key = (info.st_dev, info.st_ino)
+                if key in wanted:
+                    found[key] = found.get(key, 0) + 1
+    return found

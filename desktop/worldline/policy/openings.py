@@ -5,16 +5,19 @@ from __future__ import annotations
 
 import configparser
 import contextlib
-import fnmatch
 import glob
+import os
 import re
+import shlex
 import urllib.parse
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
-from worldline.policy.sandbox.model import Grant
+from worldline.policy.sandbox.model import PUBLISH, PUSH, Grant
 from worldline.policy.sandbox.places import git_places
 from worldline.policy.shell import SimpleCommand, parse
+from worldline.policy.wording import kind_of
 
 _RULE = re.compile(r"(Write|Read|Net|Socket|Unsandboxed)\((.*)\)", re.DOTALL)
 _WILD = re.compile(r"[*?\[]")
@@ -39,7 +42,8 @@ def grants_of(rules: Iterable[str], command: str, root: Path) -> list[Grant]:
                 host, _, port = pattern.rpartition(":")
                 grants.append(Grant("net", f"{host or pattern}:{port if host else 443}", text))
         else:
-            for path in _paths(pattern, root):
+            for named in _paths(pattern, root):
+                path = os.path.realpath(named)  # a mount goes where the name leads
                 name = {"Write": "write", "Read": "read", "Socket": "socket"}[kind]
                 grants.append(Grant(name, path, text))  # type: ignore[arg-type]
     return grants
@@ -80,6 +84,24 @@ def push_grants(command: str, workspace: Path) -> list[Grant]:
     return grants
 
 
+_REGISTRIES = {
+    "npm": "registry.npmjs.org", "pnpm": "registry.npmjs.org", "yarn": "registry.npmjs.org", "cargo": "crates.io",
+    "twine": "upload.pypi.org", "poetry": "upload.pypi.org", "uv": "upload.pypi.org", "hatch": "upload.pypi.org",
+    "flit": "upload.pypi.org", "gem": "rubygems.org",
+}  # fmt: skip
+
+
+def publish_grants(command: str) -> list[Grant]:
+    """What an approved `npm publish` needs: the public registry of that program. Any other host is asked about."""
+    parsed = parse(command)
+    if parsed.problem:
+        return []
+    programs = [c.program or "" for c in parsed.commands if c.fixed and kind_of(c)[0] == "publish"]
+    return [
+        Grant("net", f"{_REGISTRIES[p]}:443", PUBLISH) for p in dict.fromkeys(programs) if p in _REGISTRIES
+    ]
+
+
 def _pushed_to(command: SimpleCommand) -> str | None:
     """Name or address of the remote of a `git push`; "" = the default one; None = this is no push."""
     words = [w for w in command.words if w is not None]
@@ -92,29 +114,48 @@ def remote_urls(workspace: Path, remote: str) -> list[str]:
     """Addresses that a push to `remote` would go to, read from the configuration file of the repository."""
     if "/" in remote or ":" in remote:
         return [remote]
+    urls = _remotes(workspace).get(remote or "origin", "")
+    return [urls] if urls else []
+
+
+def _remotes(workspace: Path) -> dict[str, str]:
+    """Name of each remote and where a push to it goes."""
     common = git_places(workspace).common_dir
     if common is None:
-        return []
+        return {}
     parser = configparser.RawConfigParser(strict=False, allow_no_value=True, interpolation=None)
     with contextlib.suppress(OSError, configparser.Error, UnicodeDecodeError):
         text = (common / "config").read_text()
         parser.read_string("\n".join(line.strip() for line in text.splitlines()))
-    wanted = f'remote "{remote or "origin"}"'
+    found: dict[str, str] = {}
     for section in parser.sections():
-        if fnmatch.fnmatchcase(section, wanted):
-            urls = [parser.get(section, key, fallback=None) for key in ("pushurl", "url")]
-            return [next(u for u in urls if u)] if any(urls) else []
-    return []
+        match = re.fullmatch(r'remote "(.+)"', section)
+        url = parser.get(section, "pushurl", fallback=None) or parser.get(section, "url", fallback=None)
+        if match is not None and url:
+            found[match[1]] = url
+    return found
+
+
+def counter_push(detail: Mapping[str, Any], workspace: Path) -> str:
+    """The command that puts a remote branch back to where it was before a push, if nobody has moved it since."""
+    ref, old, new, remote = detail["ref"], detail["old"], detail["new"], detail["remote"]
+    name = detail.get("name", "")
+    for known, url in {} if name else _remotes(workspace).items():
+        grant = _for_url(url, workspace)
+        if grant is not None and grant.target == remote:
+            name = known
+    lease = f"--force-with-lease={ref}:{new}"
+    return shlex.join(["git", "push", lease, name or remote, f"{old}:{ref}"])
 
 
 def _for_url(url: str, workspace: Path) -> Grant | None:
     parts = urllib.parse.urlsplit(url)
-    rule = "git push"
+    rule = PUSH
     if parts.scheme in ("https", "http") and parts.hostname:
         return Grant("net", f"{parts.hostname}:{parts.port or _PORTS[parts.scheme]}", rule)
     if parts.scheme == "file":
         return Grant("write", parts.path, rule)
     if not parts.scheme and not re.match(r"[^/]+:", url):
         path = (workspace / Path(url).expanduser()).resolve()
-        return Grant("write", str(path), rule)
+        return None if path.is_relative_to(workspace.resolve()) else Grant("write", str(path), rule)
     return None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from typing import Any
 
 MARK = "[masked: {}]"
 
@@ -114,6 +115,21 @@ def mask(text: str) -> tuple[str, int]:
     if any(name in lowered for name in _NAMES):
         text = _NAMED.sub(named, text)
     return text, count
+
+
+def mask_value(value: Any) -> tuple[Any, int]:
+    """The same for every text in a JSON value. What holds no secret is given back as it is."""
+    if isinstance(value, str):
+        return mask(value)
+    if isinstance(value, dict):
+        pairs = {key: mask_value(item) for key, item in value.items()}
+        count = sum(found for _, found in pairs.values())
+        return ({key: item for key, (item, _) in pairs.items()} if count else value), count
+    if isinstance(value, list):
+        items = [mask_value(item) for item in value]
+        count = sum(found for _, found in items)
+        return ([item for item, _ in items] if count else value), count
+    return value, 0
 
 
 SECRET_PLACES = (

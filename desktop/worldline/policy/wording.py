@@ -116,6 +116,8 @@ def kind_of(command: SimpleCommand) -> tuple[Kind, str]:
         return (
             "remote" if first == "push" else "net" if "remote" in says else "files"
         ), says or "works on the repository"
+    if program in _REMOTE and _stays_here(program, command.words):
+        return "reads", "reads"
     tables: tuple[tuple[frozenset[str], Kind, str], ...] = (
         (_DELETES, "deletes", "deletes or overwrites"),
         (_REMOTE, "remote", "acts on another machine"),
@@ -134,6 +136,18 @@ def kind_of(command: SimpleCommand) -> tuple[Kind, str]:
         ("files", "writes files")
         if command.writes or program in ("cp", "mv", "mkdir", "touch", "tee", "sed", "chmod", "ln")
         else ("unknown", "")
+    )
+
+
+def _stays_here(program: str, words: list[str | None]) -> bool:
+    """It only tells about itself, or copies on this machine."""
+    known = [word for word in words[1:] if word is not None]
+    if any(word in ("--version", "--help", "-h", "help", "version") for word in known[:2]):
+        return True
+    return (
+        program in ("rsync", "scp")
+        and len(known) == len(words) - 1
+        and not any(":" in word for word in known)
     )
 
 

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-import shutil
+import re
 from pathlib import Path
 
 import pygit2
 
-_KEPT = frozenset({"info", "refs", "logs"})
-"""What lies beside the objects and belongs to the session."""
+_TWO = re.compile(r"[0-9a-f]{2}")
+MOST_BYTES = 1_000_000_000
+"""Of one object. A larger one is left where it is: a few bytes can say that they unpack to all the memory there is."""
 
 
 def absorb(private: Path, objects: Path) -> int:
-    """Write every object of the folder `private` into the object folder `objects`, then empty `private`.
+    """Write every object of the folder `private` into the object folder `objects`, then take it away from `private`.
 
     Nothing that is there already is touched, and what arrives gets the name of its own contents: a planted file cannot
-    stand in for an object. Returns how many were taken over. Raises OSError when the repository cannot be
-    written; then `private` keeps what it has, and the next call tries again.
+    stand in for an object. What is written meanwhile stays for the next time. Returns how many were taken over. Raises OSError when the repository cannot be
+    written, or an object is too large; then `private` keeps what it has.
     """
     if not private.is_dir():
         return 0
-    alternates = private / "info" / "alternates"
-    kept = alternates.read_bytes() if alternates.exists() else None
-    alternates.unlink(missing_ok=True)  # only what lies here is new
+    there = _files(private)
+    if not there:
+        return 0
     count = 0
+    large = 0
     try:
         source = pygit2.Odb(str(private))
         target = pygit2.Odb(str(objects))
@@ -31,6 +33,9 @@ def absorb(private: Path, objects: Path) -> int:
             if oid in target:
                 continue
             try:
+                if source.read_header(oid)[1] > MOST_BYTES:
+                    large += 1
+                    continue
                 kind, data = source.read(oid)
             except (pygit2.GitError, KeyError):
                 continue  # junk under the name of an object: nothing that git made, so nothing to keep
@@ -38,14 +43,22 @@ def absorb(private: Path, objects: Path) -> int:
             count += 1
     except pygit2.GitError as error:
         raise OSError(f"the repository cannot take the new objects: {error}") from error
-    finally:
-        if kept is not None:
-            alternates.write_bytes(kept)
-    for child in private.iterdir():
-        if child.is_dir() and child.name not in _KEPT:
-            shutil.rmtree(child, ignore_errors=True)
-    (private / "pack").mkdir(exist_ok=True)
+    if large:
+        raise OSError(f"{large} objects are larger than {MOST_BYTES // 1_000_000} MB")
+    for path in there:
+        path.unlink(missing_ok=True)
     return count
+
+
+def _files(private: Path) -> list[Path]:
+    """Objects and packs; no link is followed."""
+    found: list[Path] = []
+    for folder in private.iterdir():
+        if folder.is_symlink():
+            folder.unlink()
+        elif folder.is_dir() and (folder.name == "pack" or _TWO.fullmatch(folder.name)):
+            found += [path for path in folder.iterdir() if path.is_symlink() or path.is_file()]
+    return found
 
 
 def move_ref(workspace: Path, name: str, expected: str, target: str) -> None:

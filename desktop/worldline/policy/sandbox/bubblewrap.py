@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import stat
 import sys
 from pathlib import Path
 
-from worldline.policy.sandbox.model import Profile
-from worldline.policy.sandbox.places import OBJECTS_MOUNT, empty_file, prepare_objects
+from worldline.policy.sandbox.model import PUSH, Profile
+from worldline.policy.sandbox.places import OBJECTS_MOUNT, foreign_mounts, pipes_below, prepare_objects
 
 INSIDE = Path(__file__).resolve().parent / "inside"
 INSIDE_MOUNT = "/run/worldline"
@@ -68,9 +69,15 @@ def arguments(profile: Profile, names_folder: Path | None, *, network: bool = Fa
     for grant in profile.grants:
         if grant.kind == "write" and Path(grant.target).exists():
             args += ["--bind", grant.target, grant.target]
+            if grant.rule == PUSH:  # what runs in the remote stays as it is
+                target = Path(grant.target)
+                args += _protect(
+                    [t / n for t in (target, target / ".git") for n in ("hooks", "config")], [target]
+                )
     args += _repository(profile)
     args += _protect(profile.read_only, writable)
-    args += _mask_sockets(profile, writable, names_folder)
+    for path in profile.masked:
+        args += ["--ro-bind", "/dev/null", str(path)]
     if names_folder is not None:
         args += ["--ro-bind", str(names_folder), "/run/nscd"]
     args += ["--ro-bind", str(INSIDE), INSIDE_MOUNT]
@@ -80,16 +87,40 @@ def arguments(profile: Profile, names_folder: Path | None, *, network: bool = Fa
     return args
 
 
+def hidden_places(profile: Profile) -> list[Path]:
+    """What is covered: secrets of the person and of this app, where they really lie."""
+    granted = [Path(g.target) for g in profile.grants if g.kind in ("write", "read")]
+    named = [*profile.hidden, *(Path.home() / name for name in SECRET_PLACES)]
+    places = dict.fromkeys(Path(os.path.realpath(name)) for name in named)
+    return [
+        place
+        for place in places
+        if _there(place)
+        and not any(place.is_relative_to(g) for g in granted)
+        and not profile.workspace.is_relative_to(place)
+    ]
+
+
+def _there(path: Path) -> bool:
+    try:
+        path.lstat()
+    except OSError:  # gone, or not to be seen by this user
+        return False
+    return True
+
+
 def _hide(profile: Profile) -> list[str]:
+    """Cover what holds secrets. One file of a covered folder can be granted; the rest of it stays covered."""
     args: list[str] = []
-    home = Path.home()
-    granted = {g.target for g in profile.grants if g.kind in ("write", "read")}
-    for place in [*profile.hidden, *(home / name for name in SECRET_PLACES)]:
-        if str(place) in granted or profile.workspace.is_relative_to(place):
-            continue
+    granted = [Path(g.target) for g in profile.grants if g.kind in ("write", "read")]
+    for place in hidden_places(profile):
         if place.is_dir():
-            args += ["--tmpfs", str(place), "--remount-ro", str(place)]
-        elif place.exists():
+            args += ["--tmpfs", str(place)]
+            for path in granted:
+                if path.is_relative_to(place) and path.exists():
+                    args += ["--ro-bind", str(path), str(path)]
+            args += ["--remount-ro", str(place)]
+        else:
             args += ["--ro-bind", "/dev/null", str(place)]
     return args
 
@@ -102,7 +133,8 @@ def _repository(profile: Profile) -> list[str]:
     if common is None or git.git_dir is None:
         return []
     private = profile.private_objects
-    prepare_objects(common, private)
+    prepare_objects(common, private, profile.control)
+    empty = str(profile.control / "empty")
     args: list[str] = []
     if git.shared:
         # A folder of our own instead of the real one: lock files can be made, everything real is bound one by one.
@@ -117,18 +149,30 @@ def _repository(profile: Profile) -> list[str]:
         args += ["--bind", str(git.git_dir), str(git.git_dir)]
         args += _protect([git.git_dir / "commondir", git.git_dir / "gitdir"], [git.git_dir])
         args += _protect([profile.workspace / ".git"], [profile.workspace])
+        if "worktreeconfig" in _text(common / "config").lower():
+            args += ["--ro-bind", empty, str(git.git_dir / "config.worktree")]
     else:
+        (common / "hooks").mkdir(exist_ok=True)  # what is not there could be made
         args += _protect(git.read_only, [profile.workspace])
     if not (common / "packed-refs").exists():
         # Without one, packing refs would move them into a passing file and delete the real ones.
-        args += ["--ro-bind", str(empty_file(private)), str(common / "packed-refs")]
-    args += _refs(common / "refs", private / "refs")
+        args += ["--ro-bind", empty, str(common / "packed-refs")]
+    args += _refs(common / "refs", profile.private_refs / "refs")
     if (common / "logs" / "refs").is_dir():
-        args += _refs(common / "logs" / "refs", private / "logs")
+        args += _refs(common / "logs" / "refs", profile.private_refs / "logs")
     objects = common / "objects"
     if objects.is_dir():
         args += ["--ro-bind", str(objects), OBJECTS_MOUNT, "--bind", str(private), str(objects)]
+        args += ["--tmpfs", str(objects / "info")]
+        args += ["--ro-bind", str(profile.control / "alternates"), str(objects / "info" / "alternates")]
     return args
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(errors="replace")
+    except OSError:
+        return ""
 
 
 def _refs(real: Path, private: Path) -> list[str]:
@@ -167,24 +211,38 @@ def _protect(read_only: list[Path], writable: list[Path]) -> list[str]:
     return args
 
 
-def _mask_sockets(profile: Profile, writable: list[Path], names_folder: Path | None) -> list[str]:
-    """Cover every unix socket that something on this machine listens on and that would still be reachable."""
+def find_masked(profile: Profile) -> list[Path]:
+    """Every unix socket that somebody bound and every named pipe that a command could still reach."""
+    writable = [profile.workspace, *profile.writable]
+    writable += [Path(g.target) for g in profile.grants if g.kind == "write"]
     granted = {os.path.realpath(g.target) for g in profile.grants if g.kind == "socket"}
-    covered = [c for c in _COVERED if not any(str(w).startswith(c + "/") for w in writable)] + [
+    covered = [c for c in _COVERED if not any(str(w).startswith(c + "/") for w in writable)]
+    covered += [
         "/run",
         "/var/run",
+        "/dev",
+        "/proc",
+        str(profile.private_tmp),
+        *map(str, hidden_places(profile)),
     ]
-    args: list[str] = []
-    for path in listening_sockets():
-        below = any(path.startswith(c + "/") for c in covered)
-        own = names_folder is not None and path.startswith(f"{names_folder}/")
-        if not below and not own and path not in granted and Path(path).exists():
-            args += ["--ro-bind", "/dev/null", path]
-    return args
+    start = (*(f"{place}/" for place in covered), f"{profile.private_tmp}-names")
+    found: list[Path] = []
+    for path in bound_sockets():
+        if not path.startswith(start) and path not in granted:
+            # Gone, or not to be seen by this user: then it is not to be reached either.
+            with contextlib.suppress(OSError):
+                if stat.S_ISSOCK(Path(path).stat().st_mode):
+                    found.append(Path(path))
+    return [*found, *pipes_below(profile.workspace)]
 
 
-def listening_sockets() -> list[str]:
-    """Paths of the unix sockets that are listened on, from /proc/net/unix (readable for everybody). A socket that was
+def find_read_only(profile: Profile) -> list[Path]:
+    """Mounts below the workspace: no state holds what is in them."""
+    return foreign_mounts(profile.workspace)
+
+
+def bound_sockets() -> list[str]:
+    """Paths of the unix sockets that have one (streams and datagrams), from /proc/net/unix (readable for everybody). A socket that was
     bound by a relative name stands there by that name: it is looked for in the folder of its owner."""
     try:
         text = Path("/proc/net/unix").read_text(errors="surrogateescape")
@@ -194,7 +252,7 @@ def listening_sockets() -> list[str]:
     relative: dict[str, str] = {}
     for line in text.splitlines()[1:]:
         fields = line.split(None, 7)
-        if len(fields) < 8 or not int(fields[3], 16) & 0x10000:  # __SO_ACCEPTCON
+        if len(fields) < 8:
             continue
         name = fields[7]
         if name.startswith("/"):

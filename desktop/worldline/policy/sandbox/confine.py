@@ -12,7 +12,7 @@ from pathlib import Path
 from worldline.core.errors import WorldlineError
 from worldline.policy.sandbox import bubblewrap
 from worldline.policy.sandbox.inside import bpf
-from worldline.policy.sandbox.model import Denial, Grant, Label, Profile, Report
+from worldline.policy.sandbox.model import APPROVAL_TIMEOUT, Denial, Grant, Label, Profile, Report
 from worldline.policy.sandbox.names import NameService
 from worldline.policy.sandbox.observer import Observer
 from worldline.policy.sandbox.proxy import Proxy
@@ -49,6 +49,10 @@ class Confinement:
             "WORLDLINE_SANDBOX": label,
             "TMPDIR": "/tmp" if label == "complete" else str(profile.private_tmp),
         }
+        if label == "complete":
+            profile.masked = bubblewrap.find_masked(profile)
+            mounts = [m for m in bubblewrap.find_read_only(profile) if m not in profile.read_only]
+            profile.read_only = [*profile.read_only, *mounts]
         spec = {
             "argv": argv,
             "control": theirs.fileno(),
@@ -59,24 +63,31 @@ class Confinement:
             "processes": profile.processes if label == "complete" else 0,
         }
         python, _covered = bubblewrap.helper_python()
+        self._door: socket.socket | None = None
         if label == "complete":
-            proxy = f"http://127.0.0.1:{PROXY_PORT}"
-            for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-                self.env[name] = self.env[name.lower()] = proxy
-            self.env["NO_PROXY"] = self.env["no_proxy"] = "localhost,127.0.0.1,::1"
-            self.env["NODE_USE_ENV_PROXY"] = "1"
-            folder = profile.private_tmp.parent / f"{profile.private_tmp.name}-names"
+            self._use_proxy(PROXY_PORT)
+            folder = profile.private_tmp.with_name(f"{profile.private_tmp.name}-names-{os.urandom(4).hex()}")
             self._names = NameService(folder)
             inner = [python, "-I", "-S", f"{bubblewrap.INSIDE_MOUNT}/launch.py", str(self._pipe)]
             self.argv = [*bubblewrap.arguments(profile, folder), "--chdir", str(cwd), "--", *inner]
         else:
+            # There is no network of its own here: the command may connect to the port of the proxy and to no other.
+            self._door = socket.create_server(("127.0.0.1", 0))
+            port = self._door.getsockname()[1]
+            self._use_proxy(port)
             writable = [profile.workspace, profile.private_tmp, *profile.writable, *profile.git.writable]
             writable += [Path(g.target) for g in profile.grants if g.kind == "write"]
-            network = any(g.kind == "net" for g in profile.grants)
-            spec["landlock"] = {"writable": [*map(str, writable), *_ALWAYS_WRITABLE], "network": network}
+            spec["landlock"] = {"writable": [*map(str, writable), *_ALWAYS_WRITABLE], "ports": [port]}
             self.argv = [python, "-I", "-S", str(bubblewrap.INSIDE / "launch.py"), str(self._pipe)]
         with os.fdopen(feed, "wb") as pipe:
             pipe.write(marshal.dumps(spec))
+
+    def _use_proxy(self, port: int) -> None:
+        proxy = f"http://127.0.0.1:{port}"
+        for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+            self.env[name] = self.env[name.lower()] = proxy
+        self.env["NO_PROXY"] = self.env["no_proxy"] = "localhost,127.0.0.1,::1"
+        self.env["NODE_USE_ENV_PROXY"] = "1"
 
     def started(self) -> None:
         """Take over the descriptors and start watching. Raises SandboxFailed: then the process ends by itself."""
@@ -109,7 +120,8 @@ class Confinement:
             writable = [profile.workspace, *profile.writable, *profile.git.writable, profile.private_tmp]
             if self.label == "complete":
                 writable += [Path("/tmp"), Path("/var/tmp"), Path("/run")]
-            protected = [*profile.read_only, *profile.git.read_only]
+            protected = [*profile.read_only, *profile.git.read_only, *profile.masked]
+            protected += [Path(g.target) for g in profile.grants if g.kind == "socket"]
             common = profile.git.common_dir
             if common is not None and self.label == "complete":
                 writable.append(profile.git.git_dir or common)
@@ -119,10 +131,11 @@ class Confinement:
                     writable.append(refs / "heads" / "worldline")
             self._observer = Observer(descriptors["notify"], writable, protected)
             self._threads.append(self._observer)
-        if "proxy" in descriptors:
-            self._proxy = Proxy(
-                descriptors["proxy"], profile.host_policy or (lambda *_: "no host is approved")
-            )
+        door = descriptors.get("proxy")
+        if self._door is not None:
+            door, self._door = self._door.detach(), None
+        if door is not None:
+            self._proxy = Proxy(door, profile.host_policy or (lambda *_: "no host is approved"))
             self._threads.append(self._proxy)
         if self._names is not None:
             self._threads.append(self._names)
@@ -133,6 +146,8 @@ class Confinement:
         """What was seen. Closes everything; call it once, after the process has ended (or failed to start)."""
         with contextlib.suppress(OSError):
             self._control.close()
+        if self._door is not None:
+            self._door.close()
         if self._proxy is not None:
             self._proxy.close()
         if self._names is not None:
@@ -140,6 +155,7 @@ class Confinement:
         if self._observer is not None:
             self._observer.join(0.5)
         report = Report(self.label)
+        report.mounts = [str(path) for path in bubblewrap.find_read_only(self._profile)]
         if self._observer is not None:
             self._sort(self._observer.events, report)
         elif self.label != "none":
@@ -149,7 +165,8 @@ class Confinement:
             for flow in report.flows:
                 target = f"{flow.host}:{flow.port}"
                 if not flow.allowed:
-                    report.denials.append(Denial("connect", target, flow.method))
+                    why = APPROVAL_TIMEOUT if flow.why == APPROVAL_TIMEOUT else ""
+                    report.denials.append(Denial("connect", target, flow.method, why=why))
                 else:
                     report.used += [g for g in self._profile.grants if g.kind == "net" and g.target == target]
         if self._names is not None:

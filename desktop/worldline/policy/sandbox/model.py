@@ -9,6 +9,10 @@ from typing import Literal
 
 from worldline.policy.sandbox.places import GitPlaces
 
+APPROVAL_TIMEOUT = "approval_timeout"
+"""Why of a connection that waited for the person in vain."""
+PUSH, PUBLISH = "git push", "publish"
+"""Rule of an opening that an approved command of this kind brings with it."""
 Label = Literal["complete", "partial", "none"]
 
 
@@ -32,6 +36,8 @@ class Denial:
     """System call or HTTP method."""
     program: str = ""
     count: int = 1
+    why: str = ""
+    """`approval_timeout` when the person was asked and did not answer in time."""
 
 
 @dataclass(slots=True)
@@ -70,10 +76,23 @@ class Profile:
     host_policy: HostPolicy | None = None
     processes: int = 4096
 
+    masked: list[Path] = field(default_factory=list)
+    """Sockets and named pipes of others below the writable folders: not to be reached."""
+
     @property
     def private_objects(self) -> Path:
         """New git objects of commands, until they are taken over."""
         return self.private_tmp.with_name(f"{self.private_tmp.name}-objects")
+
+    @property
+    def private_refs(self) -> Path:
+        """Refs of the session alone (its stash). Beside the objects, not in them: a command can write among those."""
+        return self.private_tmp.with_name(f"{self.private_tmp.name}-refs")
+
+    @property
+    def control(self) -> Path:
+        """What steers the confinement; no command can write there."""
+        return self.private_tmp.with_name(f"{self.private_tmp.name}-control")
 
 
 @dataclass(slots=True)
@@ -86,5 +105,7 @@ class Report:
     used: list[Grant] = field(default_factory=list)
     touched: dict[str, list[str]] = field(default_factory=dict)
     """Target of a used write or socket grant → the paths seen below it."""
+    mounts: list[str] = field(default_factory=list)
+    """Mounts below the workspace, which no state holds: bound read only under "complete"."""
     note: str = ""
     """Why the confinement is less than asked for."""

@@ -4,6 +4,7 @@ which host `ssh`, `git`, a database client or a raw socket wanted, without a por
 from __future__ import annotations
 
 import contextlib
+import os
 import select
 import socket
 import struct
@@ -14,16 +15,20 @@ _BY_NAME, _BY_NAME6, _ADDRESSES = 4, 5, 14
 
 
 class NameService(threading.Thread):
-    """Listens on `folder`/socket, which the sandbox shows as /run/nscd/socket."""
+    """Listens on `folder`/socket (`folder` is its own, and goes with it), which the sandbox shows as /run/nscd/socket."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(daemon=True, name="sandbox-names")
-        folder.mkdir(mode=0o755, parents=True, exist_ok=True)
-        self._path = folder / "socket"
-        self._path.unlink(missing_ok=True)
+        folder.mkdir(mode=0o755, parents=True)
+        self._folder = folder
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._listener.bind(str(self._path))
-        self._path.chmod(0o666)
+        place = os.open(folder, os.O_PATH | os.O_CLOEXEC)
+        try:
+            # The path of a socket may have about 100 bytes; a data folder may lie deeper.
+            self._listener.bind(f"/proc/self/fd/{place}/socket")
+        finally:
+            os.close(place)
+        (folder / "socket").chmod(0o666)
         self._listener.listen(64)
         self._closing = threading.Event()
         self.names: dict[str, int] = {}
@@ -37,11 +42,18 @@ class NameService(threading.Thread):
                 client, _ = self._listener.accept()
                 with contextlib.closing(client):
                     self._answer(client)
+        self._tidy()
+
+    def _tidy(self) -> None:
         self._listener.close()
-        self._path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            (self._folder / "socket").unlink(missing_ok=True)
+            self._folder.rmdir()
 
     def close(self) -> None:
         self._closing.set()
+        if self.ident is None:  # it never ran
+            self._tidy()
 
     def _answer(self, client: socket.socket) -> None:
         client.settimeout(1)

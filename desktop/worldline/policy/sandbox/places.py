@@ -6,6 +6,9 @@ Read from files alone: a `git` command in the agent's workspace would run what t
 from __future__ import annotations
 
 import contextlib
+import os
+import re
+import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,6 +19,8 @@ CACHE_ENV = {
     "GOCACHE": "/tmp/cache/go-build",
 }
 """Package managers find a cache that they may write, kept for the session in the private temp folder."""
+_REF = re.compile(rb"(?:[0-9a-f]{40}|[0-9a-f]{64}|ref: refs/[^\n]+)\n?")
+_MOST_ENTRIES = 200_000
 OBJECTS_MOUNT = "/run/worldline-objects"
 """Where a command sees the objects of the person's repository, to read."""
 
@@ -34,6 +39,13 @@ class GitPlaces:
     def shared(self) -> bool:
         """The workspace is a worktree of a repository that lies elsewhere: that one is the person's own."""
         return self.common_dir is not None and self.common_dir != self.git_dir
+
+
+def moved(before: GitPlaces, now: GitPlaces, workspace: Path) -> bool:
+    """Whether `.git` leads elsewhere than before. That a repository was made inside is no move."""
+    if before.git_dir is None:
+        return now.git_dir is not None and now.git_dir != workspace / ".git"
+    return (now.git_dir, now.common_dir) != (before.git_dir, before.common_dir)
 
 
 def git_places(workspace: Path) -> GitPlaces:
@@ -62,29 +74,35 @@ def git_places(workspace: Path) -> GitPlaces:
     return GitPlaces(git_dir, common, outside, [dot, *_code_of(common), *own])
 
 
-def prepare_objects(common: Path, private: Path) -> None:
+def prepare_objects(common: Path, private: Path, control: Path) -> None:
     """Make a private object folder for commands: new objects go there, the person's are read through `alternates`.
 
     So no command can delete or damage an object of the repository. The new ones are taken over after each call.
+    What steers git (`alternates`, an empty file) lies in `control`, where no command can write: whatever a command
+    leaves in `private` (links to elsewhere, for instance) is never followed by us.
     """
-    for name in ("info", "pack"):
-        (private / name).mkdir(parents=True, exist_ok=True, mode=0o700)
+    private.mkdir(parents=True, exist_ok=True, mode=0o700)
+    control.mkdir(parents=True, exist_ok=True, mode=0o700)
     lines = [OBJECTS_MOUNT]
-    try:
-        for line in (
-            (common / "objects" / "info" / "alternates").read_text(errors="surrogateescape").splitlines()
-        ):
-            if line and not line.startswith("#"):
-                lines.append(str((common / "objects" / line).resolve()))
-    except OSError:
-        pass  # the repository borrows from nobody
-    (private / "info" / "alternates").write_text("\n".join(lines) + "\n", errors="surrogateescape")
+    with contextlib.suppress(OSError):  # the repository borrows from nobody
+        text = (common / "objects" / "info" / "alternates").read_text(errors="surrogateescape")
+        lines += [
+            str((common / "objects" / line).resolve())
+            for line in text.splitlines()
+            if line and not line.startswith("#")
+        ]
+    (control / "alternates").write_text("\n".join(lines) + "\n", errors="surrogateescape")
+    (control / "empty").touch()
 
 
-def empty_file(private: Path) -> Path:
-    path = private / "info" / "empty"
-    path.touch()
-    return path
+def read_small(path: Path, limit: int = 64_000_000) -> bytes:
+    """Contents of a regular file, never of what a link there points to. Raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        info = os.fstat(descriptor)
+        if not stat.S_ISREG(info.st_mode) or info.st_size > limit:
+            raise OSError(f"{path} is no plain file of a sensible size")
+        return file.read(limit)
 
 
 @dataclass(slots=True)
@@ -100,42 +118,118 @@ class GitFiles:
         for name in ("HEAD", "index"):
             if places.git_dir is not None:
                 with contextlib.suppress(OSError):
-                    found.contents[places.git_dir / name] = (places.git_dir / name).read_bytes()
+                    found.contents[places.git_dir / name] = read_small(places.git_dir / name)
         return found
 
     def put_back(self) -> list[Path]:
-        """What had to be put back."""
+        """What had to be put back. A link or a pipe in the place of the file is taken away, not followed."""
         back = []
         for path, data in self.contents.items():
-            if not path.exists() and path.parent.is_dir():
-                path.write_bytes(data)
+            with contextlib.suppress(OSError):
+                if os.path.lexists(path):
+                    if stat.S_ISREG(path.lstat().st_mode):
+                        continue
+                    path.unlink()
+                flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+                with os.fdopen(os.open(path, flags, 0o644), "wb") as file:
+                    file.write(data)
                 back.append(path)
         return back
 
 
+def tidy_refs(common: Path) -> None:
+    """The branches of the session lie in the person's repository: what is no ref there (a pipe, a link to `/dev/zero`)
+    would make their own git hang, and is taken away."""
+    for root in (common / "refs" / "heads" / "worldline", common / "logs" / "refs" / "heads" / "worldline"):
+        for base, folders, files in os.walk(root):
+            for name in [*folders, *files]:
+                path = Path(base) / name
+                with contextlib.suppress(OSError):
+                    mode = path.lstat().st_mode
+                    plain = stat.S_ISDIR(mode) or stat.S_ISREG(mode)
+                    if not plain or (
+                        root.parent.parent.parent.name != "logs" and name in files and not _is_ref(path)
+                    ):
+                        path.unlink()
+
+
+def _is_ref(path: Path) -> bool:
+    try:
+        return path.suffix == ".lock" or _REF.fullmatch(read_small(path, 1000)) is not None
+    except OSError:
+        return False
+
+
 def _code_of(git_dir: Path) -> list[Path]:
-    """Files that run, or make git run, something later."""
-    return [git_dir / "hooks", git_dir / "config", git_dir / "config.worktree"]
+    """Files that run, or make git run, something later: of the repository, of its submodules, and what its
+    configuration includes."""
+    found: list[Path] = []
+    modules = git_dir / "modules"
+    owners = [git_dir, *(path.parent for path in sorted(modules.glob("**/config"))[:200])]
+    for owner in owners:
+        found += [owner / "hooks", owner / "config", owner / "config.worktree"]
+        found += _included(owner / "config")
+    return found
+
+
+def _included(config: Path) -> list[Path]:
+    """Files that a configuration takes in by `[include]` or `[includeIf]`."""
+    try:
+        text = read_small(config, 1_000_000).decode("utf-8", "replace")
+    except OSError:
+        return []
+    found: list[Path] = []
+    inside = False
+    for line in text.splitlines():
+        line = line.strip()
+        if line.startswith("["):
+            inside = line.lower().startswith("[include")
+            line = line.partition("]")[2].strip()
+        key, _, value = line.partition("=")
+        if inside and key.strip().lower() == "path":
+            found.append((config.parent / Path(value.strip().strip('"')).expanduser()).resolve())
+    return found
 
 
 def refs_of(common_dir: Path) -> dict[str, str]:
     """All refs of a repository (loose and packed) with what they point to, read from the files."""
     refs: dict[str, str] = {}
-    try:
-        for line in (common_dir / "packed-refs").read_text(errors="surrogateescape").splitlines():
+    with contextlib.suppress(OSError):  # no packed refs
+        for line in read_small(common_dir / "packed-refs").decode("utf-8", "surrogateescape").splitlines():
             value, _, name = line.partition(" ")
             if name and not line.startswith(("#", "^")):
                 refs[name] = value
-    except OSError:
-        pass  # no packed refs
     root = common_dir / "refs"
-    for path in sorted(root.rglob("*")):
-        try:
-            if path.is_file() and not path.name.endswith(".lock"):
-                refs[f"refs/{path.relative_to(root).as_posix()}"] = path.read_text(errors="replace").strip()
-        except OSError:
-            continue
+    for base, _folders, files in os.walk(root):
+        for file in sorted(files):
+            path = Path(base) / file
+            if file.endswith(".lock"):
+                continue
+            with contextlib.suppress(OSError):
+                refs[f"refs/{path.relative_to(root).as_posix()}"] = (
+                    read_small(path, 10_000).decode("utf-8", "replace").strip()
+                )
     return refs
+
+
+def pipes_below(workspace: Path) -> list[Path]:
+    """Named pipes in the workspace: somebody outside may be reading what is written into one. Looks at no more than
+    `_MOST_ENTRIES` entries and not into `.git`."""
+    found: list[Path] = []
+    folders = [str(workspace)]
+    seen = 0
+    while folders and seen < _MOST_ENTRIES:
+        with contextlib.suppress(OSError), os.scandir(folders.pop()) as entries:
+            for entry in entries:
+                seen += 1
+                if entry.is_dir(follow_symlinks=False):
+                    if entry.name != ".git":
+                        folders.append(entry.path)
+                elif not entry.is_file(follow_symlinks=False) and not entry.is_symlink():
+                    with contextlib.suppress(OSError):
+                        if stat.S_ISFIFO(entry.stat(follow_symlinks=False).st_mode):
+                            found.append(Path(entry.path))
+    return found
 
 
 def foreign_mounts(workspace: Path) -> list[Path]:
@@ -144,5 +238,7 @@ def foreign_mounts(workspace: Path) -> list[Path]:
         lines = Path("/proc/self/mountinfo").read_text(errors="surrogateescape").splitlines()
     except OSError:
         return []
-    points = (Path(line.split(" ")[4].encode().decode("unicode_escape")) for line in lines)
-    return [p for p in points if p != workspace and p.is_relative_to(workspace)]
+    points = (
+        Path(re.sub(r"\\([0-7]{3})", lambda m: chr(int(m[1], 8)), line.split(" ")[4])) for line in lines
+    )
+    return [p for p in dict.fromkeys(points) if p != workspace and p.is_relative_to(workspace)]

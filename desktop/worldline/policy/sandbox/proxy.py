@@ -8,6 +8,7 @@ import re
 import select
 import socket
 import threading
+import time
 
 from worldline.policy.sandbox.model import Flow, HostPolicy
 
@@ -25,6 +26,7 @@ class Proxy(threading.Thread):
         self._lock = threading.Lock()
         self._hosts: dict[tuple[str, int], threading.Lock] = {}
         self._closing = threading.Event()
+        self._serving: list[threading.Thread] = []
         self.flows: list[Flow] = []
 
     def run(self) -> None:
@@ -36,11 +38,19 @@ class Proxy(threading.Thread):
                 client, _ = self._listener.accept()
             except OSError:
                 break
-            threading.Thread(target=self._serve, args=(client,), daemon=True, name="sandbox-flow").start()
+            thread = threading.Thread(target=self._serve, args=(client,), daemon=True, name="sandbox-flow")
+            self._serving = [t for t in self._serving if t.is_alive()] + [thread]
+            thread.start()
         self._listener.close()
 
     def close(self) -> None:
+        """Take no more, and let what is under way be counted: its clients are gone."""
         self._closing.set()
+        deadline = time.monotonic() + 1
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)  # wakes the thread that waits on it
+        for thread in self._serving:
+            thread.join(max(0.0, deadline - time.monotonic()))
 
     def _serve(self, client: socket.socket) -> None:
         with contextlib.closing(client):
@@ -72,6 +82,7 @@ class Proxy(threading.Thread):
         with self._lock:
             self.flows.append(flow)
             gate = self._hosts.setdefault((flow.host, flow.port), threading.Lock())
+        # One at a time for each host: later connections find the answer of the first.
         with gate:
             flow.why = self._policy(flow.host, flow.port, method)
         flow.allowed = not flow.why

@@ -20,8 +20,9 @@ def abi() -> int:
     return max(0, int(libc.syscall(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(1))))
 
 
-def apply(writable: list[str], network: bool) -> dict[str, object]:
-    """Confine this process for good. `network` False refuses TCP. Returns what is really enforced."""
+def apply(writable: list[str], ports: list[int]) -> dict[str, object]:
+    """Confine this process for good. TCP may connect to `ports` of any host and be
+    bound to none. Returns what is really enforced."""
     libc = ctypes.CDLL(None, use_errno=True)
 
     def call(*args: object) -> int:
@@ -36,7 +37,7 @@ def apply(writable: list[str], network: bool) -> dict[str, object]:
         raise OSError(38, "landlock is not available")
     # IOCTL_DEV is left alone: refusing it breaks terminals.
     rights = _WRITE | (_REFER if version >= 2 else 0) | (_TRUNCATE if version >= 3 else 0)
-    tcp = (_BIND_TCP | _CONNECT_TCP) if version >= 4 and not network else 0
+    tcp = (_BIND_TCP | _CONNECT_TCP) if version >= 4 else 0
     scope = 3 if version >= 6 else 0  # abstract unix sockets, signals
     size = 24 if version >= 6 else 16 if version >= 4 else 8
     attributes = ctypes.create_string_buffer(struct.pack("QQQ", rights, tcp, scope), 24)
@@ -50,6 +51,15 @@ def apply(writable: list[str], network: bool) -> dict[str, object]:
         rule = ctypes.create_string_buffer(struct.pack("=Qi", allowed, descriptor), 12)
         call(_ADD, ruleset, 1, rule, ctypes.c_uint32(0))
         os.close(descriptor)
+    if tcp:
+        for port in ports:
+            call(
+                _ADD,
+                ruleset,
+                2,
+                ctypes.create_string_buffer(struct.pack("=QQ", _CONNECT_TCP, port), 16),
+                ctypes.c_uint32(0),
+            )
     libc.prctl(38, 1, 0, 0, 0)
     call(_RESTRICT, ruleset, ctypes.c_uint32(0))
     os.close(ruleset)

@@ -3,7 +3,7 @@
     python3 -I -S launch.py SPEC_FD
 
 SPEC_FD is the read end of a pipe with a marshalled dict: {"argv", "control": fd, "listen": [[host, port]],
-"landlock": {"writable", "network"} | None, "own_network": bool, "observe": bool, "processes": int}. On the control
+"landlock": {"writable", "ports"} | None, "own_network": bool, "observe": bool, "processes": int}. On the control
 socket one marshalled dict says what is really enforced, with the descriptors as ancillary data.
 """
 
@@ -48,7 +48,7 @@ def main() -> None:
         if spec["landlock"] is not None:
             import landlock  # type: ignore[import-not-found]
 
-            said["landlock"] = landlock.apply(spec["landlock"]["writable"], spec["landlock"]["network"])
+            said["landlock"] = landlock.apply(spec["landlock"]["writable"], spec["landlock"]["ports"])
         import bpf  # type: ignore[import-not-found]
 
         bpf.install(bpf.hardening(spec["own_network"]))
