@@ -121,6 +121,7 @@ class SandboxDesk:
 
     async def undo(self, effect: EffectInfo, table: ProcessTable) -> Literal["undone", "countered"]:
         """Undo an effect, or make its counter move (which the person confirms). Raises WorldlineError."""
+        self._shared.writable()
         detail = effect.detail
         if effect.status != "open":
             raise WorldlineError(f"This is {effect.status} already.", "Nothing was changed.")

@@ -285,7 +285,6 @@ class SessionActor:
 
     async def _undo_effect(self, p: c.UndoEffect) -> EffectInfo:
         effect = self.effects.get(p.id)
-        self.shared.writable()
         return self.effects.mark(p.id, await self.approvals.sandbox.undo(effect, self.processes))
 
     def _stop(self, _: c.Stop) -> c.Nothing:
