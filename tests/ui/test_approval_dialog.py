@@ -26,6 +26,7 @@ def dialog(qtbot: Any) -> ApprovalDialog:
     qtbot.addWidget(made)
     made.show()
     qtbot.waitExposed(made)
+    qtbot.waitUntil(lambda: not made.inert, timeout=3000)
     return made
 
 
@@ -57,6 +58,38 @@ def test_ctrl_enter_allows_with_the_scope_and_the_digest_that_was_shown(dialog: 
     QTest.keyClick(dialog, Qt.Key.Key_Return, CTRL)
     assert found[0]["decision"] == "allow" and found[0]["scope"] == "session"
     assert found[0]["digest"] == sample.approval().digest and found[0]["edited_input"] is None
+
+
+def test_nothing_is_allowed_in_the_moment_in_which_a_request_appears(qtbot: Any) -> None:
+    made = ApprovalDialog(sample.approval())
+    made.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+    qtbot.addWidget(made)
+    found = answers(made)
+    made.show()
+    QTest.keyClick(made, Qt.Key.Key_Return, CTRL)
+    made.allow_button.click()
+    assert found == [] and not made.allow_button.isEnabled()
+    qtbot.waitUntil(lambda: not made.inert, timeout=3000)
+    QTest.keyClick(made, Qt.Key.Key_Return, CTRL)
+    assert [one["decision"] for one in found] == ["allow"]
+
+
+def test_the_text_of_a_write_can_be_edited_and_goes_back_as_that_argument(qtbot: Any) -> None:
+    approval = sample.approval_write().model_copy(
+        update={"editable": True, "input": {"path": "a.py", "content": "x = 1"}}
+    )
+    made = ApprovalDialog(approval)
+    made.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+    qtbot.addWidget(made)
+    found = answers(made)
+    made.show()
+    qtbot.waitUntil(lambda: not made.inert, timeout=3000)
+    made._edit.click()
+    editor = made.findChild(QPlainTextEdit)
+    assert editor is not None
+    editor.setPlainText("x = 2")
+    QTest.keyClick(made, Qt.Key.Key_Return, CTRL)
+    assert found[0]["edited_input"] == {"path": "a.py", "content": "x = 2"}
 
 
 def test_escape_denies(dialog: ApprovalDialog) -> None:
@@ -126,11 +159,15 @@ def test_a_queue_is_worked_off_and_typing_is_not_disturbed(tmp_path: Path, qtbot
         desk.show_waiting()
         first = desk.dialog
         assert isinstance(first, ApprovalDialog) and first.approval.id == "a1"
+        qtbot.waitUntil(lambda: not first.inert)
         with qtbot.waitSignal(state.info_changed) as told:
             QTest.keyClick(first, Qt.Key.Key_Return, CTRL)
         assert '"a1"' in told.args[0]["title"] and '"allow"' in told.args[0]["title"]
         second = desk.dialog
         assert isinstance(second, ApprovalDialog) and second.approval.id == "a2"
+        # The same keys once more, by a hand that was too fast, decide nothing about the next one.
+        QTest.keyClick(second, Qt.Key.Key_Return, CTRL)
+        assert desk.dialog is second and list(state.approvals) == ["a2"]
         # Gone by itself (a time-out): the dialog goes too, without an answer.
         with qtbot.waitSignal(state.approval_gone):
             full.say(state, ("approval_gone", {"id": "a2", "why": "timeout"}))

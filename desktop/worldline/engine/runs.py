@@ -84,7 +84,7 @@ class Runs:
         async with self._shared.turnstile:
             await self._note_external_change()
             run = self._begin(asked[-1], Prompt(text=""))
-            self._launch(run, Prompt(text=""), max(1, command.turns))
+            self._launch(run, Prompt(text=""), max(0, command.turns))
             return PromptResult(run=run.uid, node=asked[-1])
 
     def stop(self, end: RunEnd | None = None) -> None:

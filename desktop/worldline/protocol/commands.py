@@ -87,7 +87,7 @@ class Pause(Message):
 
 
 class GoOn(Message):
-    """Go on after a brake, with `turns` more turns."""
+    """Go on after a brake, with `turns` more turns; 0 = as many as the settings allow (try again)."""
 
     turns: int = 10
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from PySide6.QtCore import QSettings
 
 from worldline.core import header_reader, paths
+from worldline.ui.theme import theme
 
 KEPT = 30
 
@@ -28,6 +29,14 @@ class Recent:
 def settings() -> QSettings:
     """Sizes, theme, language, recent files: everything the window remembers."""
     return QSettings(str(paths.data_home() / "window.ini"), QSettings.Format.IniFormat)
+
+
+def apply_looks(store: QSettings) -> None:
+    """Size of the text and movement as they were chosen. Before the first widget."""
+    size = str(store.value("text_size", "0"))
+    theme().larger = int(size) if size.lstrip("-").isdigit() else 0
+    if store.contains("reduced_motion"):
+        theme().set_reduced_motion(store.value("reduced_motion", False, bool) is True)
 
 
 def remember(store: QSettings, path: str) -> None:

@@ -37,6 +37,8 @@ class SessionState(SessionRows):
         self.ready = False
         """The SDK is loaded in the engine."""
         self.jumping = False
+        self.before_jump: Callable[[str, dict[str, Any]], bool] | None = None
+        """May fill in the request of a jump, or take it over (True) to ask the person first and come back."""
         self._back: list[str] = []
         self._forward: list[str] = []
         self._deltas: list[dict[str, Any]] = []
@@ -95,6 +97,8 @@ class SessionState(SessionRows):
             self.select(uid)
             return
         request = {"node": uid, **(params or {})}
+        if self.before_jump is not None and self.before_jump(uid, request):
+            return
         left = self.cursor
         self.jumping = True
 

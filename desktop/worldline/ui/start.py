@@ -91,6 +91,7 @@ def _run(options: argparse.Namespace, size: tuple[int, int] | None) -> int:
     # The engine writes some sentences for people too (demo, plans); it speaks the window's language.
     os.environ["WORLDLINE_LANG"] = language
     theme().name = options.theme or str(settings.value("theme", "system"))  # type: ignore[assignment]
+    recents.apply_looks(settings)
     theme().follow_system()
     _catch_defects(app)
 

@@ -110,13 +110,15 @@ class Theme(QObject):
         self.name: ThemeName = "system"
         self.tokens = LIGHT
         self._motion: bool | None = None
+        self.larger = 0
+        """Pixels that all text is larger than normal."""
 
     # Fonts are made on every call: a QFont made before the QApplication has no family.
     def font_ui(self, delta: int = 0, *, bold: bool = False) -> QFont:
         """The system's font at 13 px; `delta` in pixels (section titles +2, captions -1)."""
         font = QFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.GeneralFont))
         font.setFamilies([QFontInfo(font).family(), *_present(_CJK)])
-        font.setPixelSize(13 + delta)
+        font.setPixelSize(13 + self.larger + delta)
         if bold:
             font.setWeight(QFont.Weight.DemiBold)
         return font
@@ -125,7 +127,7 @@ class Theme(QObject):
         font = QFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
         font.setStyleHint(QFont.StyleHint.Monospace)
         font.setFamilies([QFontInfo(font).family(), *_present(_CJK_CODE)])
-        font.setPixelSize(12 + delta)
+        font.setPixelSize(12 + self.larger + delta)
         return font
 
     @property
@@ -139,6 +141,11 @@ class Theme(QObject):
         """None = as the platform says."""
         self._motion = on
         self.changed.emit()
+
+    def set_larger(self, pixels: int) -> None:
+        """Size of all text against the normal one."""
+        self.larger = max(-2, min(8, pixels))
+        self._refresh()
 
     def set_name(self, name: ThemeName) -> None:
         """Choose a theme; `system` follows light and dark of the desktop."""

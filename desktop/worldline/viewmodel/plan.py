@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from worldline.core.kinds import NodeKind
 from worldline.protocol.model import JumpPlan, PlanEntry
+from worldline.viewmodel.tree_model import TreeModel
+
+STEPS = frozenset({NodeKind.ASSISTANT, NodeKind.TOOL, NodeKind.IMPORTED_ASSISTANT, NodeKind.IMPORTED_TOOL})
+SUMMARIES = frozenset({NodeKind.COMPACTION, NodeKind.IMPORTED_COMPACTION})
 
 BACK = frozenset({"create", "overwrite", "delete", "chmod"})
 MINE = frozenset({"keep_mine", "conflict"})
@@ -45,3 +50,28 @@ def short_paths(entries: Iterable[PlanEntry], most: int = 3) -> tuple[str, int]:
     """The first few paths and how many more there are."""
     paths = [entry.path for entry in entries]
     return ", ".join(paths[:most]), max(0, len(paths) - most)
+
+
+def left_behind(tree: TreeModel, cursor: int, target: int) -> int:
+    """How many steps of the path to the cursor are not on the way to the target: what the model there does not know."""
+    steps, other = 0, target
+    while cursor != other and cursor >= 0:
+        if cursor > other:
+            steps += tree.kind_of(cursor) in STEPS
+            cursor = tree.parent[cursor]
+        else:
+            other = tree.parent[other]
+    return steps
+
+
+def summarised_on_the_way(tree: TreeModel, cursor: int, target: int) -> bool:
+    """Whether the way to the target has a summary in place of history that the way to the cursor does not have."""
+    known = set()
+    while cursor >= 0:
+        known.add(cursor)
+        cursor = tree.parent[cursor]
+    while target >= 0 and target not in known:
+        if tree.kind_of(target) in SUMMARIES:
+            return True
+        target = tree.parent[target]
+    return False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import (
     QButtonGroup,
     QCheckBox,
@@ -21,6 +21,8 @@ from worldline.ui.syntax.code_view import CodeView
 from worldline.ui.theme import theme
 from worldline.viewmodel.chat_rows import ChatRow
 from worldline.viewmodel.diff import language_of
+
+GRACE_MS = 400
 
 
 class ApprovalRow(RowWidget):
@@ -44,7 +46,7 @@ class ApprovalRow(RowWidget):
             code = CodeView(card, language=language_of(approval.diff.change.path))
             code.set_lines(diff_lines(approval.diff, 16))
             inner.addWidget(code)
-        for text in (approval.why, approval.effect):
+        for text in (approval.why, approval.effect, approval.copy_first):
             if text:
                 label = ColorLabel(text, "muted", card)
                 label.setWordWrap(True)
@@ -57,6 +59,9 @@ class ApprovalRow(RowWidget):
         deny.clicked.connect(lambda: self._answer("deny"))
         allow = QPushButton(self.tr("Allow once"), card)
         allow.clicked.connect(lambda: self._answer("allow"))
+        # What came in under the pointer this moment cannot have been read.
+        allow.setEnabled(False)
+        QTimer.singleShot(GRACE_MS, allow, lambda: allow.setEnabled(True))
         for button in (more, deny, allow):
             button.setAutoDefault(False)
         buttons.addWidget(more)

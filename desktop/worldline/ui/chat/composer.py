@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from worldline.ui.chat import words
 from worldline.ui.chat.chooser import Chooser
@@ -273,6 +273,9 @@ class WaitingBar(QWidget):
         super().__init__(parent)
         self._label = QLabel(self)
         self._label.setTextFormat(Qt.TextFormat.PlainText)
+        # A long command must not make the pane wide.
+        self._label.setMinimumWidth(40)
+        self._label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._button = QToolButton(self)
         self._button.setProperty("role", "button")
         self._button.setText(self.tr("Show (Ctrl+Shift+A)"))

@@ -5,23 +5,25 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-from PySide6.QtCore import Qt, QTimer, QUrl
-from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QDesktopServices, QResizeEvent
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from worldline.core.headers import NodeHeader
 from worldline.core.kinds import NodeKind
 from worldline.protocol.events import Delta
 from worldline.protocol.model import Approval, Body, Question, RunInfo
-from worldline.ui.chat import words
+from worldline.ui.chat import opening, words
 from worldline.ui.chat.composer import Composer, WaitingBar
+from worldline.ui.chat.offers import act_on_offer
 from worldline.ui.chat.row_base import ColorLabel, tool_button
 from worldline.ui.chat.view import ChatView
 from worldline.ui.recents import settings as window_settings
 from worldline.ui.session_state import SessionState
 from worldline.ui.theme import theme
 from worldline.viewmodel.chat import ChatModel
-from worldline.viewmodel.tree_model import NO_ROW, TreeModel
+from worldline.viewmodel.headers import header_at
+from worldline.viewmodel.tree_model import NO_ROW
 
 BODY_BATCH = 40
 WINDOW = 1_500
@@ -30,29 +32,6 @@ NEAR_TOP = 2_000
 """Pixels from the top at which more is added."""
 HISTORY = 200
 LOOKED_THROUGH = 20_000
-
-
-def header_at(tree: TreeModel, row: int) -> NodeHeader:
-    """A row of the flat arrays as a header again; only made for the path that is shown."""
-    created, took = tree.created[row], tree.took[row]
-    return NodeHeader(
-        seq=row + 1,
-        uid=tree.uid(row),
-        parent=tree.parent[row] + 1,
-        kind=tree.kind_of(row),
-        created=created,
-        preview=tree.preview(row),
-        outcome=tree.outcome_of(row),
-        flags=tree.flags_of(row),
-        run=tree.run(row),
-        branch=tree.branch(row),
-        tool=tree.tool(row),
-        model=tree.model(row),
-        added=tree.added[row],
-        removed=tree.removed[row],
-        files=tree.files[row],
-        finished=created + took if took else 0,
-    )
 
 
 class ChatPane(QWidget):
@@ -65,6 +44,8 @@ class ChatPane(QWidget):
         self.view = ChatView(self.chat, self)
         self.composer = Composer(self)
         self.waiting = WaitingBar(self)
+        self._held: tuple[str, dict[str, Any]] | None = None
+        """Node and prompt that is sent as soon as the session is there."""
         self._shown = ""
         self._window = WINDOW
         self._above = 0
@@ -81,7 +62,7 @@ class ChatPane(QWidget):
         self._go = QPushButton(self.tr("Go here"), self)
         self._go.clicked.connect(lambda: state.go(state.looked_at()))
         self._as_model = tool_button(self, self.tr("As the model sees it"), "eye")
-        self._as_model.clicked.connect(lambda: self._open_model_view(state.looked_at()))
+        self._as_model.clicked.connect(lambda: opening.model_view(state, self.window(), state.looked_at()))
         head = QHBoxLayout()
         head.setContentsMargins(16, 6, 8, 6)
         head.setSpacing(8)
@@ -127,6 +108,7 @@ class ChatPane(QWidget):
         state.question_gone.connect(self._on_question_gone)
         state.queue_changed.connect(composer.set_queue)
         state.composer_text.connect(composer.set_text)
+        state.jumped.connect(self._on_jumped)
         state.status_changed.connect(self._on_status)
         state.info_changed.connect(lambda _info: self._on_info())
         state.hello.connect(lambda _hello: self._ask_models())
@@ -141,13 +123,13 @@ class ChatPane(QWidget):
         signals.offer.connect(self._on_offer)
         signals.approve.connect(lambda answer: state.request("answer_approval", answer))
         signals.answer.connect(lambda answer: state.request("answer_question", answer))
-        signals.show_approval.connect(self._open_approvals)
-        self.waiting.show_clicked.connect(self._open_approvals)
-        signals.whole_output.connect(self._whole_output)
-        signals.model_view.connect(self._open_model_view)
+        signals.show_approval.connect(lambda key: opening.approvals(state, key))
+        self.waiting.show_clicked.connect(lambda: opening.approvals(state))
+        signals.whole_output.connect(lambda blob: opening.whole_output(state, self.window(), blob))
+        signals.model_view.connect(lambda uid: opening.model_view(state, self.window(), uid))
         signals.show_diff.connect(lambda uid, _path: state.select(uid))
-        signals.explain.connect(lambda _uid: self._open_diagnostics())
-        signals.link.connect(self._open_link)
+        signals.explain.connect(lambda _uid: opening.diagnostics(state, self.window()))
+        signals.link.connect(opening.link)
         composer.send.connect(self._send)
         composer.stop.connect(lambda: state.request("stop"))
         composer.complete.connect(self._complete)
@@ -341,10 +323,26 @@ class ChatPane(QWidget):
     # -- what the person wants
 
     def _send(self, params: dict[str, Any]) -> None:
-        if self.state.selection:
-            # What is written while looking at another node belongs to that node: go there first, then send.
-            self.state.select("")
+        target = self.state.selection
+        if target and not self.state.busy:
+            # What is written while looking at another node belongs to that node: go there first, then send. The words
+            # stay in the composer until they are sent, also when the person does not want to go after all.
+            self._held = (target, params)
+            self.state.go(target)
+            return
+        self.state.select("")
         self.state.request("prompt", params, lambda _result: self.composer.sent(params["text"]))
+
+    def _on_jumped(self, result: dict[str, Any]) -> None:
+        held, self._held = self._held, None
+        if (
+            held is not None
+            and held[0] == result.get("node")
+            and self.composer.text().strip() == held[1]["text"]
+        ):
+            # The words of the prompt that was gone to are not wanted: there are new ones.
+            result["composer_text"] = ""
+            self._send(held[1])
 
     def _complete(self, prefix: str) -> None:
         self.state.request(
@@ -361,63 +359,16 @@ class ChatPane(QWidget):
             self.composer.set_text(text)
 
     def _on_offer(self, _run: str, offer: str) -> None:
-        window = self.window()
-        if offer == "go_on":
-            self.state.request("go_on", {"turns": 10})
-        elif offer == "backtrack":
-            self.state.request("backtrack", {}, self._jump_answered)
-        elif offer == "retry":
-            self.state.request("go_on", {"turns": 0})
-        elif offer == "compact":
-            self.state.request("compact", {"instructions": ""})
-        else:
-            from worldline.ui.dialogs.settings import open_settings
-
-            open_settings(
-                self.state, window, "model" if offer == "bigger_model" else "key" if offer == "login" else ""
-            )
+        act_on_offer(self.state, self.window(), offer, self._jump_answered)
 
     def _jump_answered(self, answer: dict[str, Any]) -> None:
         if answer.get("plan"):
             self.state.plan_needed.emit(answer["plan"], {"node": answer["plan"]["node"]})
         elif answer.get("result"):
+            self.state.select("")
             self.state.jumped.emit(answer["result"])
             if answer["result"].get("composer_text"):
                 self.composer.set_text(answer["result"]["composer_text"])
-
-    def _whole_output(self, blob: str) -> None:
-        from worldline.ui.dialogs.base import while_open
-        from worldline.ui.dialogs.text_viewer import TextViewer
-
-        viewer = TextViewer(self.tr("Whole output"), self.window())
-        viewer.show()
-
-        def answered(result: dict[str, Any]) -> None:
-            viewer.append(base64.b64decode(result["data"]).decode("utf-8", "replace"), int(result["total"]))
-
-        self.state.request(
-            "blob", {"hash": blob, "offset": 0, "limit": 1_000_000}, while_open(viewer, answered)
-        )
-
-    def _open_approvals(self, approval_id: str = "") -> None:
-        from worldline.ui.dialogs.desk import desk_of
-
-        desk_of(self.state).show_waiting(approval_id)
-
-    def _open_model_view(self, uid: str) -> None:
-        from worldline.ui.dialogs.model_view import open_model_view
-
-        open_model_view(self.state, uid, self.window())
-
-    def _open_diagnostics(self) -> None:
-        from worldline.ui.dialogs.diagnostics import open_diagnostics
-
-        open_diagnostics(self.state, self.window())
-
-    def _open_link(self, link: str) -> None:
-        url = QUrl(link)
-        if url.scheme() in ("http", "https"):
-            QDesktopServices.openUrl(url)
 
     def _reveal(self, uid: str) -> None:
         if self._above and self.chat.row(uid) is None:

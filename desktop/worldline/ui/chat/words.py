@@ -84,6 +84,7 @@ def offer(name: str) -> str:
         "login": translate("Words", "Enter a key"),
         "compact": translate("Words", "Compact the context"),
         "bigger_model": translate("Words", "Use a larger model"),
+        "billing": translate("Words", "Open the billing page"),
     }
     return words.get(name, name)
 

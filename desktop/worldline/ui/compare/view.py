@@ -24,13 +24,13 @@ from worldline.core.stop import StopReason
 from worldline.protocol.commands import Attempt, Compare
 from worldline.protocol.model import FileChange, FileDiff
 from worldline.ui.chat import words
-from worldline.ui.chat.pane import header_at
 from worldline.ui.chat.row_base import ColorLabel
 from worldline.ui.dialogs.base import Dialog, while_open
 from worldline.ui.diff.file_diff_panel import FileDiffPanel
 from worldline.ui.session_state import SessionState
 from worldline.ui.theme import theme
 from worldline.viewmodel.compare import LETTERS, align, checks_words, file_rows, parting, steps_of
+from worldline.viewmodel.headers import header_at
 
 ROLE = Qt.ItemDataRole.UserRole
 

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import (
+    QAccessible,
+    QAccessibleAnnouncementEvent,
+    QColor,
+    QKeyEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QShowEvent,
+)
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLineEdit, QPlainTextEdit, QRadioButton, QWidget
 
 from worldline.protocol.model import Approval
@@ -16,6 +26,14 @@ from worldline.ui.syntax.code_view import CodeView
 from worldline.ui.syntax.lines import line_painter
 from worldline.ui.theme import theme
 from worldline.viewmodel.diff import language_of
+
+GRACE_MS = 400
+"""After a request came into view nothing can be allowed for this long: a click or a key that was meant for the one
+before, or for something else, must not decide about a call that nobody has read yet."""
+MARKS = 6
+"""Parts of a command that are explained one by one."""
+_TEXTS = ("command", "content", "new_string", "new_text", "text")
+"""Arguments that can be edited as text."""
 
 
 class MarkedCommand(CodeView):
@@ -61,6 +79,9 @@ class ApprovalDialog(Dialog):
         super().__init__(approval.title, parent, width=640)
         self.approval = approval
         self._edited: QPlainTextEdit | None = None
+        self._field = next((name for name in _TEXTS if isinstance(approval.input.get(name), str)), "")
+        self._grace = QTimer(self, singleShot=True, interval=GRACE_MS)
+        self._grace.timeout.connect(self._end_of_grace)
         self._marked: CodeView | None = None
         self._reason = QLineEdit(self)
         self._reason.setPlaceholderText(self.tr("Why not, and what instead? This goes to the agent."))
@@ -72,8 +93,8 @@ class ApprovalDialog(Dialog):
         self._scopes = QButtonGroup(self)
         self._show_scopes()
         self.body.addWidget(self._reason)
-        if approval.editable:
-            self._edit = self.add_button(self.tr("Edit command"), self._start_edit, left=True)
+        if approval.editable and self._field:
+            self._edit = self.add_button(self._edit_words(), self._start_edit, left=True)
         self._counter = ColorLabel("", "muted", self)
         self.left_buttons.addWidget(self._counter)
         self.set_waiting(waiting)
@@ -83,16 +104,46 @@ class ApprovalDialog(Dialog):
         self.allow_button = self.add_button(
             self.tr("Allow  Ctrl+⏎"), self._allow, role="danger" if approval.destructive else "primary"
         )
+        self.setAccessibleDescription(
+            " ".join(filter(None, (approval.command or approval.title, approval.why, approval.effect)))
+        )
         self.deny_button.setFocus()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.start_grace()
+        QAccessible.updateAccessibility(
+            QAccessibleAnnouncementEvent(self, f"{self.approval.title} {self.accessibleDescription()}")
+        )
+
+    def start_grace(self) -> None:
+        self.allow_button.setEnabled(False)
+        self._grace.start()
+
+    def _end_of_grace(self) -> None:
+        self.allow_button.setEnabled(True)
+
+    @property
+    def inert(self) -> bool:
+        """Nothing can be allowed yet."""
+        return self._grace.isActive() or not self.isVisible()
+
+    def _edit_words(self) -> str:
+        return self.tr("Edit command") if self._field == "command" else self.tr("Edit the text")
 
     def _show_what(self) -> None:
         approval = self.approval
         if approval.command:
             self._marked = MarkedCommand(approval, self)
             self.body.addWidget(self._marked)
-            for first, last, what in approval.marks:
+            for first, last, what in approval.marks[:MARKS]:
                 if what:
-                    self.add_text(f"{approval.command[first:last].strip()} — {what}", "warn")
+                    part = " ".join(approval.command[first:last].split())
+                    self.add_text(f"{part if len(part) <= 60 else part[:59] + '…'} — {what}", "warn")
+            if len(approval.marks) > MARKS:
+                self.add_text(
+                    self.tr("%n more part(s) are underlined", "", len(approval.marks) - MARKS), "warn"
+                )
         elif approval.diff is not None:
             self._marked = CodeView(self, language=language_of(approval.diff.change.path))
             self._marked.set_lines(diff_lines(approval.diff, 24))
@@ -100,7 +151,10 @@ class ApprovalDialog(Dialog):
             self.body.addWidget(self._marked)
         else:
             for name, value in list(approval.input.items())[:8]:
-                self.add_fact(name, str(value)[:600])
+                self.add_fact(
+                    name,
+                    value[:600] if isinstance(value, str) else json.dumps(value, ensure_ascii=False)[:600],
+                )
 
     def _show_why(self) -> None:
         approval = self.approval
@@ -117,7 +171,7 @@ class ApprovalDialog(Dialog):
             "once": self.tr("once"),
             "branch": self.tr("this branch"),
             "session": self.tr("this session"),
-            "always": self.tr("always here: {}").format(self.approval.rule),
+            "always": self.tr("always here: {}").format(_short(self.approval.rule)),
         }
         if len(self.approval.scopes) < 2:
             return
@@ -128,6 +182,16 @@ class ApprovalDialog(Dialog):
             button.setProperty("scope", scope)
             button.setChecked(at == 0)
             self._scopes.addButton(button)
+            if scope == "always":
+                button.setToolTip(
+                    self.tr("This rule is written to your settings: {}").format(self.approval.rule)
+                )
+                button.setAccessibleDescription(button.toolTip())
+                if len(self.approval.rule) > 28:
+                    # A long rule has a line of its own.
+                    line.addStretch(1)
+                    self.body.addLayout(line)
+                    line = QHBoxLayout()
             line.addWidget(button)
         line.addStretch(1)
         self.body.addLayout(line)
@@ -160,7 +224,7 @@ class ApprovalDialog(Dialog):
         if self._edited is not None:
             self._stop_edit()
             return
-        self._edited = QPlainTextEdit(self.approval.command, self)
+        self._edited = QPlainTextEdit(str(self.approval.input[self._field]), self)
         self._edited.setAccessibleName(self.tr("Command, edited"))
         self._edited.setFont(theme().font_code())
         self._edited.setFixedHeight(96)
@@ -179,7 +243,7 @@ class ApprovalDialog(Dialog):
         self._edited = None
         if self._marked is not None:
             self._marked.show()
-        self._edit.setText(self.tr("Edit command"))
+        self._edit.setText(self._edit_words())
         self.deny_button.setFocus()
 
     def _ask_reason(self) -> None:
@@ -193,16 +257,17 @@ class ApprovalDialog(Dialog):
         self._answer("deny")
 
     def _allow(self) -> None:
-        self._answer("allow")
+        if not self.inert:
+            self._answer("allow")
 
     def _answer(self, decision: str) -> None:
         edited: dict[str, Any] | None = None
         if (
             decision == "allow"
             and self._edited is not None
-            and self._edited.toPlainText() != self.approval.command
+            and self._edited.toPlainText() != self.approval.input[self._field]
         ):
-            edited = {**self.approval.input, "command": self._edited.toPlainText()}
+            edited = {**self.approval.input, self._field: self._edited.toPlainText()}
         self.answered.emit(
             {
                 "id": self.approval.id,
@@ -214,3 +279,7 @@ class ApprovalDialog(Dialog):
             }
         )
         self.accept() if decision == "allow" else self.reject()
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 72 else text[:71] + "…"

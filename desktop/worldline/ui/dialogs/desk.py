@@ -11,6 +11,7 @@ from worldline.core.kinds import Outcome
 from worldline.protocol.model import Approval, JumpPlan, Question
 from worldline.ui.dialogs.approval import ApprovalDialog
 from worldline.ui.dialogs.jump_plan import JumpPlanDialog
+from worldline.ui.dialogs.leaving import Leaving
 from worldline.ui.dialogs.small import QuestionDialog, RecoveryDialog
 from worldline.ui.session_state import SessionState
 
@@ -28,6 +29,7 @@ class Desk(QObject):
         self.window = window
         self.dialog: ApprovalDialog | QuestionDialog | None = None
         self.plan_dialog: JumpPlanDialog | None = None
+        self.leaving = Leaving(state, window)
         state.approval_asked.connect(lambda _raw: self._arrived())
         state.approval_gone.connect(lambda approval_id, _why: self._gone(approval_id))
         state.question_asked.connect(lambda _raw: self._arrived())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import (
     QButtonGroup,
@@ -14,10 +16,14 @@ from PySide6.QtWidgets import (
 )
 
 from worldline.ui.chat.row_base import ColorLabel
-from worldline.ui.dialogs.base import Dialog, checked_value
+from worldline.ui.dialogs.base import Dialog, checked_value, while_open
 from worldline.ui.i18n import LANGUAGES, choose
 from worldline.ui.recents import settings as window_settings
+from worldline.ui.session_state import SessionState
 from worldline.ui.theme import theme
+
+if TYPE_CHECKING:
+    from worldline.ui.main_window import MainWindow
 
 
 class FirstStartDialog(Dialog):
@@ -115,6 +121,9 @@ class FirstStartDialog(Dialog):
     def show_result(self, ok: bool, sentence: str) -> None:
         self._result.set(("✓ " if ok else "✗ ") + sentence, "ok" if ok else "bad")
 
+    def show_busy(self) -> None:
+        self._result.set(self.tr("Testing…"), "muted")
+
     def _changed(self) -> None:
         way = self.values()["way"]
         self.secret.setVisible(way == "key")
@@ -135,5 +144,62 @@ class FirstStartDialog(Dialog):
         if values["way"] == "key" and not values["secret"]:
             self.show_result(False, self.tr("Enter a key, or choose the demo."))
             return
+        if values["way"] == "local" and not values["base_url"]:
+            self.show_result(
+                False, self.tr("Enter the address of the server, for example http://127.0.0.1:8080.")
+            )
+            return
         self.chosen.emit(values)
-        self.accept()
+
+
+def open_first_start(window: MainWindow, state: SessionState) -> FirstStartDialog:
+    """Ask how the agent should think, and make it so: through the engine, which alone sees the key."""
+    dialog = FirstStartDialog(window)
+    problem = while_open(
+        dialog,
+        lambda error: dialog.show_result(
+            False, f"{error.get('message', '')} {error.get('hint', '')}".strip()
+        ),
+    )
+
+    def test(values: dict[str, str]) -> None:
+        dialog.show_busy()
+        key = values["secret"] if values["way"] == "key" else ""
+        address = values["base_url"] if values["way"] == "local" else ""
+        state.request(
+            "test_connection",
+            {"base_url": address, "model": "", "secret": key},
+            while_open(dialog, lambda result: dialog.show_result(result["ok"], result["sentence"])),
+            problem,
+        )
+
+    def done(_result: object) -> None:
+        # The models of the new service, and what the status bar says of it.
+        state.hello.emit({})
+        dialog.accept()
+
+    def chosen(values: dict[str, str]) -> None:
+        if values["way"] == "demo":
+            dialog.accept()
+            if window.windows is not None:
+                window.windows.open_demo()
+        elif values["way"] == "key":
+            state.request("set_credential", {"secret": values["secret"]}, while_open(dialog, done), problem)
+        else:
+            state.request(
+                "set_settings",
+                {"values": {"base_url": values["base_url"]}},
+                while_open(dialog, done),
+                problem,
+            )
+
+    def language(_code: str) -> None:
+        window.notices.say(
+            "language", dialog.tr("The language changes when Worldline is started again."), seconds=8
+        )
+
+    dialog.test_wanted.connect(test)
+    dialog.chosen.connect(chosen)
+    dialog.language_changed.connect(language)
+    dialog.open()
+    return dialog

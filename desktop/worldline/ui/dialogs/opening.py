@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
 from worldline.ui.session_state import SessionState
 
 if TYPE_CHECKING:
     from worldline.ui.dialogs.desk import Desk
+    from worldline.ui.dialogs.first_start import FirstStartDialog
     from worldline.ui.main_window import MainWindow
 
 
@@ -46,13 +48,19 @@ def add_actions(window: MainWindow, state: SessionState, desk: Desk) -> None:
     window.status.show_waiting.connect(desk.show_waiting)
     window.status.show_effects.connect(lambda: effects(window, state))
     window.status.show_diagnostics.connect(lambda: diagnostics(window, state))
+    if state.is_loaded:
+        first_start_if_needed(window, state)
+    else:
+        state.loaded.connect(
+            lambda: first_start_if_needed(window, state), Qt.ConnectionType.SingleShotConnection
+        )
     window.views.update(
         {
             "compare": lambda: _compare_or_sample(window, state),
             "approval": lambda: _approval_or_sample(window, state, desk),
             "jump-plan": lambda: _plan_or_sample(window, state, desk),
             "effects": lambda: effects(window, state),
-            "first-start": lambda: first_start(window),
+            "first-start": lambda: first_start(window, state),
             "new-session": lambda: new_session(window, state),
             "settings": lambda: settings(window, state),
             "as-model-sees": lambda: model_view(window, state, state.looked_at()),
@@ -81,7 +89,10 @@ def diagnostics(window: QWidget, state: SessionState) -> None:
 def settings(window: QWidget, state: SessionState) -> None:
     from worldline.ui.dialogs.settings import open_settings
 
-    open_settings(state, window)
+    dialog = open_settings(state, window)
+    from worldline.ui.dialogs.desk import desk_of
+
+    dialog.finished.connect(lambda _code: desk_of(state).leaving.read_settings())
 
 
 def bring_home(window: QWidget, state: SessionState, node: str) -> None:
@@ -103,10 +114,26 @@ def about(window: QWidget) -> None:
     AboutDialog(window).open()
 
 
-def first_start(window: QWidget) -> None:
-    from worldline.ui.dialogs.first_start import FirstStartDialog
+def first_start(window: MainWindow, state: SessionState) -> FirstStartDialog:
+    from worldline.ui.dialogs.first_start import open_first_start
 
-    FirstStartDialog(window).open()
+    return open_first_start(window, state)
+
+
+def first_start_if_needed(window: MainWindow, state: SessionState) -> None:
+    """A new session without a key and without a server of one's own: ask how the agent should think."""
+    if state.info.get("scripted_model") or state.read_only or len(state.tree) > 1:
+        return
+
+    def settings_known(result: dict[str, Any]) -> None:
+        if not result["values"].get("base_url"):
+            state.request("credential", {}, credential_known, lambda _error: None)
+
+    def credential_known(result: dict[str, Any]) -> None:
+        if result.get("source") == "none" and window.isVisible():
+            first_start(window, state)
+
+    state.request("settings", {}, settings_known, lambda _error: None)
 
 
 def new_session(window: MainWindow, state: SessionState) -> None:

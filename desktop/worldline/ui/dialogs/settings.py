@@ -17,30 +17,30 @@ from PySide6.QtWidgets import (
 
 from worldline.ui.chat.row_base import ColorLabel
 from worldline.ui.dialogs.base import Dialog, while_open
-from worldline.ui.dialogs.settings_pages import (
-    AppearancePage,
-    KeyPage,
-    LimitsPage,
-    ModelPage,
-    Page,
-    RulesPage,
-)
+from worldline.ui.dialogs.settings_looks import AppearancePage
+from worldline.ui.dialogs.settings_pages import KeyPage, ModelPage, Page
+from worldline.ui.dialogs.settings_rules import RulesPage
+from worldline.ui.dialogs.settings_run import LimitsPage, RetryPage, SafetyPage
 from worldline.ui.session_state import SessionState
 
 
 class SettingsDialog(Dialog):
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(self.tr("Settings"), parent, width=820)
-        self.resize(820, 600)
+        super().__init__(self.tr("Settings"), parent, width=860)
+        self.resize(860, 620)
         self.model_page = ModelPage(self)
         self.key_page = KeyPage(self)
         self.limits_page = LimitsPage(self)
+        self.retry_page = RetryPage(self)
+        self.safety_page = SafetyPage(self)
         self.rules_page = RulesPage(self)
         self.appearance_page = AppearancePage(self)
         self.pages: dict[str, Page] = {
             "model": self.model_page,
             "key": self.key_page,
             "limits": self.limits_page,
+            "retry": self.retry_page,
+            "safety": self.safety_page,
             "rules": self.rules_page,
             "appearance": self.appearance_page,
         }
@@ -69,6 +69,9 @@ class SettingsDialog(Dialog):
         line.addWidget(self.list)
         line.addWidget(self._stack, 1)
         self.body.addLayout(line, 1)
+        self.nothing = ColorLabel(self.tr("No setting has these words."), "muted", self)
+        self.nothing.hide()
+        self.body.addWidget(self.nothing)
         self.problem = ColorLabel("", "bad", self)
         self.problem.setWordWrap(True)
         self.problem.hide()
@@ -97,6 +100,8 @@ class SettingsDialog(Dialog):
             self.list.item(at).setHidden(not found)
             if found and first < 0:
                 first = at
+        self.nothing.setVisible(first < 0)
+        self._stack.setVisible(first >= 0)
         if first >= 0 and self.list.item(self.list.currentRow()).isHidden():
             self.list.setCurrentRow(first)
 
@@ -152,6 +157,9 @@ def open_settings(state: SessionState, parent: QWidget, page: str = "") -> Setti
             dialog, lambda result: dialog.model_page.set_models(result["models"], result.get("chain", []))
         ),
         problem,
+    )
+    dialog.safety_page.show_sandbox(
+        str(state.status.get("sandbox", "")), str(state.status.get("sandbox_why", ""))
     )
     dialog.show_page(page)
     dialog.open()

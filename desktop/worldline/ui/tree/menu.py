@@ -14,6 +14,7 @@ from worldline.ui.session_state import SessionState
 from worldline.ui.theme import theme
 from worldline.ui.tree.view import TreeView
 from worldline.viewmodel import tree_text
+from worldline.viewmodel.tree_model import TreeModel
 
 COLOURS = ("accent", "ok", "warn", "bad", "info", "muted")
 
@@ -98,6 +99,18 @@ class NodeMenu:
         add("copy", tr("Copy the text"), lambda: self._copy(row))
         add("copy", tr("Copy the node's id"), lambda: QGuiApplication.clipboard().setText(uid))
         menu.addSeparator()
+        here = writable and not state.busy and on_path(state.tree, row, state.cursor_row())
+        add("minus", tr("Leave this out for the model"), lambda: state.request("context_edit", {"node": uid}),
+            enabled=here and row > 0)  # fmt: skip
+        add(
+            "edit",
+            tr("Tell the model something else instead…"),
+            lambda: self._replace(uid),
+            enabled=here and row > 0,
+        )
+        add("unfold", tr("Expand summaries from the originals"), lambda: state.request("expand", {}),
+            enabled=here)  # fmt: skip
+        menu.addSeparator()
         add("home", tr("Bring to my branch…"), lambda: state.bring_home_asked.emit(uid), enabled=writable)
         add("export", tr("Export this branch…"), lambda: state.export_asked.emit(uid))
         return menu
@@ -108,11 +121,36 @@ class NodeMenu:
         color = (known.color if known is not None else "") or COLOURS[0]
         uid = self._state.tree.uid(row)
         self._view.reveal(row)
-        hint = self._view.tr("Label") if what == "label" else self._view.tr("Note")
+        if what == "note":
+            from worldline.ui.dialogs.small import NoteDialog
+
+            dialog = NoteDialog(
+                self._view.tr("Note"),
+                text,
+                self._view.tr("What was learnt here? Only you see it."),
+                self._window,
+            )
+            dialog.entered.connect(lambda said: self._state.set_label(uid, "note", said, color))
+            dialog.open()
+            return
+        hint = self._view.tr("Label")
         editor = LabelEditor(self._view, self._view.rect_of(row), text, hint)
         editor.setFont(theme().font_ui())
         editor.done.connect(lambda said: self._state.set_label(uid, what, said, color))
         editor.destroyed.connect(lambda *_args: self._view.setFocus())
+
+    def _replace(self, uid: str) -> None:
+        from worldline.ui.dialogs.small import NoteDialog
+
+        title = self._view.tr("What the model is told instead")
+        hint = self._view.tr("On this branch, from here on. The original stays in the session.")
+        dialog = NoteDialog(title, "", hint, self._window)
+        dialog.entered.connect(
+            lambda said: (
+                self._state.request("context_edit", {"node": uid, "replacement": said}) if said else None
+            )
+        )
+        dialog.open()
 
     def _copy(self, row: int) -> None:
         """The whole text, not the preview; the preview when the engine cannot be asked."""
@@ -123,6 +161,13 @@ class NodeMenu:
                 clipboard.setText(plain_text(body) or tree_text.title(self._state.tree, row))
 
         self._state.request("bodies", {"nodes": [self._state.tree.uid(row)]}, take)
+
+
+def on_path(tree: TreeModel, row: int, cursor: int) -> bool:
+    """Whether a row lies on the way from the root to the cursor."""
+    while cursor > row:
+        cursor = tree.parent[cursor]
+    return cursor == row
 
 
 def plain_text(body: dict[str, Any]) -> str:

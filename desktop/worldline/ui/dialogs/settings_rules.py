@@ -1,0 +1,92 @@
+"""The rules of the settings: what is never done, what is asked for, what runs without asking; and a line to try them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QPushButton, QWidget
+
+from worldline.ui.chat.row_base import ColorLabel
+from worldline.ui.dialogs.settings_pages import Page, translate
+from worldline.ui.theme import theme
+
+
+class RulesPage(Page):
+    """Allow, ask, deny: one rule a line, and a line to try a command on."""
+
+    test_wanted = Signal(str, dict)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(translate("Settings", "Rules"), parent)
+        self._edits: dict[str, QPlainTextEdit] = {}
+        for key, name in (
+            ("deny", self.tr("Never")),
+            ("ask", self.tr("Always ask")),
+            ("allow", self.tr("Without asking")),
+        ):
+            edit = QPlainTextEdit(self)
+            edit.setFont(theme().font_code())
+            edit.setFixedHeight(72)
+            edit.setTabChangesFocus(True)
+            edit.setPlaceholderText(
+                {"deny": "Bash(npm publish:*)", "ask": "Bash(git push:*)", "allow": "Bash(npm run test *)"}[
+                    key
+                ]
+            )
+            self._edits[key] = edit
+            self.row(name, edit)
+        self.try_line = QLineEdit(self)
+        self.try_line.setPlaceholderText("git add . && git push origin main")
+        self.try_line.setFont(theme().font_code())
+        self.try_line.textChanged.connect(
+            lambda text: self.test_wanted.emit(text, self.rules()) if text.strip() else None
+        )
+        self.row(self.tr("Try a command"), self.try_line)
+        self.verdict = ColorLabel("", "muted", self)
+        self.verdict.setFont(theme().font_ui())
+        self.verdict.setWordWrap(True)
+        self._layout.addWidget(self.verdict)
+        hint = ColorLabel(
+            self.tr("Every part of a command line is looked at on its own: one “never” denies all of it. "
+                    "No rule widens the sandbox; it only removes a question. Also: Net(host:443), Write(path), Socket(path)."),
+            "muted", self)  # fmt: skip
+        hint.setWordWrap(True)
+        self._layout.addWidget(hint)
+        save = QPushButton(self.tr("Save rules"), self)
+        save.setAutoDefault(False)
+        save.clicked.connect(lambda: self.changed.emit({"permissions": self.rules()}))
+        self._layout.addWidget(save, 0, Qt.AlignmentFlag.AlignLeft)
+        self.finish()
+
+    def rules(self) -> dict[str, list[str]]:
+        return {
+            key: [line.strip() for line in edit.toPlainText().splitlines() if line.strip()]
+            for key, edit in self._edits.items()
+        }
+
+    def show_verdict(self, verdict: dict[str, Any]) -> None:
+        words = {
+            "allow": self.tr("runs without asking"),
+            "ask": self.tr("is asked for"),
+            "deny": self.tr("is denied"),
+        }
+        tokens = {"allow": "ok", "ask": "warn", "deny": "bad"}
+        decision = str(verdict.get("decision", "ask"))
+        lines = [words.get(decision, decision)]
+        for part in verdict.get("parts", []):
+            why = part.get("rule") or part.get("why", "")
+            # The part that is judged as strictly as the whole is the one that decided.
+            sign = "▸" if part.get("decision") == decision and len(verdict["parts"]) > 1 else " "
+            lines.append(
+                f"{sign} {part.get('part', '')}  →  {words.get(part.get('decision', ''), '')}  {why}"
+            )
+        self.verdict.set("\n".join(lines), tokens.get(decision, "muted"))
+
+    def show_problem(self, text: str) -> None:
+        self.verdict.set(text, "bad")
+
+    def load(self, values: dict[str, Any]) -> None:
+        permissions = values.get("permissions") or {}
+        for key, edit in self._edits.items():
+            edit.setPlainText("\n".join(str(one) for one in permissions.get(key) or []))
