@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import time
+from functools import partial
 from typing import Any
 
+from worldline.context.incremental import ViewBuilder
 from worldline.context.model import PathNode, ViewOptions
 from worldline.context.view import build_view
 from worldline.core.kinds import NodeKind, Outcome
@@ -41,12 +43,20 @@ def _message(uid: str, kind: NodeKind, role: str, content: list[dict[str, Any]])
 
 
 def measure(turns: int = 1_250, rounds: int = 7) -> dict[str, float]:
-    """Median milliseconds of CPU: first build, further builds, join of stored bytes, one json.dumps of the view."""
+    """Median milliseconds of CPU: first build, further full builds, a view extended by one step, join of stored bytes,
+    one json.dumps of the view."""
     path = make_path(turns)
     stored = [json.dumps(n.message or n.end_message).encode() for n in path]
     options = ViewOptions(model="m")
     first = _timed(lambda: build_view(path, options))
     again = sorted(_timed(lambda: build_view(path, options)) for _ in range(rounds))[rounds // 2]
+    builder = ViewBuilder()
+    builder.build(path[: -4 * rounds], options)
+    extended = sorted(
+        _timed(partial(builder.build, path[:end], options))
+        for end in range(len(path) - 4 * rounds + 1, len(path) + 1)
+    )
+    assert builder.extended == 4 * rounds
     join = sorted(_timed(lambda: b",".join(stored)) for _ in range(rounds))[rounds // 2]
     view = build_view(path, options)
     dumps = _timed(lambda: json.dumps(view.messages, ensure_ascii=False))
@@ -55,6 +65,8 @@ def measure(turns: int = 1_250, rounds: int = 7) -> dict[str, float]:
         "mb": view.bytes / 1e6,
         "first": first,
         "again": again,
+        "extended": extended[len(extended) // 2],
+        "worst": extended[-1],
         "join": join,
         "dumps": dumps,
     }

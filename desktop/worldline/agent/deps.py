@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from worldline.agent.limits import Limits
 from worldline.core.usage import Usage
 from worldline.protocol.model import Mode
+from worldline.provider.catalog import ModelFacts
 from worldline.provider.model import (
     Answer,
     Endpoint,
@@ -64,6 +65,11 @@ class ModelPort(Protocol):
     ) -> Answer: ...
 
     async def count_tokens(self, request: ModelRequest) -> int | None: ...
+
+    def offers_compaction(self, endpoint: Endpoint) -> bool:
+        """The server itself can summarise a conversation for this model."""
+
+    def facts(self, model: str) -> ModelFacts: ...
 
 
 @dataclass(slots=True)

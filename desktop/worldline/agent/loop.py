@@ -74,8 +74,13 @@ class RunLoop:
         self._record(end)
         return end
 
-    async def compact(self, instructions: str) -> None:
-        """Compact the branch on the person's command, outside of a run."""
+    async def compact(self, instructions: str, how: str = "summary") -> None:
+        """Compact the branch on the person's command, outside of a run; `drop_results`: leave out old results only."""
+        if how == "drop_results":
+            if not self._turns.drop_results():
+                sentence = "There are no older large tool results that could be left out."
+                self.journal.diagnose("compaction", sentence, node=self.journal.tip)
+            return
         await self._turns.make_room("manual", self.meter.turns, instructions=instructions)
 
     def _time_up(self) -> None:

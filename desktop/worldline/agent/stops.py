@@ -25,7 +25,7 @@ class RunEnd:
     detail: str
     api_said: str = ""
     offers: list[str] = field(default_factory=list)
-    """go_on, backtrack, retry, settings, login, billing, compact, bigger_model."""
+    """go_on, backtrack, retry, settings, login, billing, compact, bigger_model, drop_results, billing."""
     usage: Usage = field(default_factory=Usage)
     saved: bool = True
     """False: this end could not be written to the session."""
@@ -47,9 +47,9 @@ def offers_for(reason: StopReason) -> list[str]:
     return {
         StopReason.REPEATED_CALLS: ["backtrack", "go_on"],
         StopReason.REPEATED_FAILURES: ["backtrack", "go_on"],
-        StopReason.CONTEXT_LIMIT: ["compact", "bigger_model", "backtrack"],
+        StopReason.CONTEXT_LIMIT: ["compact", "bigger_model", "drop_results", "backtrack"],
         StopReason.AUTH_ERROR: ["login", "settings"],
-        StopReason.QUOTA: ["settings", "retry"],
+        StopReason.QUOTA: ["billing", "settings", "retry"],
         StopReason.OVERLOADED: ["retry"],
         StopReason.RATE_LIMITED: ["retry"],
         StopReason.NETWORK_ERROR: ["retry", "settings"],

@@ -4,25 +4,36 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from worldline.agent.compact import Compactor
 from worldline.agent.deps import ModelPort, RunDeps, RunSettings
+from worldline.agent.healing import Healer, remembered
 from worldline.agent.journal import Journal
+from worldline.agent.quiet import QUIET_S, QuietWatch
 from worldline.agent.repetition import RepetitionWatch
 from worldline.agent.stops import Stopped, offers_for
 from worldline.agent.talk import side_start
 from worldline.context.compaction import Trigger
+from worldline.context.incremental import ViewBuilder
 from worldline.context.model import PathNode, View, ViewOptions
-from worldline.context.poison import find_poison, shrunk
+from worldline.context.poison import shrunk
 from worldline.context.source import path_nodes
-from worldline.context.view import build_view
 from worldline.core.kinds import NodeFlag, Outcome
 from worldline.core.stop import StopReason
 from worldline.core.usage import Usage
 from worldline.protocol.events import Delta, ReplyDiscarded
-from worldline.provider.model import Answer, Failure, FallbackEvent, ModelRequest, RetryEvent, StreamEvent
+from worldline.provider.cache_health import WARN_AFTER
+from worldline.provider.model import (
+    Answer,
+    Exchange,
+    Failure,
+    FallbackEvent,
+    ModelRequest,
+    RetryEvent,
+    StreamEvent,
+)
 
 
 class _Looping(Exception):
@@ -48,8 +59,20 @@ class TurnRunner:
     """Repairs that are in the session's diagnostics already."""
     tail: list[str] = field(default_factory=list)
     """What the last request carried at its end that no node holds."""
+    quiet_s: float = QUIET_S
+    """Silence that the person is told of."""
+    _healer: Healer = field(init=False)
+    _builder: ViewBuilder = field(default_factory=ViewBuilder)
+    _cut: Exchange | None = None
+    """What had arrived of an exchange that was cancelled."""
+    _warned_of_loss: bool = False
     _known: dict[str, PathNode] = field(default_factory=dict)
     _partial: dict[int, tuple[str, list[str]]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._healer = Healer(self.journal)
+        self.options = remembered(self.journal.doc, self.options, self.journal.tip)
+        self.compactor.frame = self._request
 
     def priced(self, usage: Usage, model: str) -> Usage:
         return usage if usage.cost is not None else self.price(usage, model)
@@ -76,25 +99,25 @@ class TurnRunner:
             if answer.failure is None:
                 self.compactor.answered()
                 self._note_cache(answer)
+                self._healer.note_transformations(answer)
+                self._check_loss(answer, view)
                 return answer
             self.journal.emit(
                 "reply_discarded", ReplyDiscarded(run=self.journal.run, turn=turn, why="failed")
             )
             self._keep_failed(answer)
             if not await self._heal(answer.failure, view, healed, turn):
-                failure = answer.failure
-                raise Stopped(
-                    failure.stop_reason,
-                    f"{failure.sentence} {failure.advice}".strip(),
-                    api_said=failure.api_said,
-                    offers=[failure.offer] if failure.offer else offers_for(failure.stop_reason),
-                )
+                raise _stopped_by(answer.failure, answer.tried)
 
     async def make_room(self, trigger: Trigger, turn: int, why: str = "", instructions: str = "") -> None:
         """Compact when the context is near its limit (`auto`), because the API refused it (`overflow`) or on command
         (`manual`). Raises Stopped `context_limit` when there is no more to gain."""
         path, view = self._look()
         await self.compactor.make_room(path, view, self.options, trigger, turn, why, instructions)
+
+    def drop_results(self) -> bool:
+        """Leave out older large tool results. False: there are none."""
+        return self.compactor.drop_results(self._path(), self.options)
 
     def _path(self) -> list[PathNode]:
         """Start of the talk → tip. A node that is asked about has its end and never changes again, so each is read once for a run,
@@ -108,7 +131,7 @@ class TurnRunner:
 
     def _look(self) -> tuple[list[PathNode], View]:
         path = self._path()
-        view = build_view(path, self.options)
+        view = self._builder.build(path, self.options)
         for repair in view.repairs:
             key = (repair.kind, repair.node, repair.detail)
             if key not in self.seen_repairs:
@@ -127,16 +150,23 @@ class TurnRunner:
             tools=self.tools,
             max_tokens=self.settings.max_tokens,
             effort=self.settings.effort,
+            # A fixed budget of thinking cannot go on top of a reply whose thinking is gone.
+            extra={}
+            if view.thinking_intact or self.model.facts(self.settings.model).thinking == "adaptive"
+            else {"thinking": "off"},
         )
 
     async def _exchange(self, view: View, turn: int) -> Answer:
         self._partial.clear()
         self.tail = view.tail
         watch = RepetitionWatch()
+        self._cut = None
+        quiet = QuietWatch(self.deps.watcher.working, self.quiet_s)
         self.deps.retry_now.clear()
 
         def listen(event: StreamEvent | RetryEvent | FallbackEvent) -> None:
             if isinstance(event, RetryEvent):
+                quiet.paused = event.wait_s > 0
                 self._note_retry(event)
             elif isinstance(event, FallbackEvent):
                 self._note_fallback(event)
@@ -146,6 +176,7 @@ class TurnRunner:
                     "reply_discarded", ReplyDiscarded(run=self.journal.run, turn=turn, why=event.text)
                 )
             else:
+                quiet.heard(thinking=event.kind == "thinking")
                 self._partial.setdefault(event.block, (event.kind, []))[1].append(event.text)
                 if event.kind == "text":
                     watch.feed(event.text)
@@ -159,11 +190,19 @@ class TurnRunner:
                 if watch.looping and not task.done():
                     task.cancel()
 
+        def cut(exchange: Exchange) -> None:
+            self._cut = exchange
+
         task = asyncio.ensure_future(
             self.model.ask(
-                self._request(view), listen, chain=self.settings.chain, retry_now=self.deps.retry_now
+                self._request(view),
+                listen,
+                chain=self.settings.chain,
+                retry_now=self.deps.retry_now,
+                on_cancel=cut,
             )
         )
+        waiting = asyncio.ensure_future(quiet.run())
         try:
             return await task
         except asyncio.CancelledError:
@@ -173,6 +212,8 @@ class TurnRunner:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
             raise
+        finally:
+            waiting.cancel()
 
     def _note_retry(self, event: RetryEvent) -> None:
         data = {
@@ -213,37 +254,65 @@ class TurnRunner:
         self.journal.diagnose("cache_miss", verdict.sentence, node=self.journal.tip, data=data)
         if verdict.warn:
             self.deps.watcher.cache(verdict.sentence)
+            self.journal.diagnose(
+                "cache_warning",
+                f"The prompt cache was missed {WARN_AFTER} times in a row. {verdict.sentence}",
+                node=self.journal.tip,
+                data=data,
+            )
+
+    def _check_loss(self, answer: Answer, view: View) -> None:
+        """Some local servers drop the oldest messages without a word to fit their window. Their own count gives it
+        away: far fewer tokens than were sent."""
+        read = answer.exchange.usage.context_tokens
+        sent = view.tokens + self.compactor.fixed_tokens
+        if not self.settings.local or self._warned_of_loss or not read or sent < 4_000 or read * 2 > sent:
+            return
+        self._warned_of_loss = True
+        sentence = (
+            f"The server seems to have dropped the oldest part of the conversation: it read {read:,} of about "
+            f"{sent:,} tokens. Give the model a larger context there, or compact."
+        )
+        self.journal.diagnose(
+            "context_dropped", sentence, node=self.journal.tip, data={"read": read, "sent": sent}
+        )
+        self.deps.watcher.working(sentence)
 
     def _keep_partial(self, outcome: Outcome) -> None:
-        """Keep the text that had arrived of a reply that was given up; calls and thinking of it are not usable."""
-        blocks = [
-            {"type": "text", "text": text}
-            for _, (kind, parts) in sorted(self._partial.items())
-            if kind == "text" and (text := "".join(parts)).strip()
-        ]
+        """Keep what had arrived of a reply that was given up: its text, and thinking that was whole. Calls are not."""
+        cut, self._cut = self._cut, None
+        if cut is not None:
+            blocks = _usable(cut.blocks)
+        else:
+            blocks = [
+                {"type": "text", "text": text}
+                for _, (kind, parts) in sorted(self._partial.items())
+                if kind == "text" and (text := "".join(parts)).strip()
+            ]
         self._partial.clear()
+        usage = None
+        model = (cut.model if cut else "") or self.settings.model
+        if cut is not None and cut.usage.answers:
+            usage = self.priced(cut.usage, model)
+            self.deps.watcher.used(usage, model)
         if blocks:
             self.journal.assistant(
-                blocks, outcome=outcome, flags=NodeFlag.INCOMPLETE, model=self.settings.model,
-                detail={"stop_reason": "", "cut": True},
+                blocks, outcome=outcome, flags=NodeFlag.INCOMPLETE, model=model, usage=usage,
+                detail={"stop_reason": "", "cut": True, "model": model},
             )  # fmt: skip
 
     def _keep_failed(self, answer: Answer) -> None:
         """Keep what a failed request had brought, marked as incomplete, and what it cost."""
         exchange = answer.exchange
         self._partial.clear()
-        blocks = [
-            b
-            for b in (exchange.blocks or answer.partial)
-            if b.get("type") == "text" and str(b.get("text", "")).strip()
-        ]
+        blocks = _usable(exchange.blocks or answer.partial)
         if not blocks:
             return
         model = exchange.model or answer.asked_model
         usage = self.priced(exchange.usage, model)
         self.journal.assistant(
             blocks, outcome=Outcome.FAILED, flags=NodeFlag.INCOMPLETE, model=model, usage=usage,
-            detail={"stop_reason": exchange.stop_reason, "cut": True, "api_said": exchange.detail},
+            detail={"stop_reason": exchange.stop_reason, "cut": True, "model": model, "api_said": exchange.detail},
         )  # fmt: skip
         self.deps.watcher.used(usage, model)
 
@@ -265,28 +334,35 @@ class TurnRunner:
         if kind in healed:
             return False
         healed.add(kind)
-        if kind == "bad_thinking" and not self.options.drop_thinking:
-            self.options = replace(self.options, drop_thinking=True)
-            self.journal.diagnose(
-                "repair", "The API refused earlier thinking; it is left out of the request."
-            )
+        if kind == "bad_thinking" and self.options.thinking_after != self.journal.tip:
+            self.options = self._healer.without_thinking(self.options)
             return True
         if kind in ("bad_block", "bad_image", "bad_thinking", "unpaired", "invalid_request"):
-            return self._poison(failure, view)
+            changed = self._healer.without_block(failure, view, self.options)
+            if changed is not None:
+                self.options = changed
+                return True
         return False
 
-    def _poison(self, failure: Failure, view: View) -> bool:
-        """Put a note in place of the block that the API refused, on this and every later request."""
-        found = find_poison(view, failure.api_said)
-        fresh = {place: note for place, note in found.blocks.items() if place not in self.options.poisoned}
-        if not fresh and (not found.drop_thinking or self.options.drop_thinking):
-            return False
-        self.options = found.applied(self.options)
-        for (uid, position), note in fresh.items():
-            self.journal.diagnose(
-                "poisoned",
-                "The API refused one part of the conversation; a note stands in its place from now on.",
-                node=uid,
-                data={"uid": uid, "block": position, "note": note, "api_said": failure.api_said},
-            )
-        return True
+
+def _usable(blocks: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Of a reply that was not received whole: text, and thinking that was. A call of it is never run, so it does not
+    become history either."""
+    return [
+        b
+        for b in blocks
+        if b.get("type") in ("thinking", "redacted_thinking")
+        or (b.get("type") == "text" and str(b.get("text", "")).strip())
+    ]
+
+
+def _stopped_by(failure: Failure, tried: list[str]) -> Stopped:
+    """The end of a run: the asked-for model's failure, what to do about it, and which stand-ins failed as well."""
+    also = f" Also tried: {'; '.join(tried)}" if tried else ""
+    offers = [failure.offer] if failure.offer else []
+    return Stopped(
+        failure.stop_reason,
+        f"{failure.sentence} {failure.advice}{also}".strip(),
+        api_said=failure.api_said,
+        offers=list(dict.fromkeys([*offers, *offers_for(failure.stop_reason)])),
+    )

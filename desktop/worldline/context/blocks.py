@@ -11,6 +11,7 @@ from typing import Any
 
 from worldline.context.images import check_image
 from worldline.context.model import PathNode, Repair, ViewOptions
+from worldline.context.select import server_made
 from worldline.context.texts import FAILED_WITHOUT_TEXT, NO_OUTPUT, UNKNOWN_BLOCK, shorten
 from worldline.core.jsontext import clean_text, loads_strict
 from worldline.core.kinds import NodeKind
@@ -154,6 +155,9 @@ class _Block:
             self._image(raw)
         elif kind == "tool_result":
             self._result(raw)
+        elif kind == "compaction" and server_made(self.node, self.options):
+            # Signed by the server: byte for byte, or not at all.
+            self.put(raw)
         elif self.done.role == "user":
             self._other_user(raw, kind)
         elif kind == "tool_use":

@@ -23,20 +23,24 @@ SMALL_RESULT = 4_000
 """Bytes: results below this are not worth shortening for the sake of the byte limit."""
 
 
-def apply_limits(paired: Paired, options: ViewOptions) -> None:
-    """Bring the messages within the limits, oldest first."""
+def apply_limits(paired: Paired, options: ViewOptions) -> tuple[list[int], bool]:
+    """Bring the messages within the limits, oldest first. Returns the places of long failed results, and whether images
+    or bytes were over a limit."""
     pieces = [piece for item in paired.groups for piece in item.pieces]
     failed = [
         p
         for p in pieces
         if p.size >= LONG_FAILURE and p.block["type"] == "tool_result" and p.block.get("is_error")
     ]
-    if failed:
-        _shorten_failures(failed, paired, options.keep_failed_results)
+    places = _shorten_failures(failed, paired, options.keep_failed_results) if failed else []
+    limited = False
     if sum([piece.images for piece in pieces]) > options.max_images:
+        limited = True
         _limit_images(pieces, paired, options.max_images)
     if sum([piece.size for piece in pieces]) > options.max_bytes:
+        limited = True
         _limit_bytes(pieces, paired, options.max_bytes)
+    return places, limited
 
 
 def _replace(piece: Piece, block: dict[str, Any], since: int, paired: Paired, repair: Repair) -> None:
@@ -45,16 +49,25 @@ def _replace(piece: Piece, block: dict[str, Any], since: int, paired: Paired, re
     paired.changes.append(Change(piece.pos, since))
 
 
-def _shorten_failures(pieces: Iterable[Piece], paired: Paired, keep: int) -> None:
+def waiting_failures(count: int, keep: int) -> int:
+    """How many of `count` long failed results stand whole: see `_shorten_failures`."""
+    most = 2 * max(1, keep)
+    return count if count <= most else keep + (count - most - 1) % (most - keep + 1)
+
+
+def _shorten_failures(pieces: Iterable[Piece], paired: Paired, keep: int) -> list[int]:
     waiting: deque[Piece] = deque()
+    places: list[int] = []
     for piece in pieces:
         text = "\n".join(b["text"] for b in piece.block["content"] if b["type"] == "text")
         if len(text.encode()) < LONG_FAILURE:
             continue
+        places.append(piece.pos)
         waiting.append(piece)
         if len(waiting) > 2 * max(1, keep):
             while len(waiting) > keep:
                 _shorten_failure(waiting.popleft(), piece.pos, paired)
+    return places
 
 
 def _shorten_failure(piece: Piece, since: int, paired: Paired) -> None:

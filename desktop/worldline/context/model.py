@@ -81,6 +81,11 @@ class ViewOptions:
     drop_thinking: bool = False
     poisoned: dict[tuple[str, int], str] = field(default_factory=dict)
     """(uid, block index) → note that stands in the view in place of the block."""
+    poisoned_at: dict[tuple[str, int], str] = field(default_factory=dict)
+    """For each of `poisoned` the last node of the path when it was refused: what was thought after that was thought
+    with the note in view, and stays valid."""
+    thinking_after: str = ""
+    """uid: thinking up to and including this node was refused once and is left out; later thinking stays."""
     max_images: int = 100
     max_image_side: int = 2000
     """Pixels. 8,000 is allowed for few images, 2,000 beyond twenty: one limit keeps old bytes stable."""

@@ -52,6 +52,8 @@ class Paired:
     groups: list[Group]
     repairs: list[Repair] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
+    ids: dict[str, int] = field(default_factory=dict)
+    """Ids of the calls, as stored and as sent → place on the path of the first one."""
 
 
 def group(entries: list[Entry]) -> list[Group]:
@@ -96,6 +98,10 @@ def pair(
     calls = _assign(groups, paired, gone_calls)
     _drop_replays(calls, groups, paired)
     _make_legal([call for by_group in calls for call in by_group], paired)
+    for by_group in calls:
+        for call in by_group:
+            for use_id in (call.stored_id, call.piece.block["id"]):
+                paired.ids.setdefault(use_id, call.piece.pos)
     rebuilt: list[Group] = []
     results: list[Piece] = []
     for index, item in enumerate(groups):

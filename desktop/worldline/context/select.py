@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +14,7 @@ from worldline.core.kinds import NodeKind
 _TOOLS = (NodeKind.TOOL, NodeKind.IMPORTED_TOOL)
 _PROMPTS = (NodeKind.USER, NodeKind.IMPORTED_USER)
 SUMMARIES = (NodeKind.COMPACTION, NodeKind.IMPORTED_COMPACTION)
+_DATE = re.compile(r"-\d{8}$")
 _SILENT = (NodeKind.ROOT, NodeKind.JUMP, NodeKind.EXTERNAL_CHANGE, NodeKind.IMPORTED_EVENT)
 NEVER = 1 << 60
 """As `since`: the difference is made by the options, so nothing on the path was answered with it."""
@@ -46,6 +48,8 @@ class Selection:
     changes: list[Change] = field(default_factory=list)
     gone_calls: set[str] = field(default_factory=set)
     """Ids of the calls of replies that were edited away; their results go with them."""
+    places: dict[str, int] = field(default_factory=dict)
+    """uid → place on the path, where options name nodes."""
 
 
 @dataclass(slots=True)
@@ -56,12 +60,17 @@ class _Edit:
     restore: bool
 
 
-def select(path: Sequence[PathNode], options: ViewOptions) -> Selection:
-    """Walk the path once. Nodes that never speak to the model are passed over."""
+def select(
+    path: Sequence[PathNode], options: ViewOptions, *, start: int = 0, places: dict[str, int] | None = None
+) -> Selection:
+    """Walk the path once. Nodes that never speak to the model are passed over. `start`: place of its first node, for
+    the rest of a longer path that holds no compaction and no edit; then `places` are those of the longer one."""
     edits, expanded = _edits(path)
     result = Selection([])
+    if options.poisoned_at or options.thinking_after:
+        result.places = places if places is not None else {node.uid: pos for pos, node in enumerate(path)}
     items = result.items
-    for pos, node in enumerate(path):
+    for pos, node in enumerate(path, start):
         kind = node.kind
         if kind in SUMMARIES:
             if node.uid in options.expand:
@@ -69,7 +78,7 @@ def select(path: Sequence[PathNode], options: ViewOptions) -> Selection:
             if node.uid in expanded:
                 result.changes.append(Change(0, expanded[node.uid]))
                 continue
-            items = _compacted(items, node, pos, result)
+            items = _compacted(items, node, pos, result, options)
         elif kind is NodeKind.CONTEXT_EDIT or kind is NodeKind.UNKNOWN:
             continue
         elif kind in (NodeKind.BRANCH_SUMMARY, NodeKind.IMPORTED_SUMMARY):
@@ -139,8 +148,26 @@ def kept_index(items: list[Item], node: PathNode) -> tuple[int, str]:
     return 0, f"it keeps from {kept_from}, which is not in the view before it; everything is kept"
 
 
-def _compacted(items: list[Item], node: PathNode, pos: int, result: Selection) -> list[Item]:
-    summary = Item(node, pos, compaction_text(node))
+def server_made(node: PathNode, options: ViewOptions) -> bool:
+    """A compaction that the server of the target model made and takes back as it is."""
+    source = str(node.detail.get("model", ""))
+    return node.detail.get("server") is True and not options.local and same_model(source, options.model)
+
+
+def same_model(source: str, target: str) -> bool:
+    """One model; the API answers to an alias with the dated name."""
+    return _DATE.sub("", source) == _DATE.sub("", target)
+
+
+def _compacted(
+    items: list[Item], node: PathNode, pos: int, result: Selection, options: ViewOptions
+) -> list[Item]:
+    summary = [Item(node, pos, compaction_text(node))]
+    appendix = node.detail.get("appendix")
+    if node.detail.get("server") is True and isinstance(appendix, str) and appendix:
+        summary.append(Item(node, pos, appendix))
+        if server_made(node, options):
+            summary[0] = Item(node, pos)
     kept_uids = node.detail.get("kept")
     if isinstance(kept_uids, list) and node.kind is NodeKind.IMPORTED_COMPACTION:
         wanted = set(kept_uids)
@@ -157,7 +184,7 @@ def _compacted(items: list[Item], node: PathNode, pos: int, result: Selection) -
     )
     # Whatever is kept now follows a summary instead of the originals.
     result.changes.append(Change(-1, pos))
-    return [summary, *kept]
+    return [*summary, *kept]
 
 
 def _truncated(items: list[Item], uid: str, result: Selection) -> list[Item]:

@@ -27,6 +27,8 @@ BRANCH_HEAD = (
     "[Summary of another attempt that was left. Its files were put back; nothing of it is on disk here.]"
 )
 EDIT_LEFT_OUT = "[Left out by the person.]"
+TRIMMED = "[This older result was left out to save room. Call the tool again if it is needed.]"
+SERVER_SUMMARY = "[The conversation before this point was summarised. Go on from there.]"
 
 IMAGE_DROPPED = "[An image was left out here to keep the request small enough.]"
 IMAGE_UNREADABLE = "[An image was here that cannot be read ({why}).]"

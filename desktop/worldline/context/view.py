@@ -8,6 +8,7 @@ thinking rest on.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from worldline.context.blocks import THINKING, Piece, json_size, made_up, prepare, stand_in, token_estimate
@@ -40,8 +41,36 @@ def build_view(path: Sequence[PathNode], options: ViewOptions) -> View:
     user (unless `options.prefill`), alternating, nothing empty, one result for each call. Empty only if no node of
     the path speaks to the model. Idempotent: a view of a view is the same.
     """
-    selection = select(path, options)
+    return build(path, options).view
+
+
+@dataclass(slots=True)
+class Built:
+    """A view, and what is needed to extend it by what is appended to its path (`context.incremental`)."""
+
+    view: View
+    places: list[int]
+    """Place on the path of the first node of each message; -1 = it is made up."""
+    images: list[tuple[int, int]]
+    """Number and bytes of the images of each message."""
+    changes: list[Change]
+    ids: dict[str, int]
+    """Ids of calls, as stored and as sent → place of their node."""
+    failures: list[int]
+    """Places of long failed results."""
+    limited: bool
+    """Images or bytes were over a limit: what is left out then depends on all of the path."""
+
+
+def build(
+    path: Sequence[PathNode], options: ViewOptions, *, start: int = 0, places: dict[str, int] | None = None
+) -> Built:
+    """`build_view`, with its workings. `start` > 0: `path` begins at this place of a longer path, with a reply, and
+    nothing before it has an effect on it; `places` are those of the longer path."""
+    selection = select(path, options, start=start, places=places)
     entries, repairs, tails = _entries(selection, options)
+    if start:
+        tails.pop(0, None)  # stands at the end of what is before
     paired = pair(
         group(_with_tails(entries, tails)),
         missing=lambda uid, use_id: (
@@ -54,11 +83,14 @@ def build_view(path: Sequence[PathNode], options: ViewOptions) -> View:
     paired.changes.extend(selection.changes)
     paired.repairs = [*selection.repairs, *repairs, *paired.repairs]
     _server_orphans(paired)
-    apply_limits(paired, options)
+    failures, limited = apply_limits(paired, options)
     models = {item.node.uid: item for item in selection.items if item.node.kind in _ASSISTANTS}
-    intact = _drop_thinking(paired, models)
+    refused = selection.places.get(options.thinking_after, -1)
+    intact = _drop_thinking(paired, models, refused)
     spoke = bool(selection.items)
-    return _finish(paired, options, spoke=spoke, intact=intact)
+    view, images = _finish(paired, options, spoke=spoke, intact=intact, inner=start > 0)
+    firsts = [item.nodes[0][0] if item.nodes else -1 for item in paired.groups]
+    return Built(view, firsts, images, paired.changes, paired.ids, failures, limited)
 
 
 # -- nodes → entries
@@ -145,7 +177,8 @@ def _poisoned(piece: Piece, options: ViewOptions, repairs: list[Repair], selecti
             {"block": piece.index},
         )
     )
-    selection.changes.append(Change(piece.pos, NEVER))
+    at = selection.places.get(options.poisoned_at.get((piece.uid, piece.index), ""))
+    selection.changes.append(Change(piece.pos, NEVER if at is None else at + 1))
     return Piece(block, piece.uid, piece.index, json_size(block), piece.pos)
 
 
@@ -251,13 +284,16 @@ def _server_orphans(paired: Paired) -> None:
         paired.groups = merge(paired.groups)
 
 
-def _drop_thinking(paired: Paired, replies: dict[str, Item]) -> bool:
+def _drop_thinking(paired: Paired, replies: dict[str, Item], refused: int = -1) -> bool:
     """Leave out thinking that is no longer valid: signed thinking is bound to everything before it.
 
-    A reply keeps its thinking only if the view before it is what it was when the reply was given. Returns whether the
-    newest reply still has all of its thinking.
+    A reply keeps its thinking only if the view before it is what it was when the reply was given, and comes after
+    `refused`, the place on the path up to which the API refused it. Returns whether the newest reply still has all of
+    its thinking.
     """
-    invalid = _invalid_positions(paired.changes, [item.pos for item in replies.values()])
+    positions = [item.pos for item in replies.values()]
+    invalid = _invalid_positions(paired.changes, positions)
+    invalid.update(pos for pos in positions if pos <= refused)
     newest = max((i for i, g in enumerate(paired.groups) if g.role == "assistant"), default=-1)
     intact, lost_any = True, False
     for index, item in enumerate(paired.groups):
@@ -293,10 +329,13 @@ def _invalid_positions(changes: list[Change], positions: list[int]) -> set[int]:
     return {p for p in positions if any(c.where < p < c.since for c in changes)}
 
 
-def _finish(paired: Paired, options: ViewOptions, *, spoke: bool, intact: bool) -> View:
+def _finish(
+    paired: Paired, options: ViewOptions, *, spoke: bool, intact: bool, inner: bool
+) -> tuple[View, list[tuple[int, int]]]:
     groups = paired.groups
     view = View([], [], paired.repairs, thinking_intact=intact)
-    if groups and groups[0].role == "assistant":
+    opens = not inner and groups and groups[0].role == "assistant"
+    if opens and groups[0].pieces[0].block["type"] != "compaction":
         groups.insert(0, Group("user", [made_up(START_MISSING, -1)]))
         view.repairs.append(
             Repair(
@@ -329,9 +368,10 @@ def _finish(paired: Paired, options: ViewOptions, *, spoke: bool, intact: bool) 
         if groups[-1].role == "assistant":
             groups.append(Group("user"))
         groups[-1].pieces.extend(made_up(t, NEVER) for t in view.tail)
-    images = image_bytes = 0
+    counts: list[tuple[int, int]] = []
     for item in groups:
         pieces = item.pieces
+        images = image_bytes = 0
         view.messages.append({"role": item.role, "content": [p.block for p in pieces]})
         view.origin.append([(p.uid, p.index) if p.index >= 0 else ("", -1) for p in pieces])
         view.sizes.append(34 + len(pieces) + sum([p.size for p in pieces]))
@@ -339,7 +379,13 @@ def _finish(paired: Paired, options: ViewOptions, *, spoke: bool, intact: bool) 
             if piece.images:
                 images += piece.images
                 image_bytes += piece.image_bytes
+        counts.append((images, image_bytes))
+    sum_up(view, counts)
+    return view, counts
+
+
+def sum_up(view: View, counts: list[tuple[int, int]]) -> None:
+    """The sums over the messages of a view."""
     view.bytes = sum(view.sizes) + 2
-    view.tokens = token_estimate(view.bytes, images, image_bytes)
-    view.images = images
-    return view
+    view.images = sum([n for n, _ in counts])
+    view.tokens = token_estimate(view.bytes, view.images, sum([size for _, size in counts]))

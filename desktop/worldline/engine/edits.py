@@ -7,14 +7,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from worldline.agent.journal import one_line
+from worldline.agent.talk import talk_bodies
+from worldline.context.budget import Limits
+from worldline.context.lossy import expand_draft, lossy_at
+from worldline.context.model import ViewOptions
+from worldline.context.source import path_nodes
 from worldline.core import paths
 from worldline.core.errors import BadInput, WorkspaceError, WorldlineError
 from worldline.core.kinds import NodeKind
 from worldline.engine.effects import EffectList
 from worldline.engine.files import Files
 from worldline.engine.jumps import Jumps
+from worldline.engine.models import ModelDesk
 from worldline.engine.queries import Queries
 from worldline.engine.shared import Shared
+from worldline.engine.views import poisoned_blocks
 from worldline.protocol import commands as c
 from worldline.protocol.model import JumpResult, PlanEntry
 from worldline.session.model import NodeDraft
@@ -24,10 +31,15 @@ if TYPE_CHECKING:
     from worldline.workspace.engine import Workspace
     from worldline.workspace.take import Taken
 
+_SAY_NOTHING = frozenset({NodeKind.ROOT, NodeKind.JUMP, NodeKind.EXTERNAL_CHANGE, NodeKind.CONTEXT_EDIT})
+
 
 class Edits:
-    def __init__(self, shared: Shared, files: Files, jumps: Jumps, busy: Callable[[], bool]) -> None:
+    def __init__(
+        self, shared: Shared, files: Files, jumps: Jumps, models: ModelDesk, busy: Callable[[], bool]
+    ) -> None:
         self._shared = shared
+        self._models = models
         self._busy = busy
         self._files = files
         self._jumps = jumps
@@ -139,17 +151,55 @@ class Edits:
         )  # fmt: skip
 
     def context_edit(self, p: c.ContextEdit) -> None:
-        """From here on, on this branch, a node is left out of the view or replaced by a text."""
+        """From here on, on this branch, a node or a whole turn is left out of the view, replaced by a text, or sent
+        again as it was. A node of its own: nothing is deleted, and jumping before it undoes it."""
+        self._may_edit()
         doc = self._shared.doc
         uid = doc.resolve(p.node)
         if not doc.tree.is_ancestor(doc.seq(uid), doc.seq(doc.cursor)):
             raise BadInput("This node is not on the current branch.", "Go to a node below it first.")
-        what = "left out" if p.replacement is None else "replaced"
+        kind = doc.header(uid).kind
+        if p.scope == "node" and kind in _SAY_NOTHING:
+            raise BadInput(
+                "This node says nothing to the model.", "Choose a message, a reply or a tool call."
+            )
+        if p.restore and p.replacement is not None:
+            raise BadInput(
+                "A node can be restored or replaced, not both.", "Restore it first, then replace it."
+            )
+        what = "sent again" if p.restore else "left out" if p.replacement is None else "replaced"
+        which = "a turn is " if p.scope == "turn" else ""
         self._shared.journal().append(
             NodeDraft(
                 kind=NodeKind.CONTEXT_EDIT,
                 parent=doc.cursor,
-                detail={"target": uid, "replacement": p.replacement},
-                preview=one_line(f"{what} for the model: {doc.header(uid).preview}"),
+                detail={"target": uid, "replacement": p.replacement, "scope": p.scope, "restore": p.restore},
+                preview=one_line(f"{which}{what} for the model: {doc.header(uid).preview}"),
             )
         )
+
+    def expand(self) -> None:
+        """From here on, on this branch, the originals stand in the view in place of summaries. Raises BadInput where
+        nothing is summarised, or where the originals do not fit into the model."""
+        self._may_edit()
+        doc = self._shared.doc
+        place = self._models.place()
+        found = lossy_at(
+            path_nodes(talk_bodies(doc, doc.cursor)),
+            ViewOptions(model=place.model, local=place.local, poisoned=poisoned_blocks(self._shared)),
+            Limits(self._models.window()),
+        )
+        if not found.steps:
+            raise BadInput(
+                "Nothing is summarised on this branch.", "The model knows all of it word for word."
+            )
+        if not found.can_expand:
+            raise BadInput(
+                found.note, "Choose a model with a larger window, or go to the node that you need."
+            )
+        self._shared.journal().append(expand_draft(doc.cursor, found))
+
+    def _may_edit(self) -> None:
+        self._shared.writable()
+        if self._busy():
+            raise BadInput("A run is going on.", "Stop it first, then change what the model sees.")

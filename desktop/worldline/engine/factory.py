@@ -214,14 +214,14 @@ class LoopMaker:
     async def close(self) -> None:
         await self._mcp.close()
 
-    async def compact(self, instructions: str) -> None:
+    async def compact(self, instructions: str, how: str = "summary") -> None:
         """Compact the current branch on the person's command."""
         shared = self._shared
         await self._models.choose()
         loop = await self.make(RunRecord(uid="", prompt="", started=0), Prompt(text=""), 0)
         shared.status.set(state="compacting", sentence="Compacting the conversation.")
         try:
-            await loop.compact(instructions)
+            await loop.compact(instructions, how)
         finally:
             shared.status.set(state="ready", sentence="")
 

@@ -8,19 +8,22 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from worldline.agent.stops import RunEnd
+from worldline.context.branch_summary import BranchSummary
 from worldline.core.errors import WorkspaceError
 from worldline.core.headers import NodeHeader
 from worldline.core.kinds import NodeFlag, NodeKind
 from worldline.core.stop import StopReason
 from worldline.engine.branches import delete_branch
 from worldline.engine.effects import EffectList
+from worldline.engine.farewell import Farewell
+from worldline.engine.models import ModelDesk
 from worldline.engine.runs import Runs
 from worldline.engine.shared import Shared
 from worldline.engine.views import lossy_note
 from worldline.engine.worlds import same_but_for_branch
 from worldline.protocol.commands import Jump, JumpAnswer, JumpPlanFor
-from worldline.protocol.events import CursorMoved
-from worldline.protocol.model import JumpPlan, JumpResult, PlanEntry
+from worldline.protocol.events import CursorMoved, NodeStored
+from worldline.protocol.model import Header, JumpPlan, JumpResult, PlanEntry
 from worldline.session.model import NodeDraft
 from worldline.tools.process_table import ProcessTable
 from worldline.workspace.model import NOT_CAPTURED, PlanItem, RestorePlan, RestoreReport
@@ -40,8 +43,12 @@ class Target:
 
 
 class Jumps:
-    def __init__(self, shared: Shared, runs: Runs, effects: EffectList, processes: ProcessTable) -> None:
+    def __init__(
+        self, shared: Shared, runs: Runs, effects: EffectList, processes: ProcessTable, models: ModelDesk
+    ) -> None:
         self._shared = shared
+        self._models = models
+        self.farewell = Farewell(shared, models)
         self._runs = runs
         self._effects = effects
         self._processes = processes
@@ -75,7 +82,10 @@ class Jumps:
                 plan = await self._plan(target, dict(command.choices), command.default_choice)
                 if self._must_show(command, target, plan):
                     return JumpAnswer(plan=self._show(target, plan))
-                return JumpAnswer(result=await self._go(target, plan, command, lesson))
+                # Before anything is touched: when it is cancelled, nothing has changed.
+                summary = await self.farewell.summarise(target.cursor, command.summary)
+                shared.status.set(state="jumping", sentence="Putting the files back.")
+                return JumpAnswer(result=await self._go(target, plan, command, lesson, summary))
             finally:
                 shared.status.set(state="ready", sentence="")
                 self._effects.count()
@@ -171,19 +181,21 @@ class Jumps:
             effects_left=[e for e in before if e.id not in known and e.status in ("open", "running")],
             effects_unknown_there=[e for e in elsewhere if e.status in ("open", "running")],
             processes=self._processes.running(),
-            lossy=lossy_note(self._shared.doc, target.cursor),
+            lossy=lossy_note(self._shared.doc, target.cursor, self._models.window()),
             needs_confirmation=self._asks(plan),
             composer_text=target.composer_text,
             note=target.note,
         )
 
-    async def _go(self, target: Target, plan: RestorePlan | None, command: Jump, lesson: str) -> JumpResult:
+    async def _go(
+        self, target: Target, plan: RestorePlan | None, command: Jump, lesson: str, summary: BranchSummary
+    ) -> JumpResult:
         shared = self._shared
         doc = shared.doc
         left = doc.cursor
         left_branch = shared.branch
         nothing_to_do = plan is None or not any(i.action in _PUT_BACK for i in plan.items)
-        if target.cursor == left and nothing_to_do and not lesson:
+        if target.cursor == left and nothing_to_do and not lesson and summary.draft is None:
             return JumpResult(
                 node=target.node, cursor=left, branch=short(left_branch), verified=0, of=0,
                 composer_text=target.composer_text, note=target.note or "You are there already.",
@@ -192,7 +204,7 @@ class Jumps:
         name = self._next_branch() if command.fork and plan is not None and plan.branch_from else ""
         facts: dict[str, Any] = {
             "from": left, "node": target.node, "cursor": target.cursor, "target": target.state, "safety": safety,
-            "lesson": lesson, "commit": plan.branch_from if plan is not None else "",
+            "lesson": lesson, "commit": plan.branch_from if plan is not None else "", "summary": summary.draft,
         }  # fmt: skip
         report = RestoreReport(done=True, items=[])
         if plan is None:
@@ -215,7 +227,7 @@ class Jumps:
             ],
             safety_node=safety,
             composer_text=target.composer_text,
-            note=" ".join(t for t in (target.note, report.note) if t),
+            note=" ".join(t for t in (target.note, report.note, summary.note) if t),
         )
 
     async def _restore(self, plan: RestorePlan, name: str, facts: dict[str, Any]) -> RestoreReport:
@@ -314,8 +326,14 @@ def commit_jump(shared: Shared, facts: dict[str, Any], report: RestoreReport) ->
     kept = [i.path for i in report.items if i.action in ("keep_mine", "keep_foreign", "conflict")]
     done = {**facts, "branch": report.branch, "kept": kept, "verified": report.verified,
             "of": report.of}  # fmt: skip
+    draft: NodeDraft | None = done.pop("summary", None)
     with doc.transaction():
         doc.set_cursor(facts["cursor"], "jump")
+        if draft is not None:
+            draft.parent = facts["cursor"]
+            draft.branch = f"refs/heads/{report.branch}" if report.branch else shared.branch
+            stored = doc.append(draft)
+            done["cursor"] = stored.uid
         doc.add_record("jump", done, node=facts["node"])
         if report.branch:
             doc.add_record(
@@ -325,6 +343,8 @@ def commit_jump(shared: Shared, facts: dict[str, Any], report: RestoreReport) ->
             )
     if report.branch:
         shared.branch = f"refs/heads/{report.branch}"
+    if draft is not None:
+        shared.emit("node_stored", NodeStored(header=Header.of(stored)))
 
 
 def announce_jump(shared: Shared) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -18,8 +19,11 @@ from worldline.provider.catalog import ModelFacts
 from worldline.provider.model import Answer, Endpoint, Listener, ModelRequest
 
 if TYPE_CHECKING:
-    from worldline.provider.gateway import Gateway
+    from worldline.provider.gateway import Gateway, ProviderSettings
     from worldline.provider.transport import OnCancel
+
+UNKNOWN_WINDOW = 200_000
+logger = logging.getLogger(__name__)
 
 
 class ModelDesk:
@@ -28,6 +32,8 @@ class ModelDesk:
     def __init__(self, shared: Shared) -> None:
         self._shared = shared
         self._gateway: Gateway | None = None
+        self._base: ProviderSettings | None = None
+        """What the gateway came with, without the person's settings."""
         self._chosen = ""
         """What a server of the person's own offers, when no model was named."""
         self._listed: list[ModelFacts] = []
@@ -39,11 +45,34 @@ class ModelDesk:
             from worldline.provider.gateway import Gateway
 
             self._gateway = Gateway()
+            self._base = self._gateway.settings
+            self.set_up()
         return self._gateway
 
     def use(self, gateway: Gateway) -> None:
-        """Take a gateway that is set up already."""
+        """Take a gateway that is set up already; the settings go on top."""
         self._gateway = gateway
+        self._base = gateway.settings
+        self.set_up()
+
+    def set_up(self) -> None:
+        """Bring the gateway up to date with the settings. What cannot be used is told, and the defaults hold."""
+        if self._gateway is None or self._base is None:
+            return
+        from worldline.engine.provider_settings import provider_settings
+
+        try:
+            wanted = provider_settings(self._shared.settings.values, self._base)
+        except BadInput as error:
+            self._tell(str(error))
+            wanted = self._base
+        if wanted != self._gateway.settings:
+            self._gateway.set_up(wanted)
+
+    def _tell(self, problem: str) -> None:
+        if problem not in self._shared.settings.problems:
+            self._shared.settings.problems.append(problem)
+            logger.warning(problem)
 
     # -- choices ----------------------------------------------------------------------------------------------------
 
@@ -56,16 +85,31 @@ class ModelDesk:
         """Where the next answer comes from."""
         url = self.base_url
         named = model or self._shared.settings.text("model") or self._chosen or catalog.DEFAULT_MODEL
-        return Endpoint(named, url, local=bool(url) and is_loopback(url))
+        return Endpoint(named, url, local=bool(url) and is_loopback(url) and not self._full_api)
+
+    @property
+    def _full_api(self) -> bool:
+        """The server at `base_url` speaks all of the first-party API."""
+        return self._shared.settings.get("full_api") is True
 
     def chain(self, model: str) -> list[Endpoint]:
-        """Models to fall back to. On a server of the person's own only those that the settings name."""
+        """Models to fall back to, on this server or others. On a server of the person's own only those that the
+        settings name."""
+        from worldline.engine.provider_settings import chain_of
+
         place = self.place(model)
-        named = self._shared.settings.get("chain")
-        names = [n for n in named if isinstance(n, str)] if isinstance(named, list) else []
-        if not names and not place.base_url:
-            names = list(catalog.DEFAULT_CHAIN)
-        return [Endpoint(n, place.base_url, place.local) for n in names if n != model]
+        try:
+            named = chain_of(self._shared.settings.get("chain"), place)
+        except BadInput as error:
+            self._tell(str(error))
+            named = []
+        if not named and not place.base_url:
+            named = [Endpoint(n) for n in catalog.default_chain(place.model)]
+        return [e for e in named if (e.model, e.base_url) != (place.model, place.base_url)]
+
+    def window(self) -> int:
+        """Tokens that the model in use can read; what nothing is known of counts as 200,000."""
+        return self.facts(self.place().model).context or UNKNOWN_WINDOW
 
     def facts(self, model: str) -> ModelFacts:
         return self.gateway.facts(self.place(model))
@@ -90,8 +134,12 @@ class ModelDesk:
         )
 
     def price(self, usage: Usage, model: str) -> Usage:
-        """The gateway has priced what it could."""
-        return usage
+        """The cost of what the gateway did not see the end of: replies that were cut off."""
+        cost = self.gateway.prices.cost(model, usage, local=self.place(model).local)
+        return usage.model_copy(update={"cost": cost})
+
+    def offers_compaction(self, endpoint: Endpoint) -> bool:
+        return self.gateway.offers_compaction(endpoint)
 
     # -- asking -----------------------------------------------------------------------------------------------------
 

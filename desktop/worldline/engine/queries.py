@@ -13,6 +13,7 @@ from worldline.core.usage import Usage
 from worldline.engine.shared import Shared
 from worldline.protocol import commands as c
 from worldline.protocol.model import Body, BranchInfo, Diagnostic, Header, RunInfo
+from worldline.provider import prices
 from worldline.session.model import Record, RunRecord
 
 _MAX_BODIES = 2_000
@@ -98,7 +99,14 @@ class Queries:
     def usage(self, p: c.UsageFor) -> c.UsageResult:
         doc = self._shared.doc
         uid = doc.resolve(p.node or "cursor")
-        return c.UsageResult(node=doc.usage(uid), branch=doc.usage_of_path(uid), session=doc.usage_total())
+        run = doc.header(uid).run
+        return c.UsageResult(
+            node=doc.usage(uid),
+            branch=doc.usage_of_path(uid),
+            session=doc.usage_total(),
+            run=next((r.usage for r in doc.runs() if r.uid == run), Usage()),
+            prices_as_of=prices.load().as_of,
+        )
 
     def branches(self) -> c.Branches:
         """One entry for each leaf: where it left the others, how its last run ended."""

@@ -27,7 +27,7 @@ from worldline.engine.opening import Opened, OpenRequest, open_session, plant_ro
 from worldline.engine.queries import Queries
 from worldline.engine.recovery import recover_workspace, sentence_about_crash
 from worldline.engine.runs import Runs
-from worldline.engine.settings import Settings
+from worldline.engine.settings import Settings, merge
 from worldline.engine.shared import Emit, Shared, now_ms
 from worldline.engine.status import StatusBoard
 from worldline.protocol import commands as c
@@ -91,10 +91,10 @@ class SessionActor:
         )
         self._maker: LoopMaker | None = None
         self.runs = Runs(shared, self._make_loop, self.effects.sentences_elsewhere)
-        self.jumps = Jumps(shared, self.runs, self.effects, self.processes)
+        self.jumps = Jumps(shared, self.runs, self.effects, self.processes, self.models)
         self.queries = Queries(shared)
         self.files = Files(shared)
-        self.edits = Edits(shared, self.files, self.jumps, lambda: self.runs.busy)
+        self.edits = Edits(shared, self.files, self.jumps, self.models, lambda: self.runs.busy)
         self.recovered = ""
         self._background: set[asyncio.Task[None]] = set()
         self._closed = False
@@ -252,7 +252,8 @@ class SessionActor:
             "take_file": e.take_file,
             "patch": f.patch,
             "compact": self._compact,
-            "context_edit": self._context_edit,
+            "context_edit": lambda p: _done(lambda: e.context_edit(p)),
+            "expand": lambda _: _done(e.expand),
             "settings": lambda _: self._settings(),
             "set_settings": self._set_settings,
             "set_credential": self.models.set_credential,
@@ -289,6 +290,7 @@ class SessionActor:
 
     def _stop(self, _: c.Stop) -> c.Nothing:
         self.runs.stop()
+        self.jumps.farewell.cancel()
         return c.Nothing()
 
     async def backtrack(self) -> c.JumpAnswer:
@@ -355,14 +357,7 @@ class SessionActor:
         if self.runs.busy:
             raise BadInput("A run is going on.", "Stop it first, then compact.")
         async with self.shared.turnstile:
-            await (await self.maker()).compact(p.instructions)
-        return c.Nothing()
-
-    def _context_edit(self, p: c.ContextEdit) -> c.Nothing:
-        self.shared.writable()
-        if self.runs.busy:
-            raise BadInput("A run is going on.", "Stop it first, then change what the model sees.")
-        self.edits.context_edit(p)
+            await (await self.maker()).compact(p.instructions, p.how)
         return c.Nothing()
 
     async def _export(self, p: c.Export) -> c.ExportResult:
@@ -382,7 +377,11 @@ class SessionActor:
         return c.Settings(values=self.shared.settings.values)
 
     def _set_settings(self, p: c.SetSettings) -> c.Settings:
+        from worldline.engine.provider_settings import checked
+
+        checked(merge(self.shared.settings.values, p.values))
         self.shared.settings.change(p.values)
+        self.models.set_up()
         self.models.describe()
         self.approvals.describe()
         self.shared.status.set(mode=self.shared.settings.get("mode"))

@@ -17,6 +17,9 @@ DEFAULTS: dict[str, Any] = {
     "effort": "",
     "base_url": "",
     "chain": [],
+    "retry": {},
+    "timeouts": {},
+    "full_api": False,
     "limits": {},
     "sub_agents": {},
     "permissions": {"allow": [], "ask": [], "deny": []},
@@ -25,7 +28,9 @@ DEFAULTS: dict[str, Any] = {
     "auto_compact": True,
     "sandbox": "on",
 }
-_PROJECT_MAY_NOT_SET = frozenset({"base_url", "limits", "chain", "projects", "sandbox", "sub_agents"})
+_PROJECT_MAY_NOT_SET = frozenset(
+    {"base_url", "limits", "chain", "projects", "sandbox", "sub_agents", "retry", "timeouts", "full_api"}
+)
 """A repository that is only being looked at must not send the person's key elsewhere or lift their limits."""
 _ONLY_WHEN_TRUSTED = frozenset({"hooks"})
 """They run commands: from a project only when the person has set `projects.<folder>.trusted`."""

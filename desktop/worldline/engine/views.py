@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from worldline.agent.healing import remembered
 from worldline.agent.talk import side_start, talk_bodies
 from worldline.context.budget import Limits
 from worldline.context.lossy import lossy_at
@@ -15,9 +16,6 @@ from worldline.engine.shared import Shared
 from worldline.protocol import commands as c
 from worldline.protocol.model import Diagnostic
 from worldline.session.document import SessionDocument
-
-_WINDOW = 1_000_000
-"""For the question whether originals could be sent again; what the model in use takes is checked when they are."""
 
 
 def poisoned_blocks(shared: Shared) -> dict[tuple[str, int], str]:
@@ -52,20 +50,25 @@ def calls_elsewhere(doc: SessionDocument, uid: str) -> frozenset[tuple[str, str]
     return forked_calls(path_nodes(talk_bodies(doc, uid)), started) if started else frozenset()
 
 
-def lossy_note(doc: SessionDocument, uid: str) -> str:
-    """What the model at a node knows only as a summary, in words; "" = nothing."""
+def lossy_note(doc: SessionDocument, uid: str, window: int) -> str:
+    """What the model at a node knows only as a summary, in words, and whether the originals would fit into `window`
+    tokens; "" = nothing."""
     path = doc.tree.path(doc.seq(uid))
     if not any(doc.tree.kind(seq) in (NodeKind.COMPACTION, NodeKind.IMPORTED_COMPACTION) for seq in path):
         return ""
-    return lossy_at(path_nodes(doc.path_bodies(uid)), ViewOptions(), Limits(_WINDOW)).note
+    return lossy_at(path_nodes(doc.path_bodies(uid)), ViewOptions(), Limits(window)).note
 
 
 def view_at(shared: Shared, ref: str, *, model: str, local: bool, base: dict[str, Any]) -> c.View:
     """The request that the model would get at this node. `base` is the part without messages."""
     doc = shared.doc
     uid = doc.resolve(ref)
-    options = ViewOptions(
-        model=model, local=local, poisoned=poisoned_blocks(shared), forked_calls=calls_elsewhere(doc, uid)
+    options = remembered(
+        doc,
+        ViewOptions(
+            model=model, local=local, poisoned=poisoned_blocks(shared), forked_calls=calls_elsewhere(doc, uid)
+        ),
+        uid,
     )
     view = build_view(path_nodes(talk_bodies(doc, uid)), options)
     items = [

@@ -338,12 +338,18 @@ class PatchText(Message):
 
 class CompactNow(Message):
     instructions: str = ""
+    how: Literal["summary", "drop_results"] = "summary"
+    """drop_results: leave out older large tool results only; nothing is summarised."""
 
 
 class ContextEdit(Message):
     node: str
     replacement: str | None = None
     """None = leave it out; text = say this instead."""
+    scope: Literal["node", "turn"] = "node"
+    """turn: the prompt before the node and everything up to the next prompt; a replacement stands once for all."""
+    restore: bool = False
+    """Take back what earlier edits of this branch did to it: the original is sent again."""
 
 
 class Settings(Message):
@@ -458,6 +464,10 @@ class UsageResult(Message):
     node: Usage
     branch: Usage
     session: Usage
+    run: Usage = Usage()
+    """Of the run that the node belongs to."""
+    prices_as_of: str = ""
+    """Date of the price table; a cost of None means that the price of a model is not in it."""
 
 
 COMMANDS: dict[str, tuple[type[Message], type[Message]]] = {
@@ -493,6 +503,7 @@ COMMANDS: dict[str, tuple[type[Message], type[Message]]] = {
     "patch": (Patch, PatchText),
     "compact": (CompactNow, Nothing),
     "context_edit": (ContextEdit, Nothing),
+    "expand": (Nothing, Nothing),
     "settings": (Nothing, Settings),
     "set_settings": (SetSettings, Settings),
     "set_credential": (Credential, CredentialState),

@@ -44,6 +44,8 @@ class Asking:
     first_why: str = ""
     has_stand_in: bool = False
     cache: Verdict | None = None
+    tried: list[str] = field(default_factory=list)
+    """Stand-ins that failed too, each with the reason."""
 
     def hop(self, from_: Endpoint, to: Endpoint, why: str) -> None:
         if self.last_exchange is not None:
@@ -86,6 +88,8 @@ class Asking:
         self.last_failure, self.last_exchange = failure, exchange
         if is_primary:
             self.primary_failure, self.primary_exchange = failure, exchange
+        else:
+            self.tried.append(f"{exchange.model or 'another model'}: {failure.sentence}")
 
     def reason(self) -> str:
         """Why the model that was asked last did not answer."""
@@ -105,6 +109,7 @@ class Asking:
             self.partial,
             self.wasted,
             self.cache,
+            [*self.tried, *self.skipped] if failure is not None else [],
         )
 
     def give_up(self) -> Answer:

@@ -12,6 +12,7 @@ from worldline.provider.model import Endpoint, ModelRequest
 _BINDING = "thinking-binding-controls-2026-08-01"
 _FALLBACK = "server-side-fallback-2026-07-01"
 _DIAGNOSIS = "cache-diagnosis-2026-04-07"
+_COMPACTION = "compact-2026-09-04"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,10 @@ def arguments(request: ModelRequest, facts: ModelFacts, features: Features) -> d
     if features.betas and features.cache:
         body["diagnostics"] = {"previous_message_id": previous or None}
         betas.append(_DIAGNOSIS)
+    if "compaction" in body:
+        # Never left out: without it the same request would be answered as if the person had asked.
+        betas.append(_COMPACTION)
+        body.pop("fallbacks", None)
     if betas:
         made["extra_headers"] = {"anthropic-beta": ",".join(betas)}
     if body:
@@ -97,8 +102,8 @@ def without_thinking(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _without(messages: list[dict[str, Any]], kinds: tuple[str, ...]) -> list[dict[str, Any]]:
-    result = []
-    for message in messages:
+    result: list[dict[str, Any]] = []
+    for index, message in enumerate(messages):
         content = message.get("content")
         if not isinstance(content, list) or not any(_kind(block) in kinds for block in content):
             result.append(message)
@@ -114,7 +119,15 @@ def _without(messages: list[dict[str, Any]], kinds: tuple[str, ...]) -> list[dic
                 kept.append({"type": "text", "text": block["content"]})
             elif _kind(block) not in kinds:
                 kept.append(block)
-        result.append({**message, "content": kept or [{"type": "text", "text": "[thinking left out]"}]})
+        made = {**message, "content": kept or [{"type": "text", "text": "[thinking left out]"}]}
+        if index == 0 and message.get("role") == "assistant":
+            # A summary may open a conversation only as its own server wrote it.
+            made["role"] = "user"
+        result.append(made)
+    opened = bool(messages) and messages[0].get("role") == "assistant" and result[0]["role"] == "user"
+    if opened and len(result) > 1 and result[1]["role"] == "user" and isinstance(result[1]["content"], list):
+        first, second = result[:2]
+        result[:2] = [{**first, "content": [*first["content"], *second["content"]]}]
     return result
 
 

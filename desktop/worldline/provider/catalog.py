@@ -28,6 +28,8 @@ class ModelFacts:
     images: bool = True
     refusal_fallback: bool = False
     """The server itself goes on with another model when this one refuses."""
+    compaction: bool = False
+    """The server itself can summarise a conversation for it."""
     retires: str = ""
     """Date of its end, if one is announced."""
     listed: bool = False
@@ -35,7 +37,9 @@ class ModelFacts:
 
 
 def _claude(uid: str, name: str, effort: str, *, fallback: bool = False, retires: str = "") -> ModelFacts:
-    return ModelFacts(uid, name, 1_000_000, 128_000, ALL_EFFORTS, effort, "adaptive", True, fallback, retires)
+    return ModelFacts(
+        uid, name, 1_000_000, 128_000, ALL_EFFORTS, effort, "adaptive", True, fallback, True, retires
+    )
 
 
 KNOWN: dict[str, ModelFacts] = {
@@ -89,6 +93,7 @@ def merge(listed: Iterable[dict[str, Any]]) -> dict[str, ModelFacts]:
             efforts=_efforts(capabilities, known),
             thinking=_thinking(capabilities, known),
             images=_flag(capabilities.get("image_input"), known.images),
+            compaction=_flag(capabilities.get("compaction"), known.compaction),
             retires=str(raw.get("retires_at") or known.retires or ""),
             listed=True,
         )

@@ -43,6 +43,8 @@ class ProviderSettings:
     limits: Limits = field(default_factory=Limits)
     local_limits: Limits = field(default_factory=Limits.for_local)
     cool_down_s: float = 90.0
+    full_api: frozenset[str] = frozenset()
+    """Addresses that speak all of the first-party API, optional features as well (a proxy in front of it)."""
     secrets: dict[str, str] = field(default_factory=dict)
     """Keys for this process only, by address ("" = first party); they come before keyring and environment."""
     seed: int | None = None
@@ -84,6 +86,22 @@ class Gateway:
         self._retired += self._clients.values()
         self._clients = {}
 
+    def set_up(self, settings: ProviderSettings) -> None:
+        """Other settings from now on. Exchanges that are going on keep their time limits."""
+        self.settings = settings
+        self.forget_keys()
+
+    def features(self, endpoint: Endpoint) -> Features:
+        """Optional features that the server of an endpoint takes, as far as it has not refused them."""
+        known = self._features.get(endpoint.base_url)
+        if known is not None:
+            return known
+        return Features() if endpoint.base_url in self.settings.full_api else features_for(endpoint)
+
+    def offers_compaction(self, endpoint: Endpoint) -> bool:
+        """The server itself can summarise a conversation for this model."""
+        return self.features(endpoint).betas and self.facts(endpoint).compaction
+
     def facts(self, endpoint: Endpoint) -> ModelFacts:
         """What is known of a model, by its server's own list where it was asked for."""
         return facts(endpoint.model, self._listed.get(endpoint.base_url))
@@ -114,6 +132,8 @@ class Gateway:
         for number, target in enumerate(order):
             if number and not self._goes_on(asking, here, target):
                 continue
+            if target is not primary:
+                await self._learn(primary, target)
             adapted = request if target is primary else adapt(request, target, self.facts(target))
             if isinstance(adapted, str):
                 asking.skipped.append(adapted)
@@ -130,6 +150,11 @@ class Gateway:
                 return asking.answer(exchange, None)
             asking.failed(target is primary, exchange, failure)
         return asking.give_up()
+
+    async def _learn(self, primary: Endpoint, target: Endpoint) -> None:
+        """Before a hop to another server: what it says of its models, once."""
+        if target.base_url != primary.base_url and target.base_url not in self._listed:
+            await self.list_models(target)
 
     @staticmethod
     def _goes_on(asking: Asking, here: Endpoint, target: Endpoint) -> bool:
@@ -190,7 +215,7 @@ class Gateway:
 
     async def _exchange(self, request: ModelRequest, asking: Asking) -> Exchange:
         endpoint = request.endpoint
-        features = self._features.get(endpoint.base_url, features_for(endpoint))
+        features = self.features(endpoint)
         client = await self._client(endpoint)
         frame: dict[str, Any] = {
             "place": endpoint.base_url, "model": endpoint.model, "system": request.system,
@@ -226,9 +251,11 @@ class Gateway:
 
     def _priced(self, exchange: Exchange, endpoint: Endpoint) -> Exchange:
         if exchange.usage.answers:
-            names = (served_by(exchange), exchange.model, endpoint.model)
-            costs = (self.prices.cost(n, exchange.usage, local=endpoint.local) for n in names if n)
-            cost = next((cost for cost in costs if cost is not None), None)
+            cost = self.prices.cost_of_rounds(exchange.raw.get("usage"), endpoint.model, local=endpoint.local)
+            if cost is None:
+                names = (served_by(exchange), exchange.model, endpoint.model)
+                costs = (self.prices.cost(n, exchange.usage, local=endpoint.local) for n in names if n)
+                cost = next((cost for cost in costs if cost is not None), None)
             exchange.usage = exchange.usage.model_copy(update={"cost": cost})
         return exchange
 
@@ -246,9 +273,11 @@ class Gateway:
                 room -= failure.used_tokens
             if MIN_OUTPUT <= room < request.max_tokens:
                 return replace(request, max_tokens=room), f"asked again for at most {room} tokens of output"
+        if "compaction" in request.extra:
+            return None  # the caller asks the model itself for a summary
         if failure.kind in ("invalid_request", "bad_thinking", "bad_block") and feature_refused(exchange):
             url = request.endpoint.base_url
-            less = self._features.get(url, features_for(request.endpoint)).less()
+            less = self.features(request.endpoint).less()
             if less is not None:
                 self._features[url] = less
                 return request, f"the server refused an optional feature; asked again with {less}"
@@ -277,7 +306,7 @@ class Gateway:
     async def count_tokens(self, request: ModelRequest) -> int | None:
         """Tokens of the request as the server counts them; None when it cannot (the caller estimates)."""
         client = await self._client(request.endpoint)
-        features = self._features.get(request.endpoint.base_url, features_for(request.endpoint))
+        features = self.features(request.endpoint)
         counted = await client.count_tokens(arguments(request, self.facts(request.endpoint), features))
         return counted if isinstance(counted, int) else None
 

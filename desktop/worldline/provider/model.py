@@ -164,6 +164,8 @@ class Answer:
     """What failed attempts used, as far as the server said so. Not in `exchange.usage`."""
     cache: Verdict | None = None
     """Whether the prompt came from the server's cache; None where no cache is asked for."""
+    tried: list[str] = field(default_factory=list)
+    """After a failure: the stand-ins that could not help, each with the reason."""
 
 
 Listener = Callable[[StreamEvent | RetryEvent | FallbackEvent], None]

@@ -72,6 +72,18 @@ class PriceTable:
             + usage.cache_read_tokens * price.cache_read
         ) / 1_000_000
 
+    def cost_of_rounds(self, usage: Any, model: str, *, local: bool = False) -> float | None:
+        """The cost of a reply that several models had a part in, each part at its own price: `usage` as the API sent
+        it. None where it does not say, or the price of one is not known."""
+        rounds = usage.get("iterations") if isinstance(usage, dict) else None
+        parts = [r for r in rounds if isinstance(r, dict)] if isinstance(rounds, list) else []
+        if not any(part.get("type") == "fallback_message" for part in parts):
+            return None
+        costs = [
+            self.cost(str(part.get("model") or model), Usage.from_api(part), local=local) for part in parts
+        ]
+        return None if None in costs else sum(cost for cost in costs if cost is not None)
+
     def label(self, model: str) -> str:
         """`$2 / $10` for a million tokens in and out; "" when not known."""
         price = self.price(model)
