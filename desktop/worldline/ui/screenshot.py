@@ -9,9 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QEventLoop, QTimer
+from PySide6.QtCore import QEvent, QEventLoop, Qt, QTimer
 from PySide6.QtGui import QPainter
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QDialog, QWidget
+
+from worldline.ui.dialogs.picture import draw_dialog
 
 if TYPE_CHECKING:
     from worldline.ui.main_window import MainWindow
@@ -123,6 +125,9 @@ def _save(widgets: list[QWidget], file: Path) -> int:
         painter = QPainter(picture)
         for widget in widgets[1:]:
             over = widget.grab()
+            if isinstance(widget, QDialog) and not widget.windowFlags() & Qt.WindowType.FramelessWindowHint:
+                draw_dialog(painter, widgets[0], widget, over)
+                continue
             place = widget.mapToGlobal(widget.rect().topLeft()) - origin
             if not widgets[0].rect().contains(place):
                 place.setX((widgets[0].width() - widget.width()) // 2)

@@ -263,6 +263,8 @@ QLineEdit, QPlainTextEdit, QTextEdit, QComboBox, QSpinBox, QDoubleSpinBox {
   selection-background-color: @accent; selection-color: @on_accent;
 }
 QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus, QComboBox:focus, QSpinBox:focus { border-color: @accent; }
+QSpinBox QLineEdit, QDoubleSpinBox QLineEdit { border: none; padding: 0 5px; background: transparent; }
+QSpinBox::up-button, QSpinBox::down-button, QDoubleSpinBox::up-button, QDoubleSpinBox::down-button { width: 0; border: none; }
 QComboBox::drop-down { border: none; width: 22px; }
 QComboBox::down-arrow { image: url("@icons/combo.svg"); width: 14px; height: 14px; }
 QComboBox QAbstractItemView { background: @panel; border: 1px solid @line; selection-background-color: @selected; }

@@ -27,7 +27,13 @@ class DiffModel:
         self.diff = diff
         self.rows: list[DiffRow] = diff.rows
         self._hunks: array[int] | None = None
-        self._pairs: tuple[array[int], array[int]] | None = None
+        self._left: array[int] = array("i")
+        self._right: array[int] = array("i")
+        self._screen: array[int] = array("i")
+        """Row on screen of each line that has been paired."""
+        self._paired = 0
+        """Lines that have been paired; the rest follows in slices, so that a large file is on screen at once."""
+        self._changes: list[int] | None = None
         self._words: OrderedDict[int, list[Span]] = OrderedDict()
 
     @property
@@ -54,35 +60,62 @@ class DiffModel:
 
     def changes(self) -> list[int]:
         """First row of every run of changed lines, for next and previous."""
-        found, inside = [], False
-        for at, row in enumerate(self.rows):
-            changed = row.kind in "+-"
-            if changed and not inside:
-                found.append(at)
-            inside = changed
-        return found
+        if self._changes is None:
+            found, inside = [], False
+            for at, row in enumerate(self.rows):
+                changed = row.kind in "+-"
+                if changed and not inside:
+                    found.append(at)
+                inside = changed
+            self._changes = found
+        return self._changes
+
+    @property
+    def all_paired(self) -> bool:
+        return self._paired >= len(self.rows)
+
+    @property
+    def paired_rows(self) -> int:
+        """Rows on screen that are paired."""
+        return len(self._left)
+
+    def pair(self, screen_rows: int) -> None:
+        """Pair lines until there are so many rows on screen. Removed and added lines of one place share rows."""
+        rows, total = self.rows, len(self.rows)
+        left, right, screen, at = self._left, self._right, self._screen, self._paired
+        while at < total and len(left) < screen_rows:
+            kind = rows[at].kind
+            if kind in "-+":
+                top = len(left)
+                removed, added, end = self._run(at, total)
+                count = max(len(removed), len(added))
+                left.extend(removed)
+                left.extend([-1] * (count - len(removed)))
+                right.extend(added)
+                right.extend([-1] * (count - len(added)))
+                places = [top] * (end - at)
+                for side in (removed, added):
+                    for number, line in enumerate(side):
+                        places[line - at] = top + number
+                screen.extend(places)
+                at = end
+                continue
+            screen.append(len(left))
+            left.append(at)
+            right.append(at)
+            at += 1
+        self._paired = at
 
     def pairs(self) -> tuple[array[int], array[int]]:
-        """Left and right line of every row side by side. Removed and added lines of one place share rows."""
-        if self._pairs is None:
-            left: array[int] = array("i")
-            right: array[int] = array("i")
-            rows, at, total = self.rows, 0, len(self.rows)
-            while at < total:
-                kind = rows[at].kind
-                if kind in "-+":
-                    removed, added, at = self._run(at, total)
-                    count = max(len(removed), len(added))
-                    left.extend(removed)
-                    left.extend([-1] * (count - len(removed)))
-                    right.extend(added)
-                    right.extend([-1] * (count - len(added)))
-                    continue
-                left.append(at)
-                right.append(at)
-                at += 1
-            self._pairs = (left, right)
-        return self._pairs
+        """Left and right line of every row side by side."""
+        self.pair(2 * len(self.rows) + 1)
+        return self._left, self._right
+
+    def side(self, screen: int, side: int) -> int:
+        """The line that a row on screen shows on the left (1) or the right (2); -1 = filler."""
+        self.pair(screen + 1)
+        lines = self._left if side == 1 else self._right
+        return lines[screen] if 0 <= screen < len(lines) else -1
 
     def _run(self, at: int, limit: int) -> tuple[list[int], list[int], int]:
         removed: list[int] = []
@@ -99,18 +132,18 @@ class DiffModel:
         return removed, added, at
 
     def count(self, side_by_side: bool) -> int:
-        return len(self.pairs()[0]) if side_by_side else len(self.rows)
+        """Rows on screen. Side by side it is an upper bound until all lines are paired."""
+        if not side_by_side:
+            return len(self.rows)
+        return len(self._left) + len(self.rows) - self._paired
 
     def screen_row(self, row: int, side_by_side: bool) -> int:
         """Where a line of the diff is on screen."""
         if not side_by_side:
             return row
-        left, right = self.pairs()
-        # Lines keep their order on each side, so the search can start near the line itself.
-        for at in range(len(left)):
-            if left[at] == row or right[at] == row:
-                return at
-        return 0
+        while self._paired <= row and not self.all_paired:
+            self.pair(len(self._left) + 2000)
+        return self._screen[row] if 0 <= row < len(self._screen) else 0
 
     def partner(self, row: int) -> int:
         """The line that a changed line is compared with word by word; -1 = none. Looks only at the lines around it,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import (
     QComboBox,
     QGridLayout,
@@ -79,11 +79,21 @@ class CompareView(QWidget):
         pair.addStretch(1)
         column.addLayout(pair)
         column.addWidget(self.panel, 1)
-        for widget in (self.steps, self.files, right):
-            split.addWidget(widget)
-        split.setSizes([340, 350, 480])
+        # Steps need the width for their words, files the height; the diff stands beside both.
+        left = QSplitter(Qt.Orientation.Vertical, self)
+        left.setHandleWidth(1)
+        left.addWidget(self.steps)
+        left.addWidget(self.files)
+        left.setSizes([300, 190])
+        split.addWidget(left)
+        split.addWidget(right)
+        split.setSizes([600, 560])
         layout.addWidget(split, 1)
         layout.addLayout(self._actions())
+        self._says = ColorLabel("", "ok", self)
+        self._says.setWordWrap(True)
+        self._says.hide()
+        layout.addWidget(self._says)
         self.files.currentCellChanged.connect(lambda *_: self.ask_diff())
         if self.files.rowCount():
             self.files.setCurrentCell(0, 0)
@@ -225,6 +235,11 @@ class CompareView(QWidget):
     def show_diff(self, diff: FileDiff) -> None:
         self.panel.show_diff(diff)
 
+    def say(self, text: str, token: str = "ok") -> None:
+        """What has just been done, or why not."""
+        self._says.set(text, token)
+        self._says.show()
+
     # -- actions
 
     def _actions(self) -> QHBoxLayout:
@@ -276,11 +291,22 @@ def _cell(change: FileChange) -> str:
 
 class CompareDialog(Dialog):
     def __init__(
-        self, compare: Compare, headers: dict[str, NodeHeader], parent: QWidget | None = None
+        self,
+        compare: Compare,
+        headers: dict[str, NodeHeader],
+        parent: QWidget | None = None,
+        session: str = "",
     ) -> None:
-        title = self.tr("Compare from “{}”").format(compare.goal[:70]) if compare.goal else self.tr("Compare")
+        goal = " ".join(compare.goal.split())
+        if goal:
+            title = self.tr("Compare from “{}”").format(goal if len(goal) <= 70 else goal[:69] + "…")
+        elif session:
+            title = self.tr("Compare from the start of “{}”").format(session[:60])
+        else:
+            title = self.tr("Compare from the start")
         super().__init__(title, parent, width=1180)
-        self.resize(1180, 760)
+        room = parent.size() if parent is not None else QSize(1280, 800)
+        self.resize(min(1600, max(900, room.width() - 80)), min(1100, max(560, room.height() - 70)))
         self.setWindowModality(Qt.WindowModality.NonModal)
         self.view = CompareView(compare, headers, self)
         self.body.addWidget(self.view, 1)
@@ -298,7 +324,7 @@ def open_compare(state: SessionState, nodes: list[str], parent: QWidget) -> None
                 row = state.tree.row(uid)
                 if row >= 0:
                     headers[uid] = header_at(state.tree, row)
-        dialog = CompareDialog(compare, headers, parent)
+        dialog = CompareDialog(compare, headers, parent, str(state.info.get("title", "")))
         _connect(state, dialog)
         dialog.show()
 
@@ -326,15 +352,34 @@ def _connect(state: SessionState, dialog: CompareDialog) -> None:
         open_bring_home(state, leaf, dialog)
 
     def failed(leaf: str, note: str) -> None:
-        state.set_label(leaf, "label", dialog.tr("failed"), "#C0362C")
+        state.set_label(leaf, "label", dialog.tr("failed"), "bad")
         if note:
             state.set_label(leaf, "note", note)
+        view.say(dialog.tr("Marked in the tree. Only you see it; the model is not told."))
+
+    def take(leaf: str, path: str) -> None:
+        if not path:
+            view.say(dialog.tr("Choose a file in the list first."))
+            return
+
+        def taken(answer: dict[str, Any]) -> None:
+            if answer.get("plan"):
+                state.plan_needed.emit(answer["plan"], {"node": leaf})
+                return
+            note = str((answer.get("result") or {}).get("note", ""))
+            words = dialog.tr("{path} was taken over. What was there before is saved in the node above.")
+            view.say(f"{words.format(path=path)} {note}".strip())
+
+        def refused(error: dict[str, Any]) -> None:
+            view.say(f"{error.get('message', '')} {error.get('hint', '')}".strip(), "bad")
+
+        state.request(
+            "take_file", {"node": leaf, "path": path}, while_open(dialog, taken), while_open(dialog, refused)
+        )
 
     view.diff_wanted.connect(diff)
     view.continue_wanted.connect(go_on)
-    view.take_wanted.connect(
-        lambda leaf, path: state.request("take_file", {"node": leaf, "path": path}) if path else None
-    )
+    view.take_wanted.connect(take)
     view.home_wanted.connect(home)
     view.failed_wanted.connect(failed)
     view.step_wanted.connect(state.select)

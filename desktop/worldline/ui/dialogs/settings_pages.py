@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import QCoreApplication, Signal
+from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
+    QAbstractSpinBox,
     QCheckBox,
     QComboBox,
-    QFormLayout,
+    QGridLayout,
     QHBoxLayout,
     QLabel,
     QLineEdit,
@@ -24,6 +25,8 @@ from worldline.ui.chat.row_base import ColorLabel
 from worldline.ui.theme import theme
 
 translate = QCoreApplication.translate
+NAMES = 160
+NUMBER = 150
 WIDE = 420
 """Fields wider than this are no easier to read."""
 
@@ -39,11 +42,11 @@ class Page(QWidget):
         self._layout = QVBoxLayout(self)
         self._layout.setContentsMargins(4, 0, 4, 0)
         self._layout.setSpacing(10)
-        self.form = QFormLayout()
-        self.form.setHorizontalSpacing(16)
-        self.form.setVerticalSpacing(10)
-        self.form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.ExpandingFieldsGrow)
-        self._layout.addLayout(self.form)
+        self._grid = QGridLayout()
+        self._grid.setHorizontalSpacing(16)
+        self._grid.setVerticalSpacing(12)
+        self._grid.setColumnStretch(1, 1)
+        self._layout.addLayout(self._grid)
 
     def row(self, name: str, widget: QWidget, hint: str = "") -> None:
         widget.setAccessibleName(name)
@@ -54,18 +57,37 @@ class Page(QWidget):
             widget.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
             widget.setMinimumContentsLength(12)
             widget.setMaximumWidth(WIDE)
-        box = QWidget(self)
-        column = QVBoxLayout(box)
-        column.setContentsMargins(0, 0, 0, 0)
+        if isinstance(widget, QAbstractSpinBox):
+            widget.setFixedWidth(NUMBER)
+        column = QVBoxLayout()
         column.setSpacing(3)
-        column.addWidget(widget)
+        if widget.maximumWidth() < 10_000:
+            line = QHBoxLayout()
+            line.addWidget(widget, 1000)
+            line.addStretch(1)
+            column.addLayout(line)
+        else:
+            column.addWidget(widget)
         if hint:
-            label = ColorLabel(hint, "muted", box)
-            label.setWordWrap(True)
-            column.addWidget(label)
+            self.hint(hint, column)
         key = QLabel(name, self)
         key.setBuddy(widget)
-        self.form.addRow(key, box)
+        key.setContentsMargins(0, 5, 0, 0)
+        key.setWordWrap(True)
+        key.setFixedWidth(NAMES)
+        at = self._grid.rowCount()
+        self._grid.addWidget(key, at, 0, Qt.AlignmentFlag.AlignTop)
+        self._grid.addLayout(column, at, 1)
+
+    def hint(self, text: str, column: QVBoxLayout | None = None) -> ColorLabel:
+        """A quiet sentence under a field, or in a row of its own."""
+        label = ColorLabel(text, "muted", self)
+        label.setWordWrap(True)
+        if column is not None:
+            column.addWidget(label)
+        else:
+            self._grid.addWidget(label, self._grid.rowCount(), 1)
+        return label
 
     def choice(
         self, name: str, key: str, choices: list[tuple[str, str]], hint: str = "", default: str = ""

@@ -32,7 +32,6 @@ class NumbersPage(Page):
             box.setDecimals(2)
         box.setSuffix(unit)
         box.setSpecialValueText(zero)
-        box.setMaximumWidth(220)
         box.setKeyboardTracking(False)
         box.editingFinished.connect(lambda: self._changed(part, key))
         self._boxes[part, key] = (box, default)
@@ -108,14 +107,11 @@ class SafetyPage(Page):
             [("on", self.tr("on: commands reach the workspace only")), ("off", self.tr("off: every command is asked for"))],
             default="on",
         )  # fmt: skip
-        self.why = ColorLabel("", "muted", self)
-        self.why.setWordWrap(True)
-        self.form.addRow("", self.why)
+        self.why = self.hint("")
         self.timeout = QSpinBox(self)
         self.timeout.setRange(0, 86_400)
         self.timeout.setSuffix(" s")
         self.timeout.setSpecialValueText(self.tr("as the engine does"))
-        self.timeout.setMaximumWidth(220)
         self.timeout.editingFinished.connect(self._on_timeout)
         self.row(self.tr("Time to answer an approval"), self.timeout,
                  self.tr("Without an answer the call is denied; nothing is ever allowed by waiting."))  # fmt: skip

@@ -15,6 +15,7 @@ from worldline.protocol.model import FileDiff
 from worldline.ui.chat.row_base import ColorLabel, copy_text, tool_button
 from worldline.ui.diff.file_diff_panel import FileDiffPanel
 from worldline.ui.diff.file_list import FileList
+from worldline.ui.notices import Notices
 from worldline.ui.recents import settings as window_settings
 from worldline.ui.session_state import SessionState
 from worldline.ui.theme import caption, theme
@@ -41,12 +42,20 @@ class ChangesPane(QWidget):
         self.against = QComboBox(self)
         self.against.setAccessibleName(self.tr("Compared with"))
         for value, text in (
+            ("", self.tr("what fits the step")),
             ("parent", self.tr("vs the step before")),
+            ("attempt", self.tr("this attempt so far")),
             ("base", self.tr("vs the start of the session")),
             ("disk", self.tr("vs the files on disk")),
         ):
             self.against.addItem(text, value)
-        self.against.currentIndexChanged.connect(self._refresh)
+        self.against.setToolTip(
+            self.tr("“What fits the step” shows a step that changed files against the one before, and any other "
+                    "against where its attempt began.")
+        )  # fmt: skip
+        self.against.activated.connect(self._on_against)
+        self._wanted = ""
+        """What the person chose to compare with; "" = what fits the step."""
         self._totals = ColorLabel("", "muted", self)
         self._tree = tool_button(self, self.tr("Show as a tree"), "tree")
         self._tree.setCheckable(True)
@@ -59,6 +68,7 @@ class ChangesPane(QWidget):
         self.panel.action.connect(self._on_action)
         self.panel.view.hunk_action.connect(self._on_hunk)
         self.panel.view.author_clicked.connect(state.select)
+        self.panel.view.author_name = self._author_name
         self._note = ColorLabel("", "muted", self)
         self._note.setFont(theme().font_ui())
         self._note.setWordWrap(True)
@@ -97,8 +107,34 @@ class ChangesPane(QWidget):
 
     def _pair(self) -> tuple[str, str]:
         """(a, b) of the question: from a to b."""
-        against = str(self.against.currentData())
-        return (self._node, "disk") if against == "disk" else (against, self._node)
+        against = self._wanted or self._fitting()
+        if against == "disk":
+            return (self._node, "disk")
+        return (self._start_of_attempt() if against == "attempt" else against, self._node)
+
+    def _fitting(self) -> str:
+        """A step that changed files is shown by itself; any other by what its attempt has changed so far."""
+        tree = self.state.tree
+        row = tree.row(self._node)
+        return "parent" if row >= 0 and tree.files[row] else "attempt"
+
+    def _start_of_attempt(self) -> str:
+        """The node at which this attempt left the others; "base" when there are no others."""
+        tree = self.state.tree
+        row = tree.row(self._node)
+        while row >= 0 and tree.parent[row] >= 0:
+            row = tree.parent[row]
+            if tree.children[row] > 1:
+                return tree.uid(row)
+        return "base"
+
+    def _on_against(self, _at: int) -> None:
+        self._wanted = str(self.against.currentData())
+        self._refresh()
+
+    def _show_against(self) -> None:
+        """The box says what is compared, also when it was not chosen by hand."""
+        self.against.setCurrentIndex(max(0, self.against.findData(self._wanted or self._fitting())))
 
     def compare_with(self, uid: str, title: str) -> None:
         """Compare with any node; it joins the choices."""
@@ -107,6 +143,7 @@ class ChangesPane(QWidget):
             self.against.addItem(self.tr("vs {}").format(title[:40]), uid)
             at = self.against.count() - 1
         self.against.setCurrentIndex(at)
+        self._on_against(at)
 
     def _refresh(self, *_: object, stale: bool = False) -> None:
         node = self.state.looked_at()
@@ -114,6 +151,7 @@ class ChangesPane(QWidget):
             self._forget(node)
         self._node = node
         self._limit = FIRST_ROWS
+        self._show_against()
         if not node:
             self._show_changes(None)
             return
@@ -154,8 +192,12 @@ class ChangesPane(QWidget):
         files = changes.files if changes is not None else []
         text = note or (changes.note if changes is not None else "")
         if not files and not text:
-            text = self.tr(
-                "No files changed in this step. Choose a step with +n −m in the tree, or compare with the start."
+            text = (
+                self.tr(
+                    "No files changed in this step. Choose a step with +n −m in the tree, or compare with the start."
+                )
+                if self._pair()[0] == "parent"
+                else self.tr("No file is different here. Steps that change files have +n −m in the tree.")
             )
         self._note.setText(text)
         self._note.setVisible(not files or bool(text))
@@ -286,13 +328,34 @@ class ChangesPane(QWidget):
         box.finished.connect(lambda _code: self._take(params) if box.clickedButton() is do else None)
         box.open()
 
+    def _author_name(self, uid: str) -> str:
+        row = self.state.tree.row(uid)
+        if row < 0:
+            return uid[:8]
+        return f"{self.state.tree.tool(row)} {self.state.tree.preview(row)}".strip()[:80]
+
     def _take(self, params: dict[str, Any]) -> None:
+        before = self.state.cursor
+
         def answered(answer: dict[str, Any]) -> None:
             if answer.get("plan"):
                 self.state.plan_needed.emit(answer["plan"], {"node": params["node"]})
+            elif answer.get("result"):
+                self._say_taken(str(params["path"]), str(answer["result"].get("note", "")), before)
             self._refresh(stale=True)
 
         self.state.request("take_file", params, answered)
+
+    def _say_taken(self, path: str, note: str, before: str) -> None:
+        notices = getattr(self.window(), "notices", None)
+        if isinstance(notices, Notices):
+            text = self.tr("{path} was taken over. What was there before is saved in the node above.").format(
+                path=path
+            )
+            notices.say(
+                "taken", f"{text} {note}".strip(), icon="saved",
+                buttons=[(self.tr("Back"), lambda: self.state.go(before))], seconds=20,
+            )  # fmt: skip
 
 
 def _keep(cache: OrderedDict[Any, Any], key: Any, value: Any) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPoint, QRect, Qt, QTimer, Signal
+from collections.abc import Callable
+
+from PySide6.QtCore import QEvent, QPoint, QRect, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QColor,
     QContextMenuEvent,
     QGuiApplication,
+    QHelpEvent,
     QKeyEvent,
     QKeySequence,
     QMouseEvent,
@@ -14,7 +17,7 @@ from PySide6.QtGui import (
     QPaintEvent,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QMenu, QWidget
+from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QMenu, QToolTip, QWidget
 
 from worldline.protocol.model import DiffRow, FileChange, FileDiff
 from worldline.ui.syntax.lines import Mark, line_painter
@@ -54,6 +57,10 @@ class DiffView(QAbstractScrollArea):
         self.viewport().setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self._rest = QTimer(self, singleShot=True, interval=60)
         self._rest.timeout.connect(self._colour)
+        self._pairing = QTimer(self, singleShot=True, interval=0)
+        self._pairing.timeout.connect(self._pair_more)
+        self.author_name: Callable[[str], str] = lambda uid: uid
+        """Words for the author of a line; the pane that knows the session sets it."""
         self.setAccessibleName(self.tr("Diff"))
         theme().changed.connect(self.viewport().update)
 
@@ -88,17 +95,37 @@ class DiffView(QAbstractScrollArea):
             )
             self.viewport().update()
 
+    def _pair_more(self) -> None:
+        """Pair some thousand lines more: a few milliseconds."""
+        self.model.pair(self.model.paired_rows + 4000)
+        self._bars()
+        self.viewport().update()
+
+    def viewportEvent(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent) and self.model.rows:
+            screen, _, side = self._place(event.pos())
+            at = self._line(screen, side)
+            author = self.model.rows[at].author if at >= 0 else ""
+            QToolTip.showText(event.globalPos(), self.author_words(author) if author else "", self)
+            return True
+        return super().viewportEvent(event)
+
+    def author_words(self, author: str) -> str:
+        if author == "user":
+            return self.tr("Written by you")
+        return self.tr("Written by: {}").format(self.author_name(author))
+
     def _line_at(self, screen: int) -> int:
         """Line of the diff that a row on screen shows."""
         if not self.side_by_side:
             return screen
-        left, right = self.model.pairs()
-        if screen >= len(left):
-            return 0
-        return left[screen] if left[screen] >= 0 else right[screen]
+        left = self.model.side(screen, 1)
+        return left if left >= 0 else max(0, self.model.side(screen, 2))
 
     def _bars(self) -> None:
         height = line_painter().height
+        if self.side_by_side and not self.model.all_paired:
+            self._pairing.start()
         total = self.model.count(self.side_by_side) * height + 2 * PAD
         bar = self.verticalScrollBar()
         bar.setRange(0, max(0, total - self.viewport().height()))
@@ -160,12 +187,12 @@ class DiffView(QAbstractScrollArea):
             if not self.side_by_side:
                 self._paint_line(painter, screen, QRect(0, y, self.viewport().width(), lines.height), 0)
                 continue
-            left, right = self.model.pairs()
-            if left[screen] == right[screen] and self.model.rows[left[screen]].kind == "@":
-                self._paint_line(painter, left[screen], QRect(0, y, self.viewport().width(), lines.height), 1)
+            left, right = self.model.side(screen, 1), self.model.side(screen, 2)
+            if left == right and left >= 0 and self.model.rows[left].kind == "@":
+                self._paint_line(painter, left, QRect(0, y, self.viewport().width(), lines.height), 1)
                 continue
-            self._paint_line(painter, left[screen], QRect(0, y, half, lines.height), 1)
-            self._paint_line(painter, right[screen], QRect(half, y, half + 1, lines.height), 2)
+            self._paint_line(painter, left, QRect(0, y, half, lines.height), 1)
+            self._paint_line(painter, right, QRect(half, y, half + 1, lines.height), 2)
         if self.side_by_side:
             painter.setPen(QColor(tokens.line))
             painter.drawLine(half, area.top(), half, area.bottom())
@@ -247,7 +274,7 @@ class DiffView(QAbstractScrollArea):
             return -1
         if side == 0:
             return screen
-        return self.model.pairs()[side - 1][screen]
+        return self.model.side(screen, side)
 
     def _selected(self, at: int, side: int, length: int) -> tuple[int, int] | None:
         if self._anchor is None or self._head is None or self._anchor[2] != side:
