@@ -113,13 +113,12 @@ class CallRunner:
         if len(running) == 1:
             running[0].outcome = await self._execute(running[0], says)
         else:
-            tasks = [asyncio.ensure_future(self._keep(r, says)) for r in running]
-            try:
-                await asyncio.gather(*tasks)
-            finally:
-                for task in tasks:
-                    task.cancel()
-                await asyncio.gather(*tasks, return_exceptions=True)
+            # All run to their end, also beside one that breaks: none is lost because of another.
+            for failure in await asyncio.gather(
+                *(self._keep(r, says) for r in running), return_exceptions=True
+            ):
+                if isinstance(failure, BaseException):
+                    raise failure
         for item in running:
             assert item.outcome is not None
             await self._finish(item, item.outcome)

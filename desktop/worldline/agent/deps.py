@@ -117,5 +117,9 @@ class RunDeps:
     retry_now: asyncio.Event
     hooks: Hooks
     root: Path
+    waiting: Callable[[], bool] = lambda: False
+    """Whether the person is being waited for at this moment."""
+    session_starts: bool = False
+    """This is the first run since the session was opened."""
     prompt: str = ""
     """What the person asked in this run; "" when it goes on from an earlier one."""

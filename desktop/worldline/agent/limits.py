@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from worldline.core.stop import StopReason
@@ -21,6 +21,9 @@ class Limits:
     """Input and output of one run, cached input counted as well."""
     cost: float = 0
     """US dollars of one run."""
+    session_turns: int = 0
+    session_tool_calls: int = 0
+    session_seconds: float = 0
     session_tokens: int = 0
     session_cost: float = 0
 
@@ -32,8 +35,27 @@ class Limits:
         for name, value in values.items():
             if name in known and isinstance(value, int | float) and not isinstance(value, bool):
                 number = max(0, value)
-                chosen[name] = float(number) if name in ("seconds", "cost", "session_cost") else int(number)
+                chosen[name] = (
+                    float(number)
+                    if name in ("seconds", "cost", "session_seconds", "session_cost")
+                    else int(number)
+                )
         return cls(**chosen)
+
+    def for_the_run_alone(self) -> Limits:
+        """Without those of the session: the person said that it may go on."""
+        return replace(
+            self, session_turns=0, session_tool_calls=0, session_seconds=0, session_tokens=0, session_cost=0
+        )
+
+
+@dataclass(slots=True)
+class Past:
+    """What the session had used when a run began."""
+
+    turns: int = 0
+    tool_calls: int = 0
+    seconds: float = 0
 
 
 @dataclass(slots=True)
@@ -46,7 +68,10 @@ class Brake:
 class Meter:
     """Counts what one run uses. `before` is what the session had used when the run began."""
 
-    def __init__(self, limits: Limits, before: Usage, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, limits: Limits, before: Usage, clock: Callable[[], float], past: Past | None = None
+    ) -> None:
+        self.past = past or Past()
         self.limits = limits
         self.turns = 0
         self.tool_calls = 0
@@ -69,8 +94,16 @@ class Meter:
             return Brake(
                 StopReason.MAX_TURNS, f"Stopped after {self.turns} of {limit.turns} turns. It can go on."
             )
+        turns = self.past.turns + self.turns
+        if limit.session_turns and turns >= limit.session_turns:
+            return Brake(
+                StopReason.MAX_TURNS,
+                f"Stopped after {turns} of {limit.session_turns} turns of this session. It can go on.",
+            )
         if limit.seconds and self.seconds >= limit.seconds:
             return Brake(StopReason.TIME_LIMIT, time_sentence(limit.seconds))
+        if limit.session_seconds and self.past.seconds + self.seconds >= limit.session_seconds:
+            return Brake(StopReason.TIME_LIMIT, time_sentence(limit.session_seconds, "of this session"))
         for used, allowed, whose in (
             (self.usage, limit.tokens, "this run"),
             (self._before + self.usage, limit.session_tokens, "this session"),
@@ -100,9 +133,23 @@ class Meter:
                 StopReason.MAX_TOOL_CALLS,
                 f"Stopped after {self.tool_calls} of {limit} tool calls. It can go on.",
             )
+        whole, calls = self.limits.session_tool_calls, self.past.tool_calls + self.tool_calls
+        if whole and calls >= whole:
+            return Brake(
+                StopReason.MAX_TOOL_CALLS,
+                f"Stopped after {calls} of {whole} tool calls of this session. It can go on.",
+            )
         return None
 
+    @property
+    def seconds_left(self) -> float:
+        """Until the first of the time limits; 0 = there is none."""
+        limits = [self.limits.seconds] if self.limits.seconds else []
+        if self.limits.session_seconds:
+            limits.append(max(0.01, self.limits.session_seconds - self.past.seconds))
+        return min(limits, default=0.0)
 
-def time_sentence(seconds: float) -> str:
+
+def time_sentence(seconds: float, whose: str = "") -> str:
     shown = f"{seconds / 60:.0f} minutes" if seconds >= 120 else f"{seconds:.0f} seconds"
-    return f"Stopped after the time limit of {shown}. It can go on."
+    return f"Stopped after the time limit of {shown}{' ' + whose if whose else ''}. It can go on."

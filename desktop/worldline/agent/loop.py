@@ -17,9 +17,10 @@ from worldline.agent.replies import Next, judge_reply
 from worldline.agent.stops import RunEnd, Stopped, offers_for
 from worldline.agent.turn import TurnRunner
 from worldline.core.errors import SessionError, WorldlineError
-from worldline.core.kinds import NodeFlag, Outcome
+from worldline.core.kinds import NodeFlag, NodeKind, Outcome
 from worldline.core.stop import StopReason
 from worldline.provider.model import Answer
+from worldline.session.model import NodeDraft
 
 logger = logging.getLogger(__name__)
 
@@ -57,7 +58,7 @@ class RunLoop:
         self._work = loop.create_task(self._until_stopped(), name=f"run {self.journal.run}")
         if self._why is not None:
             self._work.cancel()
-        limit = self._settings.limits.seconds
+        limit = self.meter.seconds_left
         timer = loop.call_later(limit, self._time_up) if limit else None
         try:
             while not self._work.done():
@@ -84,7 +85,21 @@ class RunLoop:
         await self._turns.make_room("manual", self.meter.turns, instructions=instructions)
 
     def _time_up(self) -> None:
-        sentence = time_sentence(self._settings.limits.seconds)
+        if self._deps.waiting():
+            self.stop(
+                RunEnd(
+                    StopReason.WAITING_FOR_USER,
+                    "It waited for you until its time was over.",
+                    offers=["retry"],
+                )
+            )
+            return
+        brake = self.meter.brake()
+        sentence = (
+            brake.sentence
+            if brake is not None and brake.reason is StopReason.TIME_LIMIT
+            else time_sentence(self.meter.seconds_left)
+        )
         self.stop(RunEnd(StopReason.TIME_LIMIT, sentence, offers=offers_for(StopReason.TIME_LIMIT)))
 
     def _verdict(self, work: asyncio.Task[RunEnd]) -> RunEnd:
@@ -126,15 +141,35 @@ class RunLoop:
             end.saved = False
 
     async def _ask_hooks(self) -> None:
-        """The hooks of the prompt: one may block it, the others may add something for the model."""
-        if not self._deps.prompt:
-            return
-        answer = await self._deps.hooks.on_prompt(self._deps.prompt, self._deps.root)
+        """The hooks of the session's start and of the prompt: one may block it, the others may add something for the
+        model."""
+        prompt = self.journal.tip
+        if self._deps.session_starts:
+            answer = await self._deps.hooks.on_session_start(self._deps.root)
+            self._note(answer.notes)
+            if answer.text:
+                self.journal.user(f"[hook] {answer.text}", by_engine=True)
+        if self._deps.prompt and (why := await self._blocked(self._deps.prompt, prompt)):
+            raise Stopped(StopReason.HOOK_BLOCKED, why, offers=["backtrack"])
+
+    async def _blocked(self, text: str, node: str) -> str:
+        """Why a hook blocks this message, "" = it does not. One that is blocked stays in the tree and is never sent."""
+        answer = await self._deps.hooks.on_prompt(text, self._deps.root)
         self._note(answer.notes)
         if answer.error is not None:
-            raise Stopped(StopReason.HOOK_BLOCKED, answer.error.message, offers=["backtrack"])
+            self.journal.diagnose("hook", answer.error.message, node=node)
+            self.journal.append(
+                NodeDraft(
+                    kind=NodeKind.CONTEXT_EDIT,
+                    parent=self.journal.tip,
+                    detail={"target": node, "replacement": None},
+                    preview="left out for the model: a hook blocked this message",
+                )
+            )
+            return answer.error.message
         if answer.text:
             self.journal.user(f"[hook] {answer.text}", by_engine=True)
+        return ""
 
     def _note(self, notes: list[str]) -> None:
         for note in notes:
@@ -152,7 +187,7 @@ class RunLoop:
         await self._ask_hooks()
         while True:
             await self._deps.gate.wait()
-            self._deliver()
+            await self._deliver()
             if brake := self.meter.brake():
                 raise Stopped(brake.reason, brake.sentence)
             self.meter.turns += 1
@@ -170,13 +205,14 @@ class RunLoop:
                 continue
             return RunEnd(StopReason.COMPLETED, "")
 
-    def _deliver(self) -> bool:
+    async def _deliver(self) -> bool:
+        """Queued messages for this step. Their hooks are asked as for any prompt."""
         some = False
         for message in self._deps.deliveries():
             header = self.journal.user(message.text, images=message.images, detail={"queued": message.id})
             self._deps.delivered(message, header.uid)
             self._calls.breaker.reset()
-            some = True
+            some = not await self._blocked(message.text, header.uid) or some
         return some
 
     async def _go_on_after(self, answer: Answer, node: str) -> bool:
@@ -185,7 +221,7 @@ class RunLoop:
         verdict = judge_reply(answer.exchange, nudges=self._nudges, continuations=self._continuations)
         if verdict.step is Next.DONE:
             # A message that came in meanwhile belongs to this run: it is answered before the run ends.
-            return self._deliver()
+            return await self._deliver()
         if verdict.step is Next.STOP:
             raise Stopped(verdict.reason, verdict.sentence, api_said=verdict.api_said)
         if verdict.step is Next.COMPACT:

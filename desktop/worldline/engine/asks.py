@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from collections.abc import Callable
 from typing import Any
 
+from worldline.agent.journal import one_line
 from worldline.core.errors import BadInput, ErrorClass, ToolError, ToolFailure
 from worldline.engine.shared import Shared
+from worldline.policy.approvals import DEFAULT_TIMEOUT_S
 from worldline.protocol.commands import AnswerQuestion
 from worldline.protocol.events import QuestionAsked, QuestionGone
 from worldline.protocol.model import Question
@@ -17,8 +20,10 @@ class Questions:
     """Cards that wait for an answer. Without a person at hand (`attended` False) a question fails at once, and the
     model is told to decide by itself."""
 
-    def __init__(self, shared: Shared, *, attended: bool) -> None:
+    def __init__(self, shared: Shared, unanswered: Callable[[str], None], *, attended: bool) -> None:
+        """`unanswered`: a question waited as long as it may; the run is to be ended with this sentence."""
         self._shared = shared
+        self._unanswered = unanswered
         self.attended = attended
         self.open: dict[str, tuple[Question, asyncio.Future[str]]] = {}
 
@@ -37,9 +42,16 @@ class Questions:
         self._shared.emit("question_asked", QuestionAsked(question=question))
         before = self._shared.status.now.state
         self._shared.status.set(state="waiting", sentence="The agent has a question for you.")
+        seconds = self._shared.settings.get("approval_timeout_s") or DEFAULT_TIMEOUT_S
+        timer = asyncio.get_running_loop().call_later(
+            seconds,
+            self._unanswered,
+            f"The agent waited for your answer to: {one_line(text, 120)} Answer with a message to go on.",
+        )
         try:
             return await future
         finally:
+            timer.cancel()
             self.open.pop(question.id, None)
             self._shared.emit("question_gone", QuestionGone(id=question.id))
             if self._shared.status.now.state == "waiting":

@@ -11,13 +11,14 @@ from worldline.agent.capture import StateTracker
 from worldline.agent.compact import Compactor, fixed_size
 from worldline.agent.deps import RunDeps, RunSettings
 from worldline.agent.journal import Journal
-from worldline.agent.limits import Limits, Meter
+from worldline.agent.limits import Limits, Meter, Past
 from worldline.agent.loop import RunLoop
 from worldline.agent.side import SideJournal, SideLoop
 from worldline.agent.talk import side_start
 from worldline.agent.turn import TurnRunner
 from worldline.context.model import ViewOptions
 from worldline.core import paths
+from worldline.core.kinds import NodeKind
 from worldline.engine.approvals import Approvals
 from worldline.engine.asks import Questions
 from worldline.engine.breaker import BranchBreaker
@@ -73,6 +74,17 @@ def view_base(shared: Shared, model: str = "", at: str = "") -> dict[str, Any]:
     return {"model": name, "local": False, "base": base}
 
 
+def past_of(shared: Shared) -> Past:
+    """What this session has used, in steps and time; imported steps were not made here."""
+    tree, runs = shared.doc.tree, shared.doc.runs()
+    kinds = [tree.kind(seq) for seq in range(1, len(tree) + 1)]
+    return Past(
+        turns=kinds.count(NodeKind.ASSISTANT),
+        tool_calls=kinds.count(NodeKind.TOOL),
+        seconds=sum(r.ended - r.started for r in runs if r.ended) / 1000,
+    )
+
+
 class LoopMaker:
     """Makes the loop of a run, ready to go."""
 
@@ -94,6 +106,7 @@ class LoopMaker:
         self._processes = processes
         self._runs = runs
         self._mcp = McpDesk(shared, approvals)
+        self._started = False
 
     def view(self, node: str) -> c.View:
         return view_at(
@@ -106,6 +119,7 @@ class LoopMaker:
         settings = self._shared.settings
         limits = Limits.from_settings(settings.get("limits") or {})
         if turns:
+            limits = limits.for_the_run_alone()
             limits.turns = turns
         place = self._models.place(prompt.model)
         facts = self._models.facts(place.model)
@@ -143,9 +157,12 @@ class LoopMaker:
             retry_now=self._runs.retry_now,
             hooks=Hooks(configured),
             root=shared.root,
+            waiting=lambda: bool(self._questions.open) or self._approvals.waiting(),
+            session_starts=not self._started and bool(run.uid),
             prompt=prompt.text,
         )
-        meter = Meter(settings.limits, doc.usage_total(), time.monotonic)
+        self._started = self._started or bool(run.uid)
+        meter = Meter(settings.limits, doc.usage_total(), time.monotonic, past_of(shared))
         services = set(self._services()) | ({"task"} if not side_start(doc, doc.cursor) else set())
         tools = usable_tools(services, more)
         system = frozen_system(shared, settings.mode, shared.status.now.sandbox)

@@ -3,9 +3,11 @@ the person, after a crash."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from worldline.core.kinds import NodeKind
+from worldline.engine.effects import EffectList
 from worldline.engine.shared import Shared
 from worldline.session.model import Record
 from worldline.workspace.model import CaptureResult
@@ -68,16 +70,39 @@ def fork_note(shared: Shared, jump: Record, effects_elsewhere: list[str]) -> str
     return " ".join(parts) + "]"
 
 
-def lesson_from(shared: Shared, stop_reason: str, detail: str) -> str:
-    """A short note of what failed on the path that is left, for the attempt that follows it."""
-    failed = [
-        body
-        for body in shared.doc.path_bodies(shared.doc.cursor)[-12:]
-        if body.kind is NodeKind.TOOL and body.outcome.value in ("failed", "stopped")
+def asks_to_ignore(text: str) -> bool:
+    """Whether the person asks that what was said before be ignored, which deletes nothing."""
+    return _IGNORE.search(text[:2000]) is not None
+
+
+def remains_note(shared: Shared) -> str:
+    """For a message that asks to ignore what was said: what was done by then and is still there."""
+    doc = shared.doc
+    paths: dict[str, None] = {}
+    for body in doc.path_bodies(doc.cursor):
+        if body.kind is NodeKind.TOOL:
+            paths.update(dict.fromkeys(map(str, body.end_detail.get("paths", []))))
+    here, _ = EffectList(shared).split(doc.cursor)
+    effects = [e.summary for e in here if e.status in ("open", "running")]
+    parts = [
+        "[Worldline: nothing is deleted by this. What was said stays in the conversation and what was done stays done; "
+        "from here on what you said above counts as withdrawn.",
+        f"Still there, files changed on this branch: {some(list(paths))}."
+        if paths
+        else "No file was changed on this branch.",
+        f"Still in effect outside the files: {'; '.join(effects[:20])}."
+        if effects
+        else "No effect outside the files is on record.",
+        "Say which of these remain, and undo none of them unasked. To be rid of the steps themselves, the person can go "
+        "back to an earlier node.]",
     ]
-    tried = [shared.doc.header(b.uid).preview for b in failed[-4:]]
-    note = f"The attempt before this one ended with {stop_reason.replace('_', ' ')}"
-    note += f" ({detail})." if detail else "."
-    if tried:
-        note += " Its last failed steps: " + "; ".join(tried) + ". Try another way than that one."
-    return note
+    return " ".join(parts)
+
+
+_IGNORE = re.compile(
+    r"\b(?:ignore|disregard|forget|scratch|never\s*mind)\b[^.\n]{0,40}\b(?:above|before|earlier|previous(?:ly)?|said|"
+    r"wrote|told|suggested|answer|reply|message|everything|all\s+(?:of\s+)?(?:that|this))\b"
+    r"|(?:忽略|无视|不用管|别管|忘掉|忘记|当我没说|作废)[^。\n]{0,12}(?:上面|以上|之前|前面|刚才|说的|回答|内容)"
+    r"|(?:上面|以上|之前|前面|刚才)[^。\n]{0,12}(?:忽略|无视|不算|作废|忘掉|忘记)",
+    re.IGNORECASE,
+)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import TYPE_CHECKING, Any
 
 from worldline.agent.stops import RunEnd
 from worldline.core.errors import BadInput, SessionError, WorldlineError
@@ -13,7 +13,7 @@ from worldline.core.ids import new_uid
 from worldline.core.kinds import NodeKind
 from worldline.core.stop import StopReason
 from worldline.core.usage import Usage
-from worldline.engine.notes import arrival, external_change_note, fork_note
+from worldline.engine.notes import arrival, asks_to_ignore, external_change_note, fork_note, remains_note
 from worldline.engine.queue import Queue, Queued, image_blocks
 from worldline.engine.shared import Shared, now_ms
 from worldline.engine.worlds import same_but_for_branch
@@ -55,6 +55,10 @@ class Runs:
         self._unsaved: tuple[str, RunEnd] | None = None
         """The end of a run that could not be written; written as soon as there is room."""
         self.closing = False
+        self.after_end: Callable[[RunEnd], Callable[[], Awaitable[None]] | None] = lambda _: None
+        """What is to follow an end by itself, if anything."""
+        self.offers: Callable[[list[str]], list[str]] = list
+        """Of what could be offered after an end, what the settings allow."""
 
     # -- commands ---------------------------------------------------------------------------------------------------
 
@@ -146,6 +150,8 @@ class Runs:
                 notes.append(fork_note(self._shared, jump, self._effects_elsewhere()))
             if changed := await self._note_external_change():
                 notes.append(changed)
+            if asks_to_ignore(prompt.text):
+                notes.append(remains_note(self._shared))
             journal = self._shared.journal(new_uid())
             doc = self._shared.doc
             with doc.transaction():
@@ -259,19 +265,31 @@ class Runs:
             state="ready", sentence="", run="", last_stop=end.reason.value, last_stop_detail=end.detail,
             retry_attempt=0, retry_of=0, retry_at=0, retry_why="",
         )  # fmt: skip
-        self._shared.emit("run_ended", RunEnded(run=info, offers=end.offers))
-        if not self.closing and end.reason in (StopReason.COMPLETED, StopReason.ABORTED):
-            waiting = [
-                i for i in self.queue.items if i.when == "interrupt" or end.reason is StopReason.COMPLETED
-            ]
-            if waiting:
-                self._next = asyncio.get_running_loop().create_task(
-                    self._start_next(waiting[0]), name="next prompt"
-                )
-                self._next.add_done_callback(self._forget_next)
+        self._shared.emit("run_ended", RunEnded(run=info, offers=self.offers(end.offers)))
+        if self.closing:
+            return
+        # An interrupt is delivered whatever the end was; other messages go on after what ended well.
+        waiting = [i for i in self.queue.items if i.when == "interrupt" or end.reason is StopReason.COMPLETED]
+        if waiting:
+            self._then(self._start_next(waiting[0]), "next prompt")
+        elif not self.queue.items and (follow := self.after_end(end)) is not None:
+            self._then(self._follow(follow), "after the end")
 
-    def _forget_next(self, _: asyncio.Task[None]) -> None:
-        self._next = None
+    def _then(self, work: Coroutine[Any, Any, None], name: str) -> None:
+        self._next = asyncio.get_running_loop().create_task(work, name=name)
+        self._next.add_done_callback(self._forget_next)
+
+    async def _follow(self, follow: Callable[[], Awaitable[None]]) -> None:
+        await self.settled()
+        if not self.closing:
+            await follow()
+
+    def _forget_next(self, done: asyncio.Task[None]) -> None:
+        if self._next is done:
+            self._next = None
+        if not done.cancelled() and (error := done.exception()) is not None:
+            logger.error("what was to follow a run failed", exc_info=error)
+            self._shared.status.set(sentence=f"What was to follow failed: {error}")
 
     async def _start_next(self, item: Queued) -> None:
         """A queued message becomes a run of its own. When that fails it is in the queue again."""

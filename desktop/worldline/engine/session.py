@@ -13,16 +13,15 @@ from typing import TYPE_CHECKING, Any
 from worldline import __version__
 from worldline.agent.stops import RunEnd
 from worldline.core.errors import BadInput, WorldlineError
-from worldline.core.kinds import NodeKind
 from worldline.core.stop import StopReason
 from worldline.engine.approvals import Approvals
 from worldline.engine.asks import Questions
+from worldline.engine.backtrack import Backtracking
 from worldline.engine.edits import Edits
 from worldline.engine.effects import EffectList
 from worldline.engine.files import Files
 from worldline.engine.jumps import Jumps, short
 from worldline.engine.models import ModelDesk
-from worldline.engine.notes import lesson_from
 from worldline.engine.opening import Opened, OpenRequest, open_session, plant_root
 from worldline.engine.queries import Queries
 from worldline.engine.recovery import recover_workspace, sentence_about_crash
@@ -84,7 +83,7 @@ class SessionActor:
         self.effects = EffectList(shared)
         self._alive: set[str] = set()
         self.processes = ProcessTable(self._process_changed)
-        self.questions = Questions(shared, attended=self.options.attended)
+        self.questions = Questions(shared, self._nobody_answered, attended=self.options.attended)
         self.models = ModelDesk(shared)
         self.approvals = Approvals(
             shared, self.effects, attended=self.options.attended, approve=self.options.approve
@@ -92,6 +91,8 @@ class SessionActor:
         self._maker: LoopMaker | None = None
         self.runs = Runs(shared, self._make_loop, self.effects.sentences_elsewhere)
         self.jumps = Jumps(shared, self.runs, self.effects, self.processes, self.models)
+        self.back = Backtracking(shared, self.runs, self.jumps)
+        self.runs.after_end, self.runs.offers = self.back.after, self.back.offers
         self.queries = Queries(shared)
         self.files = Files(shared)
         self.edits = Edits(shared, self.files, self.jumps, self.models, lambda: self.runs.busy)
@@ -201,6 +202,9 @@ class SessionActor:
                 )
         return self._maker
 
+    def _nobody_answered(self, sentence: str) -> None:
+        self.runs.stop(RunEnd(StopReason.WAITING_FOR_USER, sentence, offers=["retry"]))
+
     async def _make_loop(self, run: RunRecord, prompt: c.Prompt, turns: int) -> RunLoop:
         return await (await self.maker()).make(run, prompt, turns)
 
@@ -295,24 +299,7 @@ class SessionActor:
 
     async def backtrack(self) -> c.JumpAnswer:
         """Go back to the last node that can be trusted, with a short note of what failed on the way."""
-        doc = self.shared.doc
-        path = doc.path_bodies(doc.cursor)
-        prompts = [b.uid for b in path if b.kind is NodeKind.USER and not b.detail.get("by_engine")]
-        if not prompts:
-            raise BadInput("There is no prompt to go back to.", "Write a message first.")
-        if self.runs.busy:
-            await self.runs.stop_and_settle()
-        end = self.runs.last
-        runs = doc.runs()
-        reason = (
-            end.reason.value
-            if end
-            else runs[-1].stop_reason.value
-            if runs and runs[-1].stop_reason
-            else "unknown"
-        )
-        lesson = lesson_from(self.shared, reason, end.detail if end else runs[-1].detail if runs else "")
-        return await self.jumps.jump(c.Jump(node=self.jumps.last_trusted(prompts[-1])), lesson=lesson)
+        return await self.back.command()
 
     async def _view(self, p: c.NodeRef) -> c.View:
         return (await self.maker()).view(p.node)

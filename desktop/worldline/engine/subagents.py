@@ -96,6 +96,7 @@ class SubAgents:
             parent.deps,
             watcher=SideWatcher(parent.deps.watcher, title[:40]),
             deliveries=list,
+            session_starts=False,
             prompt="",
         )
         settings = replace(parent.settings, limits=meter.limits)
