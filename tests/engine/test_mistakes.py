@@ -41,7 +41,6 @@ def files(root: Path) -> None:
 MISTAKES: list[tuple[str, Call, str]] = [
     ("a tool that is called otherwise", call("search_files", pattern="one"), "unknown_tool"),
     ("a tool that is not there at all", call("teleport", to="moon"), "unknown_tool"),
-    ("no name", call("", path="a.py"), "unknown_tool"),
     ("a name that is no name", call("multi tool use!", x=1), "unknown_tool"),
     ("JSON that is cut", raw("read", '{"path": "a.'), "invalid_json"),
     ("JSON that is no object", raw("read", '["a.py"]'), "invalid_"),
