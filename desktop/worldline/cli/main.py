@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
+from worldline.cli.output import print_error
 from worldline.cli.parser import build_parser
 from worldline.core import log
 from worldline.core.errors import BadInput, SessionError, WorldlineError
@@ -57,6 +58,8 @@ def main(argv: Sequence[str]) -> int:
         print(f"worldline {options.command}: {error}", file=sys.stderr)
         return 1
     except WorldlineError as error:
+        if getattr(options, "json", False):
+            print_error(error)
         print(f"worldline {options.command}: {error.message}", file=sys.stderr)
         if error.hint:
             print(error.hint, file=sys.stderr)

@@ -6,6 +6,7 @@ import json
 import sys
 from typing import Any
 
+from worldline.core.errors import WorldlineError
 from worldline.core.headers import NodeHeader
 from worldline.core.kinds import NodeFlag
 from worldline.core.usage import Usage
@@ -26,6 +27,11 @@ def print_line(value: dict[str, Any]) -> None:
     line = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     sys.stdout.write(line.encode("utf-8", "replace").decode() + "\n")
     sys.stdout.flush()
+
+
+def print_error(error: WorldlineError) -> None:
+    """Why a command failed, as the one (or last) line of its JSON output."""
+    print_line({"schema": SCHEMA, "event": "error", "error": {"kind": error.kind, "message": error.message, "hint": error.hint}})
 
 
 def say(text: str) -> None:

@@ -392,8 +392,8 @@ def _patch_text(item: pygit2.Patch) -> bytes:
     ids = b"index %s..%s" % (str(item.delta.old_file.id).encode(), str(item.delta.new_file.id).encode())
     if item.delta.old_file.id == item.delta.new_file.id:
         # Only the mode or the name changed; for a binary file libgit2 still says that it differs.
-        return _DIFFERS.sub(b"", item.data)
-    return _INDEX_LINE.sub(ids, item.data, count=1)
+        return difftext.plain_names(_DIFFERS.sub(b"", item.data))
+    return difftext.plain_names(_INDEX_LINE.sub(ids, item.data, count=1))
 
 
 __all__ = ["DISK", "changes", "file_diff", "load", "patch"]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 import codecs
+import re
 
 MAX_IMAGE = 4 << 20
+_QUOTED = re.compile(rb'"((?:[^"\\]|\\.)*)"')
 _SIGNATURES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"BM")
 
 
@@ -61,6 +63,25 @@ def line_ends(data: bytes) -> str:
     if all_ends == 0:
         return ""
     return "lf" if crlf == 0 else "crlf" if crlf == all_ends else "mixed"
+
+
+def plain_names(patch: bytes) -> bytes:
+    """The header of one file's patch with its names as they are. libgit2 writes every byte beyond ASCII as an octal
+    escape; only what would break the line (quotes, backslashes, control characters, bytes that are no text) needs it."""
+    end = min((at for at in (patch.find(b"\n@@"), patch.find(b"\nGIT binary")) if at >= 0), default=len(patch))
+    return _QUOTED.sub(_unquote, patch[:end]) + patch[end:]
+
+
+def _unquote(found: re.Match[bytes]) -> bytes:
+    body = found[1]
+    if re.search(rb"\\[^0-7]", body):
+        return found[0]
+    raw = re.sub(rb"\\([0-7]{3})", lambda octal: bytes([int(octal[1], 8)]), body)
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return found[0]
+    return raw if text.isprintable() else found[0]
 
 
 def path_text(raw: bytes) -> tuple[str, str]:
