@@ -23,6 +23,8 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "desktop"))
 
 from worldline.workspace.engine import Workspace
+from worldline.workspace.journal import write_durably
+from worldline.workspace.model import RestoreReport
 
 ENV = {**os.environ, "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null"}
 _SETUP = (
@@ -30,11 +32,14 @@ _SETUP = (
     "for n in $(seq 12); do echo v1-$n > a/b/f$n; done && echo s > c/s && ln -s a link && echo '*.log' > .gitignore && "
     "echo x > x.log && echo K=1 > .env && echo .env >> .git/info/exclude && printf '#!/bin/sh\\n' > run && chmod +x run && "
     "git add -A && git commit -qm one && echo staged > c/s && git add c/s && echo dirty > c/s && mkdir n && "
-    "(cd n && git init -q && echo n > n && git add n && echo nn > n)"
+    "(cd n && git init -q && echo n > n && git add n && echo nn > n) && "
+    "git init -q -b main ../lib && (cd ../lib && git config user.name t && git config user.email t@e && echo l > l && "
+    "git add l && git commit -qm lib) && git -c protocol.file.allow=always submodule -q add ../lib sub && "
+    "echo edited >> sub/l && git checkout -qb worldline/s/0"
 )
 _AGENT = (
     "rm -r a/b/f1 a/b/f2 link empty && for n in 3 4 5; do echo v2 > a/b/f$n; done && mkdir link d && echo l > link/l && "
-    "echo d > d/d && chmod -x run && echo K=2 > .env && (cd n && git add n && rm n) && git add -A c a run && git commit -qm agent"
+    "echo d > d/d && chmod -x run && echo K=2 > .env && rm -rf n sub && git add -A c a run && git commit -qm agent"
 )
 
 
@@ -48,8 +53,8 @@ def _sh(command: str, cwd: Path) -> str:
 def _files(work: Path) -> dict[str, tuple[int, bytes]]:
     found: dict[str, tuple[int, bytes]] = {}
     for place, folders, names in os.walk(work):
-        if ".git" in folders:
-            folders.remove(".git")
+        folders[:] = [name for name in folders if name != ".git"]
+        names = [name for name in names if name != ".git"]
         for name in (*folders, *names):
             path = Path(place, name)
             mode = path.lstat().st_mode
@@ -62,9 +67,19 @@ def _files(work: Path) -> dict[str, tuple[int, bytes]]:
 
 def _view(work: Path) -> tuple[Any, ...]:
     return (
-        _files(work), _sh("git ls-files -s", work), _sh("git -C n ls-files -s", work), _sh("git rev-parse HEAD", work),
+        _files(work), _sh("git ls-files -s", work), _inner(work), _sh("git rev-parse HEAD", work),
         _sh("git for-each-ref refs/heads/main", work),
     )  # fmt: skip
+
+
+def _inner(work: Path) -> str:
+    """Staging area, HEAD and soundness of the nested repository and the submodule; "gone" without one."""
+    return " ".join(
+        _sh(f"git -C {name} ls-files -s && git -C {name} symbolic-ref HEAD && git -C {name} fsck 2>&1", work)
+        if (work / name / ".git").exists()
+        else "gone"
+        for name in ("n", "sub")
+    )
 
 
 @dataclass
@@ -140,9 +155,23 @@ def _child(action: Callable[[], None], kill_at: int) -> tuple[int, int]:
 
 
 def _restore(place: Path, stage: _Stage) -> None:
+    """A jump as the engine makes it: the cursor moves inside, when the files are verified."""
+    _jump(place, stage, new_branch="worldline/s/1")
+
+
+def _return(place: Path, stage: _Stage) -> None:
+    """A jump that ends on the person's own branch."""
+    _jump(place, stage, home="main")
+
+
+def _jump(place: Path, stage: _Stage, *, new_branch: str | None = None, home: str = "") -> None:
     ws = Workspace(place / "work", place / "store", watch=False)
     plan = ws.plan(stage.first, last=stage.second)
-    report = ws.apply(plan, new_branch="worldline/s/1")
+
+    def move_cursor(_: RestoreReport) -> None:
+        write_durably(place / "cursor", stage.first.encode())
+
+    report = ws.apply(plan, new_branch=new_branch, home=home, on_done=move_cursor)
     if not report.done:
         raise AssertionError(report.note)
     ws.close()
@@ -163,8 +192,12 @@ def _judge(place: Path, stage: _Stage, tally: Tally, what: str) -> None:
     work = place / "work"
     ws = Workspace(work, place / "store", watch=False)
     try:
-        report = ws.recover()
+        cursor = (place / "cursor").read_text() if (place / "cursor").exists() else stage.second
+        report = ws.recover(cursor)
         view = _view(work)
+        if (view == stage.target_view) != (cursor == stage.first):
+            tally.lost.append(f"{what}: files and cursor have parted; {_difference(view, stage)}")
+            return
         if view == stage.now_view and report is not None:
             tally.undone += 1
         elif report is not None and report.finished and view == stage.target_view:
@@ -178,11 +211,15 @@ def _judge(place: Path, stage: _Stage, tally: Tally, what: str) -> None:
         leftovers += list((place / "store" / "objects" / "pack").glob("tmp_*"))
         if leftovers:
             tally.lost.append(f"{what}: left behind {leftovers}")
-        _sh("git fsck && git status && git -C n status", work)
+        _sh("git fsck && git status", work)
         last = ws.capture(stage.second).state
         plan = ws.plan(stage.first, last=last)
         done = ws.apply(plan, new_branch="worldline/s/2")
-        if not done.done or _view(work) != stage.target_view:
+        if (
+            not done.done
+            or _view(work) != stage.target_view
+            or (work / "n" / ".git" / "worldline-restore").exists()
+        ):
             tally.lost.append(
                 f"{what}: the next jump failed {done.note} {done.failed} {_difference(_view(work), stage)}"
             )
@@ -224,14 +261,19 @@ def _difference(view: tuple[Any, ...], stage: _Stage) -> str:
 
 
 def run(kills: int, seed: int) -> dict[str, Any]:
-    """`kills` kills, spread over all steps of a restore (four of five) and a capture. `failures` must be empty."""
+    """`kills` kills, spread over all steps of a restore (three of five), a return to the own branch and a capture. `failures` must be empty."""
     rng = random.Random(seed)
     tally = Tally()
     base = Path(tempfile.mkdtemp(prefix="worldline-crash-"))
     try:
         stage = _Stage(base)
-        restores, captures = kills - kills // 5, kills // 5
-        for action, judge, count in ((_restore, _judge, restores), (_capture, _judge_capture, captures)):
+        captures = homes = kills // 5
+        restores = kills - captures - homes
+        for action, judge, count in (
+            (_restore, _judge, restores),
+            (_return, _judge, homes),
+            (_capture, _judge_capture, captures),
+        ):
             probe = stage.fresh(-1)
             status, events = _child(lambda: action(probe, stage), 0)  # noqa: B023 - called at once
             shutil.rmtree(probe)

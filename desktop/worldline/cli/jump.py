@@ -32,10 +32,10 @@ async def _jump(options: Namespace) -> int:
             raise SessionError(actor.shared.info.read_only_why, "Close it there first.", kind="locked")
         plan = await actor.jumps.plan(JumpPlanFor(node=options.node, default_choice=options.yours))
         if options.dry_run:
-            _print(options.json, plan.entries, plan.effects_left, actor.shared.doc.cursor, None)
+            _print(options.json, plan.entries, plan.effects_left, actor.shared.doc.cursor, None, plan.note)
             return 0
         result = await jump_through(actor, options.node, options.yours)
-        _print(options.json, result.entries, result.effects_left, result.cursor, result)
+        _print(options.json, result.entries, result.effects_left, result.cursor, result, result.note)
         return 0 if result.verified == result.of else 1
     finally:
         await actor.close()
@@ -60,7 +60,12 @@ async def jump_through(actor: SessionActor, node: str, yours: str) -> JumpResult
 
 
 def _print(
-    as_json: bool, entries: list[PlanEntry], effects: list[EffectInfo], cursor: str, result: JumpResult | None
+    as_json: bool,
+    entries: list[PlanEntry],
+    effects: list[EffectInfo],
+    cursor: str,
+    result: JumpResult | None,
+    note: str,
 ) -> None:
     if as_json:
         print_json(
@@ -74,6 +79,7 @@ def _print(
                 "composer_text": result.composer_text if result else "",
                 "safety_node": result.safety_node if result else "",
                 "done": result is not None,
+                "note": note,
             }
         )
         return
@@ -85,5 +91,5 @@ def _print(
         say(
             f"At {result.cursor[:8]} on {result.branch or 'no branch'}: {result.verified} of {result.of} files verified."
         )
-        if result.note:
-            say(result.note)
+    if note:
+        say(note)

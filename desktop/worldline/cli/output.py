@@ -31,7 +31,13 @@ def print_line(value: dict[str, Any]) -> None:
 
 def print_error(error: WorldlineError) -> None:
     """Why a command failed, as the one (or last) line of its JSON output."""
-    print_line({"schema": SCHEMA, "event": "error", "error": {"kind": error.kind, "message": error.message, "hint": error.hint}})
+    print_line(
+        {
+            "schema": SCHEMA,
+            "event": "error",
+            "error": {"kind": error.kind, "message": error.message, "hint": error.hint},
+        }
+    )
 
 
 def say(text: str) -> None:

@@ -184,7 +184,7 @@ class Jumps:
             lossy=lossy_note(self._shared.doc, target.cursor, self._models.window()),
             needs_confirmation=self._asks(plan),
             composer_text=target.composer_text,
-            note=target.note,
+            note=" ".join(t for t in (target.note, *(plan.notes if plan else ())) if t),
         )
 
     async def _go(

@@ -6,15 +6,17 @@ import base64
 import contextlib
 import errno
 import hashlib
+import logging
 import os
 import stat
 from collections.abc import Callable
 from pathlib import Path
 
 from worldline.core.errors import WorkspaceError
-from worldline.workspace import gitmove
+from worldline.workspace import gitagain, gitmove
+from worldline.workspace.ending import finish, undo
 from worldline.workspace.filesig import FileSig
-from worldline.workspace.journal import Journal, RootMove, Undo, old_name, remove_staging
+from worldline.workspace.journal import Journal, RootMove, old_name
 from worldline.workspace.model import Cancelled, Omitted, PlanItem, ProgressCall, RestorePlan, RestoreReport
 from worldline.workspace.repos import GitRoot
 from worldline.workspace.safefs import (
@@ -27,6 +29,8 @@ from worldline.workspace.safefs import (
     unchanged,
 )
 from worldline.workspace.states import RootState, State, read_progress
+
+log = logging.getLogger(__name__)
 
 _CANNOT_EXIST = (errno.ENAMETOOLONG, errno.EINVAL, errno.EILSEQ)
 """This file system can never hold such a name: the file is reported and the rest goes on."""
@@ -83,9 +87,7 @@ class Restorer:
                 self.journal.phase = "verified"
                 self.journal.save()
                 on_done(self.report)
-            self.journal.phase = "committed"
-            self.journal.save()
-            finish(self.journal, self.tree)
+            self._note_committed(final=on_done is not None)
         except (OSError, WorkspaceError, Cancelled) as error:
             self._roll_back(error)
             if isinstance(error, Cancelled):
@@ -93,11 +95,31 @@ class Restorer:
         except BaseException:
             self._roll_back(None)
             raise
+        else:
+            self._finish()
         finally:
             if self._staging >= 0:
                 os.close(self._staging)
             self.tree.close()
         return self.report
+
+    def _note_committed(self, *, final: bool) -> None:
+        """`final`: the session's cursor has moved, so that there is no way back; a recovery sees it by the cursor too."""
+        self.journal.phase = "committed"
+        try:
+            self.journal.save()
+        except OSError as error:
+            if not final:
+                raise
+            log.warning("the end of a restore could not be written down: %s", error)
+
+    def _finish(self) -> None:
+        """What is left when the restore is a fact: a failure here must not take it back."""
+        try:
+            finish(self.journal, self.tree)
+        except (OSError, WorkspaceError) as error:
+            log.warning("what a restore replaced could not be removed: %s", error)
+            self.report.note = f"{self.report.note} Some of what was replaced still lies in {self.journal.staging} ({error}).".strip()
 
     # --- before anything is touched -----------------------------------------------------------------------------
 
@@ -105,8 +127,12 @@ class Restorer:
         self.journal.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._note_folders()
         now_roots = {root.path: root for root in self.now.roots}
+        self.journal.gone_git = list(self.plan.drop_git)
         for wanted in self.target.roots:
             root, now = self.roots.get(wanted.path), now_roots.get(wanted.path)
+            if root is None and gitagain.can_remake(self.work, wanted, self.tree):
+                gitagain.note(self.journal, wanted)
+                continue
             if root is None or now is None:
                 where = wanted.path or "the folder"
                 self.notes.append(
@@ -184,6 +210,7 @@ class Restorer:
         for number, item in reversed(numbered):
             if item.action == "delete" and not stat.S_ISDIR(item.expect_mode):
                 self._guarded(number, item, self._delete)
+        gitagain.drop(self.journal, self.tree, self._staging)
         self._remove_empty_folders()
         for number, item in numbered:
             if item.action == "create":
@@ -236,7 +263,7 @@ class Restorer:
 
     def _remove_empty_folders(self) -> None:
         """Folders that the target does not have and nothing is left in."""
-        folders: set[str] = set()
+        folders: set[str] = set(self.journal.gone_git)
         for item in self.items:
             if item.action == "delete":
                 folder = item.path if stat.S_ISDIR(item.expect_mode) else split(item.path)[0]
@@ -301,6 +328,9 @@ class Restorer:
     # --- repositories, proof, end -------------------------------------------------------------------------------
 
     def _move_roots(self) -> None:
+        for gone in self.target.roots:
+            if gone.path in self.journal.made_git:
+                gitagain.remake(self.work, self.journal, gone, self.target, self.tree, self._staging)
         now_roots = {root.path: root for root in self.now.roots}
         wanted = {root.path: root for root in self.target.roots}
         for move in self.journal.roots:
@@ -362,22 +392,3 @@ def _occupied(name: str, dir_fd: int) -> bool:
         return bool(os.listdir(fd))  # noqa: PTH208 - an open folder has no path
     finally:
         os.close(fd)
-
-
-def finish(journal: Journal, tree: SafeTree) -> None:
-    """The rest of a restore that is verified: what was replaced is let go."""
-    remove_staging(tree, journal.staging)
-    for move in journal.roots:
-        gitmove.clean_locks(move, journal.token)
-    journal.remove()
-
-
-def undo(journal: Journal, tree: SafeTree) -> list[str]:
-    """Put everything back as it was before the restore. Returns paths that somebody changed in the meantime."""
-    tree.drop()
-    for move in reversed(journal.roots):
-        gitmove.take_back(move, journal.token)
-    back = Undo(journal, tree)
-    back.run()
-    journal.remove()
-    return back.lost

@@ -11,6 +11,7 @@ import pygit2
 from worldline.core.errors import WorkspaceError
 from worldline.workspace import memory
 from worldline.workspace.filesig import FileSig, signature
+from worldline.workspace.gitcopy import GitCopier
 from worldline.workspace.ignore import RuleSet, Stack
 from worldline.workspace.keep import Keeper
 from worldline.workspace.model import ProgressCall
@@ -51,6 +52,7 @@ class Capturer:
         self.roots: dict[str, GitRoot] = {}
         self.rules_text: list[list[str]] = []
         self.keeper = Keeper(store)
+        self.copier = GitCopier(store)
         self._omitted: dict[str, str] = {}
         self._clashes: list[str] = []
         self._found: list[str] = []
@@ -103,6 +105,7 @@ class Capturer:
         self.top = Dir()
         self.context.special = {}
         self.keeper = Keeper(self.store)
+        self.copier = GitCopier(self.store)
         self.roots = {}
         self._walked = False
         self.store.discard()
@@ -322,6 +325,8 @@ class Capturer:
                 f"The repository {root.path or 'of this folder'} cannot be read ({error}).",
                 "Run `git fsck` in it.",
             ) from error
+        if root.path:
+            state.git = self.copier.copy(root)
         state.trouble = root.trouble
         return state
 

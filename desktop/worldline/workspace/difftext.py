@@ -68,7 +68,9 @@ def line_ends(data: bytes) -> str:
 def plain_names(patch: bytes) -> bytes:
     """The header of one file's patch with its names as they are. libgit2 writes every byte beyond ASCII as an octal
     escape; only what would break the line (quotes, backslashes, control characters, bytes that are no text) needs it."""
-    end = min((at for at in (patch.find(b"\n@@"), patch.find(b"\nGIT binary")) if at >= 0), default=len(patch))
+    end = min(
+        (at for at in (patch.find(b"\n@@"), patch.find(b"\nGIT binary")) if at >= 0), default=len(patch)
+    )
     return _QUOTED.sub(_unquote, patch[:end]) + patch[end:]
 
 

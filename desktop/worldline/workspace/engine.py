@@ -14,7 +14,7 @@ from worldline.core.errors import WorkspaceError
 from worldline.protocol.model import FileChange, FileDiff
 from worldline.workspace import apply as applying
 from worldline.workspace import diff as differences
-from worldline.workspace import linecount, memory, storage
+from worldline.workspace import ending, gitagain, linecount, memory, storage
 from worldline.workspace.authorship import Step
 from worldline.workspace.capture import Capturer
 from worldline.workspace.journal import Journal
@@ -163,6 +163,7 @@ class Workspace:
             for root in wanted.roots
             if root.path
         ]  # fmt: skip
+        dropped = gitagain.to_drop(now, wanted, before, items)
         text = f"{now.id} {target} {sorted((choices or {}).items())} {default_choice} {sorted(users or ())}"
         plan = RestorePlan(
             target,
@@ -171,6 +172,7 @@ class Workspace:
             items,
             hashlib.sha256(text.encode("utf-8", "replace")).hexdigest(),
             last=last,
+            drop_git=dropped,
         )
         if now.main is not None:
             plan.head = now.main.head
@@ -180,6 +182,9 @@ class Workspace:
             f"{root.path or 'The repository'}: only files, {root.trouble}"
             for root in wanted.roots
             if root.trouble
+        ]
+        plan.notes += [
+            f"{path}: the repository there goes with its files; going back brings it back" for path in dropped
         ]
         plan.notes += [f"{note.path}: {note.reason}" for note in notes_of(wanted) if "case" in note.reason]
         return plan
@@ -226,9 +231,9 @@ class Workspace:
             if journal.phase == "committed" or (
                 cursor_state and cursor_state == journal.target != journal.safety
             ):
-                applying.finish(journal, tree)
+                ending.finish(journal, tree)
                 return RecoveryReport(True, journal.target, "A jump that was interrupted has been finished.")
-            lost = applying.undo(journal, tree)
+            lost = ending.undo(journal, tree)
         finally:
             tree.close()
             self._capturer.forget()
@@ -313,7 +318,12 @@ def notes_of(state: State) -> list[Omitted]:
     ]
     for root in state.roots:
         if root.path:
-            notes.append(Omitted(root.path, "nested repository: its files are captured, its history is not"))
+            history = (
+                "its files and its history are captured"
+                if root.git or root.pointer
+                else "its files are captured, its history is not"
+            )
+            notes.append(Omitted(root.path, f"nested repository: {history}"))
         if root.trouble:
             notes.append(Omitted(root.path or ".", f"only files are captured: {root.trouble}"))
     return notes

@@ -77,6 +77,12 @@ class Journal:
     cleaning is left."""
     folder_perm: int = 0o755
     roots: list[RootMove] = field(default_factory=list)
+    made_git: list[str] = field(default_factory=list)
+    """Folders that were no repository any more and become one again: `.git` is made in them."""
+    gone_git: list[str] = field(default_factory=list)
+    """Folders whose `.git` is moved away."""
+    pointers: dict[str, str] = field(default_factory=dict)
+    """Blob id of the `.git` file, where it is one, by folder."""
 
     @property
     def staging(self) -> str:
@@ -87,7 +93,8 @@ class Journal:
         value: dict[str, Any] = {
             "token": self.token, "target": self.target, "safety": self.safety, "phase": self.phase,
             "folder_perm": self.folder_perm, "items": [_row(item) for item in self.items],
-            "roots": [asdict(root) for root in self.roots],
+            "roots": [asdict(root) for root in self.roots], "made_git": self.made_git, "gone_git": self.gone_git,
+            "pointers": self.pointers,
         }  # fmt: skip
         write_durably(self.folder / _NAME, json.dumps(value, ensure_ascii=True).encode("ascii"))
 
@@ -118,8 +125,7 @@ def remove_staging(tree: SafeTree, name: str) -> None:
         try:
             os.unlink(entry, dir_fd=fd)
         except OSError:
-            with contextlib.suppress(OSError):
-                os.rmdir(entry, dir_fd=fd)
+            shutil.rmtree(entry, ignore_errors=True, dir_fd=fd)
     tree.drop()
     with contextlib.suppress(OSError):
         os.rmdir(name, dir_fd=tree.root_fd)

@@ -85,6 +85,9 @@ class RestorePlan:
     """The state that "changed by you since" was judged by."""
     notes: list[str] = field(default_factory=list)
     """What the person should know about this plan as a whole."""
+    drop_git: list[str] = field(default_factory=list)
+    """Nested repositories that the target does not have: their git folder goes with their files. A copy of it is in the
+    safety state."""
 
     @property
     def touched(self) -> list[PlanItem]:

@@ -67,6 +67,7 @@ class SafeTree:
     """Folders below a root, held open. Not for several threads."""
 
     def __init__(self, root: Path) -> None:
+        self.root = root
         self.root_fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self._open: dict[str, int] = {}
 

@@ -50,6 +50,8 @@ class RootState:
     """Id of the stored files of an operation in progress, b"" = none."""
     kept: bytes = b""
     """Id of the copies of commits and staged blobs, b"" = none."""
+    git: bytes = b""
+    """Id of the copy of its whole git folder, b"" = none."""
 
     def meta(self) -> dict[str, str]:
         return {
@@ -65,6 +67,8 @@ class RootState:
             rows.append(TreeEntry("progress", MODE_FILE, self.progress))
         if self.kept:
             rows.append(TreeEntry("kept", MODE_DIR, self.kept))
+        if self.git:
+            rows.append(TreeEntry("git", MODE_DIR, self.git))
         return store.put_tree(rows)
 
 
@@ -110,6 +114,7 @@ class State:
                         index=inner.get("index", b""),
                         progress=inner.get("progress", b""),
                         kept=inner.get("kept", b""),
+                        git=inner.get("git", b""),
                     )
                 )
         committed = next(value for key, value in lines if key == b"committer").split(b" ")

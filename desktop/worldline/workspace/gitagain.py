@@ -1,0 +1,135 @@
+"""Making a nested repository again whose git folder was deleted, and taking that back."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from pathlib import Path
+
+from worldline.core.errors import WorkspaceError
+from worldline.workspace import gitmove
+from worldline.workspace.gitcopy import write_copy
+from worldline.workspace.journal import Journal
+from worldline.workspace.model import PlanItem
+from worldline.workspace.objects import object_id
+from worldline.workspace.planning import KEPT
+from worldline.workspace.repos import GitRoot
+from worldline.workspace.safefs import SafeTree, rename_new
+from worldline.workspace.states import RootState, State
+
+_MARK = "worldline-restore"
+"""File in a git folder that we made; it holds the token of the restore until that is finished."""
+
+
+def can_remake(work: Path, wanted: RootState, tree: SafeTree) -> bool:
+    """Whether the repository can be made again: nothing is at its `.git`, and its history is known."""
+    if not wanted.path or tree.lstat(f"{wanted.path}/.git") is not None:
+        return False
+    if wanted.pointer:
+        # By text: the folder that `..` starts from may be gone.
+        return Path(os.path.normpath(work / wanted.path / _target(wanted.pointer)), "HEAD").is_file()
+    return bool(wanted.git)
+
+
+def _target(pointer: str) -> str:
+    return os.fsdecode(os.fsencode(pointer)[7:].strip())
+
+
+def remake(
+    work: Path, journal: Journal, wanted: RootState, target: State, tree: SafeTree, staging: int
+) -> None:
+    """Make `.git` in one step. The journal already holds its path."""
+    tree.make_folder(wanted.path, journal.folder_perm)
+    folder = tree.folder(wanted.path)
+    name = f"git-{journal.made_git.index(wanted.path)}"
+    staged = work / journal.staging / name
+    if wanted.pointer:
+        staged.write_bytes(os.fsencode(wanted.pointer))
+    else:
+        write_copy(target.store, wanted.git, staged)
+        (staged / _MARK).write_text(journal.token, "ascii")
+    if tree.lstat(f"{wanted.path}/.git") is not None:
+        raise WorkspaceError(f"Something was put at {wanted.path}/.git meanwhile.", "Try again.")
+    os.rename(name, ".git", src_dir_fd=staging, dst_dir_fd=folder)
+    root = GitRoot.find(work / wanted.path, wanted.path)
+    if root is None:
+        raise WorkspaceError(f"The repository in {wanted.path} could not be made again.", "Check the disk.")
+    if wanted.index:
+        gitmove.locked_replace(
+            root.gitdir / "index", gitmove.index_bytes(root, target, wanted), journal.token
+        )
+    head = root.head()
+    if (head.commit, head.ref) != (wanted.head, wanted.ref):
+        text = (
+            f"ref: {wanted.ref}\n"
+            if wanted.ref and root.resolve(wanted.ref) == wanted.head
+            else f"{wanted.head}\n"
+        )
+        gitmove.locked_replace(root.gitdir / "HEAD", text.encode("utf-8", "surrogateescape"), journal.token)
+
+
+def to_drop(now: State, wanted: State, last: State, items: list[PlanItem]) -> list[str]:
+    """Nested repositories that go when the target does not have them. Never one that the person made or works in, that
+    was not recorded before, or of which there is no copy."""
+    known = {root.path for root in last.roots}
+    target = {root.path for root in wanted.roots}
+    kept = [item.path for item in items if item.action in KEPT]
+    return [
+        root.path
+        for root in now.roots
+        if root.path and root.path in known - target and (root.git or root.pointer) and not root.trouble
+        and wanted.would_hold(root.path)
+        and not any(path.startswith(root.path + "/") for path in kept)
+    ]  # fmt: skip
+
+
+def drop(journal: Journal, tree: SafeTree, staging: int) -> None:
+    """Move the git folders away that the journal names."""
+    for number, path in enumerate(journal.gone_git):
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            rename_new(".git", tree.folder(path), f"gone-{number}", staging)
+
+
+def put_back(journal: Journal, tree: SafeTree) -> None:
+    """Undo `drop`. Can be repeated."""
+    with contextlib.suppress(FileNotFoundError):
+        staging = tree.folder(journal.staging)
+        for number, path in enumerate(journal.gone_git):
+            with contextlib.suppress(FileNotFoundError, FileExistsError):
+                os.stat(f"gone-{number}", dir_fd=staging, follow_symlinks=False)
+                tree.make_folder(path, journal.folder_perm)
+                rename_new(f"gone-{number}", tree.folder(journal.staging), ".git", tree.folder(path))
+    tree.drop()
+
+
+def unmark(work: Path, journal: Journal) -> None:
+    """The restore is finished: what was made is the person's now."""
+    for path in journal.made_git:
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):  # a pointer file bears no mark
+            (work / path / ".git" / _MARK).unlink()
+
+
+def unmake(work: Path, journal: Journal, tree: SafeTree) -> None:
+    """Take away what was made. Only what is ours by its mark, or a pointer that nobody changed."""
+    for path in journal.made_git:
+        with contextlib.suppress(OSError):
+            folder = tree.folder(path)
+            git = work / path / ".git"
+            if git.is_dir() and not git.is_symlink():
+                if (git / _MARK).read_text("ascii") == journal.token:
+                    shutil.rmtree(".git", dir_fd=folder)
+            elif _digest(git.read_bytes()) == journal.pointers.get(path):
+                os.unlink(".git", dir_fd=folder)
+    tree.drop()
+
+
+def _digest(data: bytes) -> str:
+    return object_id(3, data).hex()
+
+
+def note(journal: Journal, wanted: RootState) -> None:
+    """Write down what is about to be made."""
+    journal.made_git.append(wanted.path)
+    if wanted.pointer:
+        journal.pointers[wanted.path] = _digest(os.fsencode(wanted.pointer))
