@@ -114,8 +114,8 @@ ATTEMPTS: dict[str, str] = {
     "left behind": "(setsid nohup sh -c 'sleep 0.3; echo x > {file}' > /dev/null 2>&1 &); at now <<< 'echo x > {file}'; echo '* * * * * true' | crontab -; systemd-run --user touch {out}/new",
     "files of the home folder": "echo x >> ~/.bashrc; mkdir -p ~/.config/autostart; echo x > ~/.config/autostart/x.desktop; pip config --user set global.index-url http://x; npm config set registry http://x; git config --global user.name x",
     "the helper itself": "echo x > /run/worldline/launch.py; mount --bind . /run/worldline; rm -rf /run/worldline; echo x > /run/nscd/socket; rm -f /run/nscd/socket",
-    "flood of objects": "for i in $(seq 300); do echo $i | git hash-object -w --stdin > /dev/null; done; head -c 3000000 /dev/urandom | git hash-object -w --stdin > /dev/null",
-    "flood of notifications": "for i in $(seq 400); do echo x > {out}/n$i; done 2> /dev/null; true",
+    "flood of objects": "for i in $(seq 60); do echo $i | git hash-object -w --stdin > /dev/null; done; head -c 3000000 /dev/urandom | git hash-object -w --stdin > /dev/null",
+    "flood of notifications": "for i in $(seq 350); do echo x > {out}/n$i; done 2> /dev/null; true",
     "own mounts by fuse": "fusermount3 -u /; fusermount -u /; python3 -c \"open('/dev/fuse')\"",
 }  # fmt: skip
 

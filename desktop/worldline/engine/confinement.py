@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from worldline.agent.confined import ConfinedRunner, SandboxPlace
 from worldline.core import paths
-from worldline.core.access import AccessRequest, CommandRunner
+from worldline.core.access import AccessRequest, CommandResult, CommandRunner, Emit
 from worldline.core.errors import ToolFailure, WorldlineError
 from worldline.engine.effects import EffectList
 from worldline.engine.shared import Shared
@@ -69,6 +69,9 @@ class SandboxDesk:
 
     def runner(self, table: ProcessTable, node: str, grants: list[dict[str, Any]]) -> CommandRunner:
         """For the commands of one call. `grants` are those given for this branch."""
+        return _CheckedRunner(self.checked, lambda: self._runner(table, node, grants))
+
+    def _runner(self, table: ProcessTable, node: str, grants: list[dict[str, Any]]) -> CommandRunner:
         self._private.mkdir(parents=True, exist_ok=True, mode=0o700)
         place = SandboxPlace(
             workspace=self._shared.root,
@@ -170,6 +173,22 @@ class SandboxDesk:
             e for e in done.effects if e["kind"] != "vcs_remote" or e["detail"]["ref"] != effect.detail["ref"]
         ]
         self._effects.add(effect.node, more)
+
+
+class _CheckedRunner:
+    """Runs nothing before it is known what this machine enforces: a call is made ready earlier than that."""
+
+    def __init__(self, checked: asyncio.Event, make: Callable[[], CommandRunner]) -> None:
+        self._checked = checked
+        self._make = make
+
+    async def run(
+        self, command: str, *, cwd: Path, timeout_s: float, emit: Emit, background: bool = False
+    ) -> CommandResult:
+        await self._checked.wait()
+        return await self._make().run(
+            command, cwd=cwd, timeout_s=timeout_s, emit=emit, background=background
+        )
 
 
 def private_folder(slug: str) -> Path:

@@ -82,6 +82,7 @@ _EFFECT: dict[Kind, str] = {
     "rights": "Asks for rights of another user. What is done with them cannot be undone.",
     "unknown": "What it does is not known from its text.",
 }
+_PUSH = "Changes the remote repository. This can be countered: the old position of its branch is noted first."
 _ORDER: tuple[Kind, ...] = (
     "rights",
     "publish",
@@ -175,6 +176,9 @@ def effect(line: str) -> tuple[Kind, str]:
         return "unknown", f"The line could not be parsed ({parsed.problem}). {_EFFECT['unknown']}"
     kinds = {kind_of(command)[0] for command in parsed.commands if command.words} or {"unknown"}
     worst = next(kind for kind in _ORDER if kind in kinds)
+    far = [command for command in parsed.commands if command.words and kind_of(command)[0] == "remote"]
+    if worst == "remote" and all(command.program == "git" for command in far):
+        return worst, _PUSH
     return worst, _EFFECT[worst]
 
 
