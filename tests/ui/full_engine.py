@@ -113,6 +113,22 @@ class FullEngine(Engine):
         notify("title_changed", title=json.dumps(params))
         return {}
 
+    def do_export(self, params: dict[str, Any]) -> dict[str, Any]:
+        if "refused" in params["out"]:
+            raise ValueError("The disk is full.")
+        Path(params["out"]).write_text("# exported\n")
+        return {"path": params["out"], "bytes": 11}
+
+    def do_drill(self, params: dict[str, Any]) -> dict[str, Any]:
+        return {}
+
+    def do_search(self, params: dict[str, Any]) -> dict[str, Any]:
+        if params["text"] != "zyzzyva":
+            return {"hits": [], "more": False}
+        row = self.headers[3]
+        hit = {"session": "", "uid": row["uid"], "seq": row["seq"], "kind": row["kind"]}
+        return {"hits": [{**hit, "snippet": "the \x02zyzzyva\x03 of it"}], "more": False}
+
     def do_set_title(self, params: dict[str, Any]) -> dict[str, Any]:
         """A back door for tests: a title that is a list of notifications is sent as such."""
         for method, event in json.loads(params["title"]):

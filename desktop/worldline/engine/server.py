@@ -11,8 +11,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from worldline.core.errors import WorldlineError
+from worldline.engine.following import follow
 from worldline.engine.outbox import Outbox
 from worldline.engine.session import SessionActor
+from worldline.engine.shared import Shared
 from worldline.engine.stdio import LineTooLong, StdioChannel
 from worldline.protocol.commands import COMMANDS, Hello
 from worldline.protocol.wire import PROTOCOL_VERSION, Message, Request, Response, RpcError, RpcErrorCode
@@ -153,8 +155,15 @@ class EngineServer:
             if isinstance(params, Hello):
                 self._greeted = True
                 self._actor.greeted()
+                if self._actor.shared.info.read_only:
+                    self._follow(self._actor.shared)
             elif request.method == "shutdown":
                 self._over.set()
+
+    def _follow(self, shared: Shared) -> None:
+        task = asyncio.get_running_loop().create_task(follow(shared), name="follow")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     def _refuse(self, request: int | None, code: RpcErrorCode, message: str, **data: Any) -> None:
         self._outbox.answer(

@@ -26,6 +26,8 @@ from PySide6.QtWidgets import (
 
 from worldline.ui import icons, panes
 from worldline.ui.actions import Actions
+from worldline.ui.drills import Drills
+from worldline.ui.exporting import Exporting
 from worldline.ui.notices import Notices
 from worldline.ui.session_state import SessionState
 from worldline.ui.status_bar import StatusBar
@@ -84,6 +86,8 @@ class MainWindow(QMainWindow):
         self._build()
         self.commands = WindowActions(self)
         self._fill_title_bar()
+        self.drills = Drills(self)
+        self.exporting = Exporting(self)
         self.talk = WindowNotices(self)
         state.info_changed.connect(self._info_changed)
         state.status_changed.connect(lambda _status: self._retitle())
@@ -280,6 +284,8 @@ class MainWindow(QMainWindow):
             QTimer.singleShot(0, self, self._after_first_paint)
 
     def _after_first_paint(self) -> None:
+        if self._closing:
+            return  # closed before it was seen: no engine is started any more
         self.first_painted.emit()
         icons.release()
         self.setWindowIcon(icons.logo())
@@ -335,7 +341,7 @@ class MainWindow(QMainWindow):
     def dropEvent(self, event: QDropEvent) -> None:
         for url in event.mimeData().urls():
             path = url.toLocalFile()
-            if path and (Path(path).is_dir() or path.endswith(".worldline")):
+            if path and (Path(path).is_dir() or path.endswith((".worldline", ".jsonl", ".zip"))):
                 event.acceptProposedAction()
                 self.open_asked.emit(path)
 

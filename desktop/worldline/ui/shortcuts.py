@@ -58,6 +58,7 @@ class ShortcutList(QDialog):
             (self.tr("Choose a range for Compare"), "Shift+↑ Shift+↓"),
             (self.tr("Stop looking, choose none"), "Esc"),
             (self.tr("Label"), "Shift+L"),
+            (self.tr("Note"), "Shift+N"),
             (self.tr("Prompts only, failures, labelled, all"), "Ctrl+U E L D"),
             (self.tr("Zoom"), self.tr("Ctrl+wheel")),
         ]

@@ -174,7 +174,9 @@ class StartView(QWidget):
 
     def _choose_file(self) -> None:
         self._dialog(
-            QFileDialog.FileMode.ExistingFile, self.tr("Open a session"), self.tr("Sessions (*.worldline)")
+            QFileDialog.FileMode.ExistingFile,
+            self.tr("Open a session"),
+            self.tr("Sessions (*.worldline *.jsonl *.zip)"),
         )
 
     def _dialog(self, mode: QFileDialog.FileMode, title: str, names: str) -> None:

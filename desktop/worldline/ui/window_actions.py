@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _MENU: tuple[tuple[str, ...], ...] = (
     ("new_session", "open_folder", "open_session", "sessions", "rename"),
-    ("compare", "effects", "as_model_sees", "bring_home", "diagnostics"),
+    ("compare", "effects", "as_model_sees", "bring_home", "export", "diagnostics", "drills"),
     ("toggle_tree", "toggle_changes", "toggle_minimap", "filter_next"),
     ("settings", "shortcuts", "about"),
     ("close", "quit"),
@@ -80,6 +80,8 @@ class WindowActions(QObject):
             lambda: state.as_model_sees_asked.emit(state.looked_at()), keys="Ctrl+Shift+M", icon="eye", group=group)  # fmt: skip
         add("bring_home", self.tr("Bring to my branch…"), lambda: state.bring_home_asked.emit(state.looked_at()),
             icon="home", group=group)  # fmt: skip
+        add("export", self.tr("Export…"), lambda: state.export_asked.emit(state.looked_at()), icon="export",
+            group=group)  # fmt: skip
 
     def _add_places(self) -> None:
         window, add = self._window, self._window.actions_list.add
@@ -303,7 +305,9 @@ class WindowActions(QObject):
 
     def _open_session(self) -> None:
         self._choose(
-            QFileDialog.FileMode.ExistingFile, self.tr("Open a session"), self.tr("Sessions (*.worldline)")
+            QFileDialog.FileMode.ExistingFile,
+            self.tr("Open a session"),
+            self.tr("Sessions (*.worldline *.jsonl *.zip)"),
         )
 
     def _choose(self, mode: QFileDialog.FileMode, title: str, names: str) -> None:

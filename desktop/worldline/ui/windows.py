@@ -16,8 +16,12 @@ from worldline.ui.recents import remember
 from worldline.ui.session_state import SessionState
 
 if TYPE_CHECKING:
+    from worldline.ui.importing import ImportDialog
     from worldline.ui.read_ahead import ReadAhead
     from worldline.ui.start_view import StartView
+
+FOREIGN = (".jsonl", ".zip")
+"""Endings of files that are imported: sessions of other agents, exports, and bundles."""
 
 
 class Windows(QObject):
@@ -53,16 +57,29 @@ class Windows(QObject):
             return self.open_engine(["--workspace", str(place)], opened_with=str(place))
         if place.is_file() and place.suffix == paths.SESSION_SUFFIX:
             return self.open_engine(["--session", str(place)], opened_with=str(place), read=place)
+        if place.is_file() and place.suffix in FOREIGN:
+            self.import_file(str(place))
+            return None
         view = self.show_start()
         missing = not place.exists()
         view.say(
             self.tr("{path} is not there.").format(path=path)
             if missing
-            else self.tr("{path} is neither a folder nor a session. Sessions end in .worldline.").format(
-                path=path
-            )
+            else self.tr(
+                "{path} is neither a folder nor a session. Sessions end in .worldline; those of other agents in .jsonl."
+            ).format(path=path)
         )
         return None
+
+    def import_file(self, path: str) -> ImportDialog:
+        """Import a session of another agent (or a bundle), then open what came of it."""
+        from worldline.ui.importing import ImportDialog
+
+        above = next((window for window in self.sessions if window.isActiveWindow()), None)
+        dialog = ImportDialog([path], above or self.show_start())
+        dialog.opened.connect(self.open)
+        dialog.open()
+        return dialog
 
     def open_demo(self) -> MainWindow:
         return self.open_engine(["--demo"], opened_with="demo")

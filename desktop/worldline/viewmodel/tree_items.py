@@ -11,9 +11,10 @@ import re
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable
+from sys import byteorder
 
 from worldline.core.kinds import NodeFlag, NodeKind, Outcome
-from worldline.viewmodel.tree_model import KIND_CODE, MARKS, OUTCOME_CODE, TreeModel
+from worldline.viewmodel.tree_model import BAD, KIND_CODE, MARKS, OUTCOME_CODE, TreeModel
 
 SHORTEST = 3
 """A run of fewer steps is shown as it is."""
@@ -41,6 +42,9 @@ def _table(codes: Iterable[int]) -> bytes:
 
 
 _IS_STEP, _IS_PROMPT, _IS_QUIET = _table(_STEPS), _table(_PROMPTS), _table(_QUIET)
+_IS_BAD = _table(BAD)
+_IS_FILES = bytes(byte & int(NodeFlag.FILES_CHANGED) for byte in range(256))
+_EFFECTS = int(NodeFlag.EFFECT | NodeFlag.IRREVERSIBLE)
 _NOT = _table([0])
 
 
@@ -202,6 +206,30 @@ class TreeItems:
             done = end
         first_of.extend(range(done, count))
         self._first = first_of
+
+    def counts(self) -> dict[str, int]:
+        """How many rows each filter shows; milliseconds at a million rows."""
+        model = self._model
+        failed = model.outcome.tobytes().translate(_IS_BAD).count(1)
+        failed += sum(
+            bool(bits & NodeFlag.CHECKS_FAILED) and not _IS_BAD[model.outcome[row]]
+            for row, bits in model.marked.items()
+        )
+        # The lowest byte of each flag word holds the bit of changed files.
+        words = array("I", model.flags)
+        if byteorder == "big":
+            words.byteswap()
+        flagged = words.tobytes()[::4].translate(_IS_FILES)
+        changed = bytes(map(bool, model.files))
+        either = int.from_bytes(flagged, "little") | int.from_bytes(changed, "little")
+        return {
+            "all": len(model),
+            "prompts": model.kind.tobytes().translate(_IS_PROMPT).count(1),
+            "failures": failed,
+            "files": either.bit_count(),
+            "effects": sum(bool(bits & _EFFECTS) for bits in model.marked.values()),
+            "labelled": len(model.labels),
+        }
 
     # Filters ---------------------------------------------------------------------------------------------------
     def _matches(self) -> list[int]:

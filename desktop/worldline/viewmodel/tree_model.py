@@ -290,6 +290,18 @@ class TreeModel:
         )
         return sorted(found)
 
+    def why_found(self, row: int, text: str) -> str:
+        """The words around the place where a search found `text` in the row; "" when it is in no text kept here."""
+        needle = text.casefold()
+        label = self.labels.get(row)
+        kept = [self.preview(row)] + ([label.label, label.note] if label is not None else [])
+        for words in kept:
+            at = words.casefold().find(needle)
+            if at >= 0:
+                start = max(0, at - 24)
+                return ("…" if start else "") + words[start : at + len(text) + 60]
+        return ""
+
     def kind_of(self, row: int) -> NodeKind:
         return KINDS[self.kind[row]]
 

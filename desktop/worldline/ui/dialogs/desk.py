@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QObject, Qt
+from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit, QTextEdit, QWidget
 
 from worldline.core.kinds import Outcome
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 class Desk(QObject):
     """One for each session, a child of its state. A new request never takes the focus from somebody who types."""
+
+    nothing_waits = Signal()
+    """Somebody asked to see what waits, and nothing does."""
 
     def __init__(self, state: SessionState, window: QWidget) -> None:
         super().__init__(state)
@@ -70,6 +73,8 @@ class Desk(QObject):
         elif self.state.questions:
             question = Question.model_validate(next(iter(self.state.questions.values())))
             self._open(QuestionDialog(question, self.window))
+        else:
+            self.nothing_waits.emit()
 
     def _open(self, dialog: ApprovalDialog | QuestionDialog) -> None:
         self.dialog = dialog
@@ -126,4 +131,7 @@ def attach(window: MainWindow, state: SessionState) -> None:
     from worldline.ui.dialogs.opening import add_actions
 
     desk = Desk(state, window)
+    desk.nothing_waits.connect(
+        lambda: window.notices.say("nothing_waits", desk.tr("Nothing waits for you."), seconds=6)
+    )
     add_actions(window, state, desk)

@@ -52,8 +52,8 @@ def handle(view: TreeView, event: QKeyEvent) -> bool:
     if ctrl and not shift and key in _FILTER_KEYS:
         view.show_only(_FILTER_KEYS[Qt.Key(key)])
         return True
-    if shift and key == Qt.Key.Key_L and row >= 0:
-        view.label_asked.emit(row)
+    if shift and row >= 0 and key in (Qt.Key.Key_L, Qt.Key.Key_N):
+        (view.label_asked if key == Qt.Key.Key_L else view.note_asked).emit(row)
         return True
     target = _target(view, key, ctrl=ctrl or alt)
     if target is None:

@@ -56,6 +56,7 @@ class NodeMenu:
         self._window = window
         view.menu_asked.connect(self.show)
         view.label_asked.connect(lambda row: self.edit(row, "label"))
+        view.note_asked.connect(lambda row: self.edit(row, "note"))
 
     def show(self, row: int, place: QPoint) -> None:
         menu = self.build(row)
@@ -93,7 +94,7 @@ class NodeMenu:
         add("tree", tr("Choose for Compare"), lambda: view.choose(row), keys="Space")
         menu.addSeparator()
         add("label", tr("Label…"), lambda: self.edit(row, "label"), enabled=writable, keys="Shift+L")
-        add("note", tr("Note…"), lambda: self.edit(row, "note"), enabled=writable)
+        add("note", tr("Note…"), lambda: self.edit(row, "note"), enabled=writable, keys="Shift+N")
         menu.addSeparator()
         add("eye", tr("What the model saw"), lambda: state.as_model_sees_asked.emit(uid))
         add("copy", tr("Copy the text"), lambda: self._copy(row))

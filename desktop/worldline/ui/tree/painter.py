@@ -39,6 +39,8 @@ class Scene:
         self.chosen: list[int] = []
         self.hits: set[int] = set()
         """Rows found by the search."""
+        self.snippets: dict[int, str] = {}
+        """Row → the words around what was found, when the row itself does not show them."""
         self.pulse = 0.0
         """0..1, how far the live node has breathed out."""
         self.focused = False

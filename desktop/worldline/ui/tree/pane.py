@@ -17,8 +17,10 @@ from worldline.ui.tree.menu import NodeMenu
 from worldline.ui.tree.minimap import Minimap
 from worldline.ui.tree.view import TreeView
 from worldline.viewmodel.tree_items import FILTERS
+from worldline.viewmodel.tree_model import NO_ROW
 
 SEARCH_MS = 120
+MANY_HITS = 2_000
 
 
 class TreePane(QWidget):
@@ -59,6 +61,12 @@ class TreePane(QWidget):
         )
         self.fit_button = self._toggle(bar, row, "fit", self.tr("Show the whole tree (Ctrl+9)"), self._fit)
         self.fit_button.setCheckable(False)
+        self.search_why = QLabel(self)
+        self.search_why.setTextFormat(Qt.TextFormat.PlainText)
+        self.search_why.setWordWrap(True)
+        self.search_why.setContentsMargins(SPACE_S + SPACE_XS, SPACE_XS, SPACE_S, SPACE_XS)
+        caption(self.search_why)
+        self.search_why.hide()
         self.search_bar = self._search_bar()
         self.search_bar.hide()
         layout = QVBoxLayout(self)
@@ -66,6 +74,7 @@ class TreePane(QWidget):
         layout.setSpacing(0)
         layout.addWidget(bar)
         layout.addWidget(self.search_bar)
+        layout.addWidget(self.search_why)
         layout.addWidget(self.view, 1)
         self._typing = QTimer(self)
         self._typing.setSingleShot(True)
@@ -118,6 +127,7 @@ class TreePane(QWidget):
 
     def _filter_menu(self) -> QMenu:
         menu = QMenu(self)
+        menu.aboutToShow.connect(self._count_filters)
         group = QActionGroup(menu)
         self._filter_actions = {}
         for name in FILTERS:
@@ -127,6 +137,12 @@ class TreePane(QWidget):
             action.triggered.connect(lambda _checked=False, name=name: self.choose_filter(name))
             self._filter_actions[name] = action
         return menu
+
+    def _count_filters(self) -> None:
+        """How much each filter would show, said where it is chosen."""
+        counts, words = self.view.scene.items.counts(), self.filter_words()
+        for name, action in self._filter_actions.items():
+            action.setText(f"{words[name]}  ({counts[name]:,})")
 
     def choose_filter(self, name: str) -> None:
         self._filter_actions[name].setChecked(True)
@@ -216,7 +232,11 @@ class TreePane(QWidget):
         if not text:
             self._take_hits([])
             return
-        self._take_hits(self.state.tree.rows_with_text(text))
+        rows = self.state.tree.rows_with_text(text)
+        self.view.scene.snippets = {}
+        self._take_hits(rows)
+        # The words around each: only for those that can be looked at one after the other.
+        self.view.scene.snippets = {row: self.state.tree.why_found(row, text) for row in rows[:MANY_HITS]}
         # Bodies and outputs are searched by the engine; what it finds is added.
         self.state.client.request(
             "search", {"text": text, "limit": 500}, lambda result: self._more_hits(text, result)
@@ -225,6 +245,9 @@ class TreePane(QWidget):
     def _more_hits(self, text: str, result: dict[str, Any]) -> None:
         if text == self.search_edit.text().strip():
             rows = {int(hit["seq"]) - 1 for hit in result.get("hits", [])}
+            for hit in result.get("hits", []):
+                said = str(hit.get("snippet", "")).replace("\x02", "").replace("\x03", "")
+                self.view.scene.snippets.setdefault(int(hit["seq"]) - 1, " ".join(said.split()))
             found = sorted({*self._hits, *(row for row in rows if 0 <= row < len(self.state.tree))})
             if found != self._hits:
                 at = self._hits[self._hit] if 0 <= self._hit < len(self._hits) else None
@@ -245,6 +268,10 @@ class TreePane(QWidget):
             self.search_count.setText(self.tr("nothing found"))
         else:
             self.search_count.setText(f"{self._hit + 1 if self._hit >= 0 else '–'}/{len(self._hits)}")
+        row = self._hits[self._hit] if 0 <= self._hit < len(self._hits) else NO_ROW
+        why = self.view.scene.snippets.get(row, "")
+        self.search_why.setText(self.tr("Found in: {words}").format(words=why) if why else "")
+        self.search_why.setVisible(bool(why))
 
     def next_hit(self) -> None:
         self._step(1)

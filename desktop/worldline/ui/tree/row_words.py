@@ -65,7 +65,15 @@ def paint_words(
         if said.muted or (not scene.on_path(row) and not said.strong)
         else "text"
     )
+    found = scene.snippets.get(row, "") if row in scene.hits and not small else ""
+    if found and found not in said.text:
+        # Why it was found takes the place of most of the title.
+        text = metrics.elidedText(said.text, Qt.TextElideMode.ElideRight, max(60.0, room * 0.4))
     at = left + put(text, token, left, font, metrics) + 6
+    if found and found not in said.text:
+        rest = side_metrics.elidedText(found, Qt.TextElideMode.ElideRight, max(0.0, left + room - at))
+        put(rest, "warn", at, note, side_metrics)
+        return
     if mark:
         canvas.drawPixmap(QPointF(at, y - 7), glyph(said.mark, said.mark_color, 14, ratio))
         at += 18

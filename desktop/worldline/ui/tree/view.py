@@ -34,6 +34,7 @@ class TreeView(TreeScroll):
     menu_asked = Signal(int, QPoint)
     follow_changed = Signal(bool)
     label_asked = Signal(int)
+    note_asked = Signal(int)
 
     def __init__(self, state: SessionState, parent: QWidget | None = None) -> None:
         super().__init__(painter.Scene(state.tree), parent)

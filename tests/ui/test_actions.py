@@ -1,0 +1,287 @@
+"""Every entry of every menu does something: it asks the engine, opens something, or changes what is seen."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QSettings, Qt
+from PySide6.QtGui import QAction, QGuiApplication
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QDialog, QMenu
+
+from worldline.client.process import EngineProcess
+from worldline.ui.main_window import MainWindow
+from worldline.ui.session_state import SessionState
+from worldline.ui.theme import theme
+from worldline.ui.tree.menu import LabelEditor
+
+from . import sample
+from .full import ENGINE
+
+ENDS = {"close", "quit"}
+"""They end the window, which has tests of its own."""
+
+
+@pytest.fixture(scope="module")
+def window(qapp: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MainWindow]:
+    """One window for all of this file: what each test leaves open is closed after it."""
+    folder = tmp_path_factory.mktemp("actions")
+    script = folder / "script.json"
+    script.write_text(
+        json.dumps(sample.script(session={"scripted_model": True, "root": str(folder)})), "utf-8"
+    )
+    client = EngineProcess([], command=[sys.executable, str(ENGINE), str(script)])
+    window = MainWindow(SessionState(client), QSettings(str(folder / "w.ini"), QSettings.Format.IniFormat))
+    window.resize(1280, 800)
+    window.show()
+    client.start()
+    while not (window.complete and window.state.is_loaded):
+        QTest.qWait(10)
+    yield window
+    window.close()
+    client.stop_and_wait(5)
+    window.deleteLater()
+    QApplication.processEvents()
+
+
+@pytest.fixture(autouse=True)
+def nothing_leaks(window: MainWindow) -> Iterator[None]:
+    yield
+    close_what_is_open(window)
+
+
+def close_what_is_open(window: MainWindow) -> None:
+    for widget in QApplication.topLevelWidgets():
+        if widget is not window and widget.isVisible():
+            widget.close()
+    for dialog in window.findChildren(QDialog):
+        dialog.close()
+    QApplication.processEvents()
+
+
+class Watch:
+    """What an action did: requests, signals, windows, and what is seen."""
+
+    def __init__(self, window: MainWindow, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.window = window
+        self.said: list[str] = []
+        client = window.state.client
+        original = client.request
+
+        def request(method: str, *arguments: Any, **more: Any) -> int:
+            self.said.append(method)
+            return original(method, *arguments, **more)
+
+        monkeypatch.setattr(client, "request", request)
+        window.start_asked.connect(lambda: self.said.append("start"))
+
+    def seen(self) -> tuple[Any, ...]:
+        window, view = self.window, self.window.tree.view
+        scene, geometry = view.scene, view.scene.geometry
+        focus = QApplication.focusWidget()
+        return (
+            [type(w).__name__ for w in QApplication.topLevelWidgets() if w.isVisible()],
+            [type(d).__name__ for d in window.findChildren(QDialog) if d.isVisible()],
+            [pane.isVisible() for pane in window.panes.values()], id(focus),
+            geometry.scale, geometry.sideways, geometry.scroll_along, scene.items.filter, scene.items.folding, len(scene.items),
+            window.tree.search_bar.isVisible(), window.tree.minimap.wanted, window.tree._hit, scene.current,
+            window.state.cursor, window.state.selection, tuple(scene.chosen), theme().name, sorted(window.notices.items),
+            QGuiApplication.clipboard().text(), window.middle.currentIndex(), len(view.viewport().findChildren(LabelEditor)),
+        )  # fmt: skip
+
+
+def prepare(window: MainWindow, name: str) -> None:
+    """The state in which an action means something."""
+    state, view = window.state, window.tree.view
+    window.activateWindow()
+    window.tree.close_search()
+    window.status.first.setFocus()
+    view.reset_zoom()
+    view.choose_none()
+    state.select("")
+    for place in window.panes:
+        window.panes[place].show()
+    if name in ("compare", "label", "note", "go_here", "cursor", "as_model_sees", "bring_home"):
+        view.look_at(8)
+    if name == "compare":
+        view.choose(13)
+        view.choose(25)
+    if name in ("next_hit", "previous_hit"):
+        window.tree.open_search()
+        window.tree.search_edit.setText("parser")
+    if name in ("forward", "back"):
+        state._back.append(sample.uid(9))
+        state._forward.append(sample.uid(14))
+        state.history_changed.emit()
+    if name == "cursor":
+        view._set_scroll(0, 0)
+    if name == "fit":
+        view.zoom(3)
+    if name == "zoom_reset":
+        view.zoom(0.5)
+    if name == "theme_light":
+        theme().set_name("dark")
+    elif name.startswith("theme_"):
+        theme().set_name("light" if name != "theme_system" else "dark")
+    if name in ("stop", "retry_now"):
+        window.actions_list[name].setEnabled(True)
+    QApplication.processEvents()
+
+
+def names(window: MainWindow) -> list[str]:
+    return [action.objectName() for action in window.actions_list if action.objectName() not in ENDS]
+
+
+def test_every_action_does_something(window: MainWindow, monkeypatch: pytest.MonkeyPatch) -> None:
+    watch = Watch(window, monkeypatch)
+    idle = []
+    for name in names(window):
+        prepare(window, name)
+        action = window.actions_list[name]
+        assert action.isEnabled(), f"{name} cannot be chosen"
+        watch.said.clear()
+        before = watch.seen()
+        action.trigger()
+        for _ in range(20):
+            QTest.qWait(5)
+            if watch.said or watch.seen() != before:
+                break
+        if not watch.said and watch.seen() == before:
+            idle.append(name)
+        close_what_is_open(window)
+    theme().set_name("light")
+    assert idle == [], idle
+    assert len(names(window)) > 50
+
+
+def test_every_entry_of_a_nodes_menu_does_something(
+    window: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watch = Watch(window, monkeypatch)
+    window.tree.view.choose_none()
+    window.tree.view.choose(13)
+    window.tree.view.choose(25)
+    # "Go here" last: it moves the cursor.
+    count = len([a for a in window.tree.menu.build(10).actions() if not a.isSeparator()])
+    idle = []
+    for at in range(count):
+        prepare(window, "")
+        window.tree.view.choose(13)
+        window.tree.view.choose(25)
+        menu = window.tree.menu.build(10)
+        action = [a for a in menu.actions() if not a.isSeparator()][count - 1 - at]
+        text = action.text()
+        watch.said.clear()
+        before = watch.seen()
+        action.trigger()
+        for _ in range(20):
+            QTest.qWait(5)
+            editor = (
+                window.tree.view.viewport().findChild(object, "") is not None and QApplication.focusWidget()
+            )
+            if watch.said or watch.seen() != before:
+                break
+        if not watch.said and watch.seen() == before:
+            idle.append(text)
+        close_what_is_open(window)
+        menu.deleteLater()
+    assert idle == []
+    assert count >= 10
+
+
+def test_every_line_of_the_menu_is_an_action_that_exists(window: MainWindow) -> None:
+    from worldline.ui.window_actions import _MENU
+
+    missing = [
+        name for block in _MENU for name in block if name not in window.actions_list and name not in ENDS
+    ]
+    assert missing == []
+
+
+def test_export_asks_for_a_place_and_shows_where_it_went(
+    window: MainWindow, tmp_path: Path, qtbot: Any
+) -> None:
+    dialog = window.exporting.ask(window.state.cursor)
+    assert dialog.nameFilters() == list(window.exporting.forms().values())
+    dialog.close()
+    old = tmp_path / "branch.md"
+    old.write_text("older")
+    window.exporting.write(window.state.cursor, "markdown", old)
+    qtbot.waitUntil(lambda: "export" in window.notices.items, timeout=5000)
+    notice = window.notices.items["export"]
+    assert str(old) in notice.text.text()
+    assert [button.text() for button in notice.buttons] == ["Open", "Show in folder"]
+    assert old.read_text() == "# exported\n"
+    assert list(tmp_path.iterdir()) == [old]
+
+
+def test_a_failed_export_keeps_the_older_file(window: MainWindow, tmp_path: Path, qtbot: Any) -> None:
+    window.notices.clear("failed")
+    old = tmp_path / "refused.md"
+    old.write_text("older")
+    window.exporting.write(window.state.cursor, "markdown", old)
+    qtbot.waitUntil(lambda: "failed" in window.notices.items, timeout=5000)
+    assert old.read_text() == "older"
+
+
+def test_search_says_why_a_row_was_found(window: MainWindow, qtbot: Any) -> None:
+    pane = window.tree
+    pane.open_search()
+    QTest.keyClicks(pane.search_edit, "quotes")
+    qtbot.waitUntil(lambda: pane._hits == [6], timeout=5000)
+    QTest.keyClick(pane.search_edit, Qt.Key.Key_Return)
+    assert pane.search_why.isVisible()
+    assert "quotes are not handled" in pane.search_why.text()
+    # A word that is in no preview: the engine finds it in a body, and its snippet is shown.
+    pane.search_edit.setText("zyzzyva")
+    qtbot.waitUntil(lambda: pane._hits == [3], timeout=5000)
+    pane.next_hit()
+    assert pane.search_why.text() == "Found in: the zyzzyva of it"
+    pane.close_search()
+    assert not pane.search_why.isVisible()
+
+
+def test_filters_say_how_much_they_show(window: MainWindow) -> None:
+    pane = window.tree
+    menu = pane.filter_button.menu()
+    menu.aboutToShow.emit()
+    texts = [action.text() for action in menu.actions()]
+    counts = pane.view.scene.items.counts()
+    for name in ("prompts", "failures", "files", "effects", "labelled"):
+        pane.view.scene.items.show(filter_name=name)
+        assert len(pane.view.scene.items) == counts[name], name
+    pane.choose_filter("all")
+    assert texts[0] == f"All nodes  ({len(window.state.tree)})"
+    assert f"Failures  ({counts['failures']})" in texts
+
+
+@pytest.mark.parametrize(("key", "what"), [(Qt.Key.Key_L, "label"), (Qt.Key.Key_N, "note")])
+def test_labels_and_notes_are_written_in_place_by_keyboard(
+    window: MainWindow, qtbot: Any, key: Any, what: str
+) -> None:
+    view = window.tree.view
+    window.activateWindow()
+    view.setFocus()
+    view.look_at(8)
+    QTest.keyClick(view, key, Qt.KeyboardModifier.ShiftModifier)
+    editor = view.viewport().findChild(LabelEditor)
+    assert isinstance(editor, LabelEditor)
+    QTest.keyClicks(editor, f"my {what}")
+    QTest.keyClick(editor, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: getattr(window.state.tree.labels.get(8), what, "") == f"my {what}", timeout=5000)
+
+
+def test_a_drill_is_ordered_and_said(window: MainWindow, qtbot: Any) -> None:
+    window.notices.clear("drill")
+    menu: QMenu = window.drills.menu()
+    actions: list[QAction] = menu.actions()
+    assert [a.text() for a in actions][:2] == ["Overloaded (529)", "Rate limit, wait 7 s"]
+    actions[0].trigger()
+    qtbot.waitUntil(lambda: "drill" in window.notices.items, timeout=5000)
+    assert "Overloaded (529)" in window.notices.items["drill"].text.text()
+    menu.deleteLater()
