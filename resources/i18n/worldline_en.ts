@@ -2,6 +2,16 @@
 <!DOCTYPE TS>
 <TS version="2.1" language="en">
 <context>
+    <name>ApprovalDialog</name>
+    <message numerus="yes">
+        <source>%n more part(s) are underlined</source>
+        <translation type="unfinished">
+            <numerusform></numerusform>
+            <numerusform></numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>BranchSummaryDialog</name>
     <message numerus="yes">
         <source>The branch you leave has %n step(s) that the model of the new one does not know.</source>

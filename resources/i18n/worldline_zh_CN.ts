@@ -40,6 +40,18 @@
         <translation>复制节点编号</translation>
     </message>
     <message>
+        <source>Leave this out for the model</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Tell the model something else instead…</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Expand summaries from the originals</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Bring to my branch…</source>
         <translation>带到我的分支…</translation>
     </message>
@@ -90,6 +102,30 @@
         <translation>主题</translation>
     </message>
     <message>
+        <source>small</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>normal</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>large</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>very large</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Size of the text</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>What is open already follows when it is opened again.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Language</source>
         <translation>语言</translation>
     </message>
@@ -137,6 +173,16 @@
         <translation>允许  Ctrl+⏎</translation>
     </message>
     <message>
+        <source>Edit the text</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n more part(s) are underlined</source>
+        <translation type="unfinished">
+            <numerusform></numerusform>
+        </translation>
+    </message>
+    <message>
         <source>Why asked</source>
         <translation>询问原因</translation>
     </message>
@@ -167,6 +213,10 @@
     <message>
         <source>always here: {}</source>
         <translation>在此始终允许：{}</translation>
+    </message>
+    <message>
+        <source>This rule is written to your settings: {}</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>1 of {} waiting</source>
@@ -313,8 +363,16 @@
         <translation>对比对象</translation>
     </message>
     <message>
+        <source>what fits the step</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>vs the step before</source>
         <translation>与上一步相比</translation>
+    </message>
+    <message>
+        <source>this attempt so far</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>vs the start of the session</source>
@@ -323,6 +381,10 @@
     <message>
         <source>vs the files on disk</source>
         <translation>与磁盘上的文件相比</translation>
+    </message>
+    <message>
+        <source>“What fits the step” shows a step that changed files against the one before, and any other against where its attempt began.</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Show as a tree</source>
@@ -335,6 +397,10 @@
     <message>
         <source>No files changed in this step. Choose a step with +n −m in the tree, or compare with the start.</source>
         <translation>此步骤没有更改文件。请在树中选择带 +n −m 的步骤，或与开始时比较。</translation>
+    </message>
+    <message>
+        <source>No file is different here. Steps that change files have +n −m in the tree.</source>
+        <translation type="unfinished"></translation>
     </message>
     <message numerus="yes">
         <source>%n file(s)</source>
@@ -369,6 +435,14 @@
     <message>
         <source>Do it</source>
         <translation>执行</translation>
+    </message>
+    <message>
+        <source>{path} was taken over. What was there before is saved in the node above.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Back</source>
+        <translation type="unfinished">返回</translation>
     </message>
 </context>
 <context>
@@ -458,8 +532,12 @@
         <translation>从“{}”开始比较</translation>
     </message>
     <message>
-        <source>Compare</source>
-        <translation>比较</translation>
+        <source>Compare from the start of “{}”</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Compare from the start</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Close</source>
@@ -724,6 +802,14 @@
         <translation>{path}：新增 {added} 行，删除 {removed} 行</translation>
     </message>
     <message>
+        <source>Written by you</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Written by: {}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Copy</source>
         <translation>复制</translation>
     </message>
@@ -816,6 +902,25 @@
     <message>
         <source>As the model sees it</source>
         <translation>模型视角</translation>
+    </message>
+</context>
+<context>
+    <name>Drills</name>
+    <message>
+        <source>Fault drill</source>
+        <translation>故障演练</translation>
+    </message>
+    <message>
+        <source>Fault drill…</source>
+        <translation>故障演练…</translation>
+    </message>
+    <message>
+        <source>Fault drill: {title}</source>
+        <translation>故障演练：{title}</translation>
+    </message>
+    <message>
+        <source>Drill: “{title}”. The next request of the agent meets it; send a message to see what happens.</source>
+        <translation>演练：“{title}”。智能体的下一次请求会遇到它；发送一条消息看看会发生什么。</translation>
     </message>
 </context>
 <context>
@@ -930,6 +1035,37 @@
     <message>
         <source>Puts these words into the message; nothing is sent yet</source>
         <translation>将这些文字放入消息框，尚不发送</translation>
+    </message>
+</context>
+<context>
+    <name>Exporting</name>
+    <message>
+        <source>This branch to read (*.md)</source>
+        <translation>此分支，便于阅读 (*.md)</translation>
+    </message>
+    <message>
+        <source>The whole tree as a page (*.html)</source>
+        <translation>整棵树，作为网页 (*.html)</translation>
+    </message>
+    <message>
+        <source>The whole session, nothing lost (*.jsonl)</source>
+        <translation>整个会话，无任何丢失 (*.jsonl)</translation>
+    </message>
+    <message>
+        <source>Export</source>
+        <translation>导出</translation>
+    </message>
+    <message>
+        <source>Exported to {path}.</source>
+        <translation>已导出到 {path}。</translation>
+    </message>
+    <message>
+        <source>Open</source>
+        <translation>打开</translation>
+    </message>
+    <message>
+        <source>Show in folder</source>
+        <translation>在文件夹中显示</translation>
     </message>
 </context>
 <context>
@@ -1133,8 +1269,16 @@
         <translation>开始</translation>
     </message>
     <message>
+        <source>Testing…</source>
+        <translation type="unfinished">正在测试…</translation>
+    </message>
+    <message>
         <source>Enter a key, or choose the demo.</source>
         <translation>请输入密钥，或选择演示。</translation>
+    </message>
+    <message>
+        <source>Enter the address of the server, for example http://127.0.0.1:8080.</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -1173,6 +1317,53 @@
     <message>
         <source>Picture, {}</source>
         <translation>图片，{}</translation>
+    </message>
+</context>
+<context>
+    <name>ImportDialog</name>
+    <message>
+        <source>Import</source>
+        <translation>导入</translation>
+    </message>
+    <message>
+        <source>Importing</source>
+        <translation>正在导入</translation>
+    </message>
+    <message>
+        <source>The file itself is only read. What is made is a session of its own, without files to go back to.</source>
+        <translation>原文件只会被读取。导入后得到一个独立的会话，其中没有可退回的文件状态。</translation>
+    </message>
+    <message>
+        <source>Open the session</source>
+        <translation>打开会话</translation>
+    </message>
+    <message>
+        <source>Importing {names}</source>
+        <translation>正在导入 {names}</translation>
+    </message>
+    <message>
+        <source>{s} s so far.</source>
+        <translation>已用时 {s} 秒。</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>Nothing was imported</source>
+        <translation>没有导入任何内容</translation>
+    </message>
+    <message>
+        <source>Imported</source>
+        <translation>已导入</translation>
+    </message>
+    <message>
+        <source>{name}: {nodes} nodes, {branches} branches</source>
+        <translation>{name}：{nodes} 个节点，{branches} 个分支</translation>
+    </message>
+    <message>
+        <source>{n} places were damaged; the first: line {line}, {why}</source>
+        <translation>{n} 处已损坏；第一处：第 {line} 行，{why}</translation>
     </message>
 </context>
 <context>
@@ -1340,16 +1531,24 @@
         <translation>时间</translation>
     </message>
     <message>
-        <source>Tokens</source>
-        <translation>词元</translation>
-    </message>
-    <message>
-        <source>Cost</source>
-        <translation>费用</translation>
-    </message>
-    <message>
         <source>no limit</source>
         <translation>不限</translation>
+    </message>
+    <message>
+        <source>Tokens of a run</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Cost of a run</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Tokens of the session</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Cost of the session</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>A run that meets a limit stops in order, and offers to go on.</source>
@@ -1445,6 +1644,30 @@ The agent works in {work}</source>
         <translation>模型过载或拒绝时按此顺序尝试。拖动可改变顺序。</translation>
     </message>
     <message>
+        <source>Effort</source>
+        <translation type="unfinished">思考强度</translation>
+    </message>
+    <message>
+        <source>as the model does</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>low</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>medium</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>high</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>More effort thinks longer and costs more.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>plan: reads only</source>
         <translation>计划：只读</translation>
     </message>
@@ -1455,6 +1678,18 @@ The agent works in {work}</source>
     <message>
         <source>work: unasked inside the sandbox</source>
         <translation>工作：沙盒内无需询问</translation>
+    </message>
+    <message>
+        <source>The local server knows the whole API</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Local server</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Off: extras that small servers refuse are left out.</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Mode of new sessions</source>
@@ -1748,6 +1983,49 @@ The agent works in {work}</source>
     </message>
 </context>
 <context>
+    <name>RetryPage</name>
+    <message>
+        <source>Tries of the first model</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>With growing pauses. What the service asks for is respected.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Tries of each other model</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Longest pause</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Longest pause that the service may ask for</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Above this another model is asked, or the run ends and says why.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Time to connect</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Time to the first answer</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Silence in a reply</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>After this a reply that has stopped is asked for again.</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
     <name>RulesPage</name>
     <message>
         <source>Never</source>
@@ -1784,6 +2062,81 @@ The agent works in {work}</source>
     <message>
         <source>is denied</source>
         <translation>被拒绝</translation>
+    </message>
+</context>
+<context>
+    <name>SafetyPage</name>
+    <message>
+        <source>Sandbox</source>
+        <translation type="unfinished">沙盒</translation>
+    </message>
+    <message>
+        <source>on: commands reach the workspace only</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>off: every command is asked for</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>as the engine does</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Time to answer an approval</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Without an answer the call is denied; nothing is ever allowed by waiting.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>When the agent is stuck</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>ask me whether to go back</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>go back and try another way</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>only stop</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>When I leave a branch</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the new branch starts clean</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>ask me</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>always pass on a summary</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>A summary tells the model of the new branch what was tried. It costs one request.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Now: complete.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Now: partial.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Now: not confined.</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -1864,6 +2217,14 @@ The agent works in {work}</source>
         <translation>限制</translation>
     </message>
     <message>
+        <source>Retries</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Safety</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Appearance</source>
         <translation>外观</translation>
     </message>
@@ -1885,6 +2246,10 @@ The agent works in {work}</source>
     <message>
         <source>Parts of the settings</source>
         <translation>设置的各部分</translation>
+    </message>
+    <message>
+        <source>No setting has these words.</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Close</source>
@@ -1940,6 +2305,10 @@ The agent works in {work}</source>
     <message>
         <source>Label</source>
         <translation>标签</translation>
+    </message>
+    <message>
+        <source>Note</source>
+        <translation>备注</translation>
     </message>
     <message>
         <source>Prompts only, failures, labelled, all</source>
@@ -2007,8 +2376,8 @@ Every step becomes a node, and a click on a node takes the files back to it.</so
         <translation>打开会话</translation>
     </message>
     <message>
-        <source>Sessions (*.worldline)</source>
-        <translation>会话 (*.worldline)</translation>
+        <source>Sessions (*.worldline *.jsonl *.zip)</source>
+        <translation>会话 (*.worldline *.jsonl *.zip)</translation>
     </message>
 </context>
 <context>
@@ -2210,6 +2579,10 @@ Every step becomes a node, and a click on a node takes the files back to it.</so
         <source>nothing found</source>
         <translation>未找到</translation>
     </message>
+    <message>
+        <source>Found in: {words}</source>
+        <translation>匹配处：{words}</translation>
+    </message>
 </context>
 <context>
     <name>TreeView</name>
@@ -2321,6 +2694,10 @@ Click a node to go back to it, files included.</source>
     <message>
         <source>Bring to my branch…</source>
         <translation>带到我的分支…</translation>
+    </message>
+    <message>
+        <source>Export…</source>
+        <translation>导出…</translation>
     </message>
     <message>
         <source>View</source>
@@ -2471,8 +2848,8 @@ Click a node to go back to it, files included.</source>
         <translation>打开会话</translation>
     </message>
     <message>
-        <source>Sessions (*.worldline)</source>
-        <translation>会话 (*.worldline)</translation>
+        <source>Sessions (*.worldline *.jsonl *.zip)</source>
+        <translation>会话 (*.worldline *.jsonl *.zip)</translation>
     </message>
     <message>
         <source>The language changes when Worldline is started again.</source>
@@ -2492,6 +2869,10 @@ Click a node to go back to it, files included.</source>
     <message>
         <source>The model is scripted: this demo needs no account and no network. Files and commands are real.</source>
         <translation>模型是脚本化的：此演示无需账号和网络。文件和命令都是真实的。</translation>
+    </message>
+    <message>
+        <source>Rehearse a failure…</source>
+        <translation>演练一次故障…</translation>
     </message>
     <message>
         <source>The session is open in another window.</source>
@@ -2577,8 +2958,8 @@ Click a node to go back to it, files included.</source>
         <translation>{path} 不存在。</translation>
     </message>
     <message>
-        <source>{path} is neither a folder nor a session. Sessions end in .worldline.</source>
-        <translation>{path} 既不是文件夹也不是会话。会话文件以 .worldline 结尾。</translation>
+        <source>{path} is neither a folder nor a session. Sessions end in .worldline; those of other agents in .jsonl.</source>
+        <translation>{path} 既不是文件夹也不是会话。会话文件以 .worldline 结尾，其他智能体的会话以 .jsonl 结尾。</translation>
     </message>
 </context>
 <context>
@@ -2784,6 +3165,10 @@ Click a node to go back to it, files included.</source>
         <translation>使用更大的模型</translation>
     </message>
     <message>
+        <source>Open the billing page</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>{} ms</source>
         <translation>{} 毫秒</translation>
     </message>
@@ -2841,6 +3226,10 @@ Click a node to go back to it, files included.</source>
         <source>About Worldline</source>
         <translation>关于 Worldline</translation>
     </message>
+    <message>
+        <source>Nothing waits for you.</source>
+        <translation>没有等待您处理的事项。</translation>
+    </message>
 </context>
 <context>
     <name>dialog</name>
@@ -2849,8 +3238,24 @@ Click a node to go back to it, files included.</source>
         <translation>失败</translation>
     </message>
     <message>
+        <source>Marked in the tree. Only you see it; the model is not told.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Choose a file in the list first.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{path} was taken over. What was there before is saved in the node above.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Testing…</source>
         <translation>正在测试…</translation>
+    </message>
+    <message>
+        <source>The language changes when Worldline is started again.</source>
+        <translation type="unfinished">重新启动 Worldline 后语言才会改变。</translation>
     </message>
 </context>
 <context>
@@ -2863,8 +3268,20 @@ Click a node to go back to it, files included.</source>
 <context>
     <name>self._view</name>
     <message>
+        <source>What was learnt here? Only you see it.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Label</source>
         <translation>标签</translation>
+    </message>
+    <message>
+        <source>What the model is told instead</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>On this branch, from here on. The original stays in the session.</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Note</source>

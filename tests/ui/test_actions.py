@@ -176,14 +176,13 @@ def test_every_entry_of_a_nodes_menu_does_something(
         menu = window.tree.menu.build(10)
         action = [a for a in menu.actions() if not a.isSeparator()][count - 1 - at]
         text = action.text()
+        if not action.isEnabled():
+            continue
         watch.said.clear()
         before = watch.seen()
         action.trigger()
         for _ in range(20):
             QTest.qWait(5)
-            editor = (
-                window.tree.view.viewport().findChild(object, "") is not None and QApplication.focusWidget()
-            )
             if watch.said or watch.seen() != before:
                 break
         if not watch.said and watch.seen() == before:
@@ -269,8 +268,7 @@ def test_labels_and_notes_are_written_in_place_by_keyboard(
     view.setFocus()
     view.look_at(8)
     QTest.keyClick(view, key, Qt.KeyboardModifier.ShiftModifier)
-    editor = view.viewport().findChild(LabelEditor)
-    assert isinstance(editor, LabelEditor)
+    editor = view.viewport().findChildren(LabelEditor)[-1]
     QTest.keyClicks(editor, f"my {what}")
     QTest.keyClick(editor, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: getattr(window.state.tree.labels.get(8), what, "") == f"my {what}", timeout=5000)

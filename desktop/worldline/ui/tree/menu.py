@@ -26,6 +26,7 @@ class LabelEditor(QLineEdit):
 
     def __init__(self, view: TreeView, place: QRect, text: str, hint: str) -> None:
         super().__init__(text, view.viewport())
+        self._view = view
         self.setPlaceholderText(hint)
         self.setAccessibleName(hint)
         self.setMaxLength(200)
@@ -39,10 +40,11 @@ class LabelEditor(QLineEdit):
 
     def _keep(self) -> None:
         self.done.emit(self.text().strip())
+        self._view.setFocus()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape:
-            self.clearFocus()
+            self._view.setFocus()
             return
         super().keyPressEvent(event)
 
@@ -138,7 +140,6 @@ class NodeMenu:
         editor = LabelEditor(self._view, self._view.rect_of(row), text, hint)
         editor.setFont(theme().font_ui())
         editor.done.connect(lambda said: self._state.set_label(uid, what, said, color))
-        editor.destroyed.connect(lambda *_args: self._view.setFocus())
 
     def _replace(self, uid: str) -> None:
         from worldline.ui.dialogs.small import NoteDialog
