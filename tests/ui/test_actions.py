@@ -12,9 +12,10 @@ import pytest
 from PySide6.QtCore import QSettings, Qt
 from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QDialog, QMenu
+from PySide6.QtWidgets import QApplication, QDialog, QMenu, QPlainTextEdit, QPushButton
 
 from worldline.client.process import EngineProcess
+from worldline.ui.dialogs.small import NoteDialog
 from worldline.ui.main_window import MainWindow
 from worldline.ui.session_state import SessionState
 from worldline.ui.theme import theme
@@ -259,19 +260,29 @@ def test_filters_say_how_much_they_show(window: MainWindow) -> None:
     assert f"Failures  ({counts['failures']})" in texts
 
 
-@pytest.mark.parametrize(("key", "what"), [(Qt.Key.Key_L, "label"), (Qt.Key.Key_N, "note")])
-def test_labels_and_notes_are_written_in_place_by_keyboard(
-    window: MainWindow, qtbot: Any, key: Any, what: str
-) -> None:
+def test_a_label_is_written_in_place_by_keyboard(window: MainWindow, qtbot: Any) -> None:
     view = window.tree.view
     window.activateWindow()
     view.setFocus()
     view.look_at(8)
-    QTest.keyClick(view, key, Qt.KeyboardModifier.ShiftModifier)
+    QTest.keyClick(view, Qt.Key.Key_L, Qt.KeyboardModifier.ShiftModifier)
     editor = view.viewport().findChildren(LabelEditor)[-1]
-    QTest.keyClicks(editor, f"my {what}")
+    QTest.keyClicks(editor, "my label")
     QTest.keyClick(editor, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: getattr(window.state.tree.labels.get(8), what, "") == f"my {what}", timeout=5000)
+    qtbot.waitUntil(lambda: 8 in window.state.tree.labels, timeout=5000)
+    assert window.state.tree.labels[8].label == "my label"
+
+
+def test_a_note_is_written_by_keyboard(window: MainWindow, qtbot: Any) -> None:
+    view = window.tree.view
+    view.look_at(9)
+    QTest.keyClick(view, Qt.Key.Key_N, Qt.KeyboardModifier.ShiftModifier)
+    dialog = window.findChildren(NoteDialog)[-1]
+    QTest.keyClicks(dialog.findChild(QPlainTextEdit), "my note")
+    buttons = [one for one in dialog.findChildren(QPushButton) if one.property("role") == "primary"]
+    QTest.mouseClick(buttons[0], Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: 9 in window.state.tree.labels, timeout=5000)
+    assert window.state.tree.labels[9].note == "my note"
 
 
 def test_a_drill_is_ordered_and_said(window: MainWindow, qtbot: Any) -> None:
