@@ -53,7 +53,6 @@ MISTAKES: list[tuple[str, Call, str]] = [
     ("a folder for a file", call("read", path="folder"), "folder"),
     ("a file for a folder", call("list_dir", path="a.py"), "a.py"),
     ("a binary file", call("read", path="binary.bin"), "binary"),
-    ("an edit before reading", call("edit", path="crlf.txt", old="eins", new="uno"), "read"),
     ("an edit that fits nowhere", call("edit", path="a.py", old="def onne():", new="def x():"), "def one"),
     ("an edit that fits twice", call("edit", path="twice.txt", old="same", new="other"), "2"),
     ("an edit of nothing into nothing", call("edit", path="a.py", old="return 1", new="return 1"), ""),
@@ -133,15 +132,18 @@ async def test_every_mistake_in_one_run_and_still_the_goal(bench: Any) -> None:
     ended = {b.doc.body(h.uid).detail["call"]["name"]: h for h in b.nodes("tool")}
     assert ended
     tools = b.nodes("tool")[2:]
+    wrong = []
     for (what, _, says), header in zip(MISTAKES, tools, strict=False):
         body = b.doc.body(header.uid)
         text = json.dumps(body.end_message, ensure_ascii=False)
-        assert header.outcome.value in ("failed", "denied"), (what, text)
-        assert says.lower() in text.lower(), (what, text)
-        error = body.end_detail["error"]
-        assert error["type"] and error["message"] and (error.get("next") or error.get("hint")), (what, error)
+        error = body.end_detail.get("error", {})
+        helps = error.get("type") and error.get("message") and (error.get("next") or error.get("hint"))
+        if header.outcome.value not in ("failed", "denied") or says.lower() not in text.lower() or not helps:
+            wrong.append((what, text[:600]))
     for (what, _), header in zip(WORKS_ANYHOW, tools[len(MISTAKES) :], strict=False):
-        assert header.outcome.value == "ok", (what, b.doc.body(header.uid).end_message)
+        if header.outcome.value != "ok":
+            wrong.append((what, str(b.doc.body(header.uid).end_message)[:600]))
+    assert wrong == []
     repaired = [h for h in b.nodes("tool") if h.flags & NodeFlag.REPAIR]
     assert len(repaired) >= 7
     assert not Path("/etc/worldline-x").exists()
