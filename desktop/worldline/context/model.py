@@ -24,7 +24,7 @@ class PathNode:
     detail: dict[str, Any] = field(default_factory=dict)
     """What view building reads of it: `model` (assistant), `view_tail` (assistant: `View.tail` of the request that
     it answers, so that later views repeat what the model saw), `summary`, `kept_from`, `covers`, `kept`
-    (compactions), `summary` (branch summaries), `target` or `targets`, `replacement`, `scope`, `restore`, `expand`
+    (compactions), `guessed_parent` (imported: what is before it may be another branch), `summary` (branch summaries), `target` or `targets`, `replacement`, `scope`, `restore`, `expand`
     (context edits)."""
     created: int = 0
     cache: Any = field(default=None, repr=False, compare=False)

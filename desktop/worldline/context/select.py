@@ -72,6 +72,8 @@ def select(
     items = result.items
     for pos, node in enumerate(path, start):
         kind = node.kind
+        if node.detail.get("guessed_parent") and items and kind not in SUMMARIES:
+            items = _joined(items, node, pos, expanded, options, result)
         if kind in SUMMARIES:
             if node.uid in options.expand:
                 continue
@@ -185,6 +187,27 @@ def _compacted(
     # Whatever is kept now follows a summary instead of the originals.
     result.changes.append(Change(-1, pos))
     return [*summary, *kept]
+
+
+def _joined(
+    items: list[Item],
+    node: PathNode,
+    pos: int,
+    expanded: dict[str, int],
+    options: ViewOptions,
+    result: Selection,
+) -> list[Item]:
+    """What is before a node whose place is a guess. It may be a branch that the person left on purpose: it stands in the
+    tree, and goes to the model when the person asks for it (expands the node)."""
+    if node.uid in options.expand:
+        return items
+    if node.uid in expanded:
+        result.changes.append(Change(0, expanded[node.uid]))
+        return items
+    what = f"{len(items)} earlier steps are left out: that this goes on from them is only a guess."
+    result.repairs.append(Repair("left_out", node.uid, what, {"covered": len(items)}))
+    result.changes.append(Change(-1, pos))
+    return []
 
 
 def _truncated(items: list[Item], uid: str, result: Selection) -> list[Item]:

@@ -71,6 +71,7 @@ class ClaudeRecords:
         node = self._node_of(uid, parent, value, record)
         if guessed and node is not None:
             node.flags |= NodeFlag.GUESSED_PARENT
+            node.detail["guessed_parent"] = True
         if node is not None:
             forked = value.get("forkedFrom")
             node.copied_from = str(forked.get("sessionId") or "") if isinstance(forked, dict) else ""

@@ -228,7 +228,7 @@ def _is_record(value: dict[str, Any]) -> bool:
     kind = value.get("type")
     if not isinstance(kind, str):
         return False
-    if isinstance(value.get("payload"), dict):
+    if isinstance(value.get("payload"), dict) or isinstance(value.get("message"), dict):
         return True
     named = ("timestamp", "uuid", "parentUuid", "parentId", "sessionId", "leafUuid", "cwd")
     return any(name in value for name in named)

@@ -51,6 +51,7 @@ class _Builder:
         self.calls: dict[str, tuple[str, dict[str, Any]]] = {}
         self.answered: set[str] = set()
         self.last_written = ""
+        self.strays: list[dict[str, Any]] = []
 
     def run(self, records: list[SourceRecord]) -> None:
         for record in records:
@@ -59,11 +60,17 @@ class _Builder:
                 self._header(value, record)
             elif value.get("type") == "title" and "id" not in value:
                 self.tree.title = str(value.get("title") or self.tree.title)
-            else:
+            elif value.get("id") or value.get("type") in _ENTRY_TYPES:
                 self._entry(record)
+            else:
+                # Not of this agent (another program wrote into its file): it has no place in the chain.
+                self.tree.count_unknown(str(value.get("type")))
+                self.strays.append(value)
         if not self.header_seen:
             self.tree.warn("no session header; imported without one")
         self.tree.nodes = list(self.by_id.values())
+        if self.strays and self.tree.nodes:
+            self.tree.nodes[0].detail["strays"] = self.strays
         self._join_parents()
         self._orphans()
         break_cycles(self.tree)
