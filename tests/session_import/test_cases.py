@@ -207,7 +207,11 @@ def test_a_damaged_file(case: Case, tmp_path: Path, capsys: pytest.CaptureFixtur
     if case.gaps or case.recovered:
         assert all(gap["reason"] and gap["line"] >= 1 for gap in report["gaps"])
     _, seen = run("inspect", report["out"], "--json")
-    nodes = [n for n in seen["nodes"] if n["kind"] in ("imported_user", "imported_assistant") and len(n["preview"]) < 4]
+    nodes = [
+        n
+        for n in seen["nodes"]
+        if n["kind"] in ("imported_user", "imported_assistant") and len(n["preview"]) < 4
+    ]
     assert [n["preview"] for n in nodes] == case.texts
     assert len(seen["nodes"]) == report["nodes"] + 1
     code, verdict = run("verify", report["out"], "--json")

@@ -96,6 +96,8 @@ def import_command(options: Namespace) -> int:
         raise BadInput(
             "There is no session in what was named.", "Name session files, or folders that hold some."
         )
+    if failed and not any(_is_there(source) for source in options.sources):
+        return 2
     return 1 if failed else 0
 
 
@@ -117,6 +119,13 @@ def _import(options: Namespace) -> list[dict[str, Any]]:
             others, options.out, None if quiet else _progress, _nodes if options.progress else None
         )
     return reports
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:
+        return False
 
 
 def _is_file(path: Path) -> bool:

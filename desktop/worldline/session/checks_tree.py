@@ -14,6 +14,7 @@ from worldline.session.faults import Found, bad, note
 
 MANY = 200
 """Faults of one sort beyond this are counted, not listed."""
+_AT_ONCE = 900
 
 
 def _sqlite(connection: sqlite3.Connection, path: Path) -> Found:
@@ -116,6 +117,31 @@ def _tree(connection: sqlite3.Connection, path: Path) -> Found:
             )
 
 
+def _headers(connection: sqlite3.Connection, path: Path) -> Found:
+    """Rows that are whole for SQLite and cannot be shown: a page of noise may still have the form of a page."""
+    seqs = [int(seq) for (seq,) in connection.execute("SELECT seq FROM nodes ORDER BY seq")]
+    for begin in range(0, len(seqs), _AT_ONCE):
+        part = seqs[begin : begin + _AT_ONCE]
+        if not _unshowable(connection, part):
+            continue
+        for seq in part:
+            if why := _unshowable(connection, [seq]):
+                yield bad(
+                    "bad_row",
+                    f"node number {seq}",
+                    f"What is known of it is damaged: {why}",
+                    "Every other node; `worldline recover` saves what is readable.",
+                )
+
+
+def _unshowable(connection: sqlite3.Connection, seqs: list[int]) -> str:
+    try:
+        header_reader.read_some_headers(connection, seqs)
+    except (sqlite3.DatabaseError, ValueError, TypeError, OverflowError) as problem:
+        return str(problem)
+    return ""
+
+
 def _references(connection: sqlite3.Connection, path: Path) -> Found:
     lost: dict[tuple[str, str], int] = {}
     for table, rowid, parent, _ in connection.execute("PRAGMA foreign_key_check"):
@@ -202,4 +228,4 @@ def _cursor(connection: sqlite3.Connection, path: Path) -> Found:
         )
 
 
-CHECKS = (_sqlite, _append_only, _tree, _references, _pairs, _kinds, _cursor)
+CHECKS = (_sqlite, _append_only, _tree, _headers, _references, _pairs, _kinds, _cursor)

@@ -36,7 +36,11 @@ def session_files(sources: Iterable[Path]) -> Iterator[tuple[Path, bool]]:
     """The session files that `sources` (files and folders) name, folders searched through and through, and whether each was
     only found. Files of sub-agents are read with their session, where that is there."""
     for source in sources:
-        if not source.is_dir():
+        try:
+            is_folder = source.is_dir()
+        except OSError:  # no name at all; importing it says so
+            is_folder = False
+        if not is_folder:
             yield source, False
             continue
         found = sorted(p for p in source.rglob("*.jsonl*") if p.name.endswith(SUFFIXES) and p.is_file())
@@ -159,7 +163,8 @@ def _remove(part: Path) -> None:
 
 def _clear_left_over(folder: Path) -> None:
     """Remove what a killed import left."""
-    for path in folder.glob(".import-*.part*"):
+    # A file that is only being made has one dot more.
+    for path in (*folder.glob(".import-*.part*"), *folder.glob("..import-*.part*")):
         pid = path.name.split("-")[1]
         if pid.isdigit() and not psutil.pid_exists(int(pid)):
             path.unlink(missing_ok=True)
