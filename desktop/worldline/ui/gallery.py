@@ -196,7 +196,8 @@ def settings_rules() -> QWidget:
 def sessions() -> QWidget:
     from pathlib import Path
 
-    from worldline.ui.dialogs.sessions import SessionFile, SessionsDialog
+    from worldline.ui.dialogs.session_files import SessionFile
+    from worldline.ui.dialogs.sessions import SessionsDialog
 
     dialog = SessionsDialog(folder=Path("/nowhere"))
     for at, title in enumerate(("Fix the parser", "Rewrite the report in SQL", "Why is CI slow?")):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-from PySide6.QtCore import QEvent, Qt
+from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
@@ -25,6 +25,16 @@ from worldline.ui.theme import theme
 Role = Literal["", "primary", "danger", "link"]
 
 
+class _Fitter(QObject):
+    """Watches a dialog for another wish of its layout. An object of its own: an `event` of Python would be in the
+    middle of being called when the dialog deletes itself."""
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.LayoutRequest and isinstance(watched, Dialog) and watched.isVisible():
+            watched.fit()
+        return False
+
+
 class Dialog(QDialog):
     """Shown with `open()`; what follows hangs on `finished`. It deletes itself when closed."""
 
@@ -35,6 +45,8 @@ class Dialog(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setMinimumWidth(min(width, 420))
         self.resize(width, 10)
+        self._fitter = _Fitter(self)
+        self.installEventFilter(self._fitter)
         self._outer = QVBoxLayout(self)
         self._outer.setContentsMargins(20, 16, 20, 16)
         self._outer.setSpacing(12)
@@ -68,11 +80,6 @@ class Dialog(QDialog):
     def showEvent(self, event: QShowEvent) -> None:
         self.fit()
         super().showEvent(event)
-
-    def event(self, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.LayoutRequest and self.isVisible():
-            self.fit()
-        return super().event(event)
 
     def add_text(self, text: str, token: str = "text", layout: QVBoxLayout | None = None) -> ColorLabel:
         """A paragraph."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import (
     QButtonGroup,
     QComboBox,
@@ -152,54 +153,58 @@ class FirstStartDialog(Dialog):
         self.chosen.emit(values)
 
 
-def open_first_start(window: MainWindow, state: SessionState) -> FirstStartDialog:
-    """Ask how the agent should think, and make it so: through the engine, which alone sees the key."""
-    dialog = FirstStartDialog(window)
-    problem = while_open(
-        dialog,
-        lambda error: dialog.show_result(
-            False, f"{error.get('message', '')} {error.get('hint', '')}".strip()
-        ),
-    )
+class _Making(QObject):
+    """Makes real what was chosen: through the engine, which alone sees the key."""
 
-    def test(values: dict[str, str]) -> None:
-        dialog.show_busy()
+    def __init__(self, dialog: FirstStartDialog, window: MainWindow, state: SessionState) -> None:
+        super().__init__(dialog)
+        self._dialog = dialog
+        self._window = window
+        self._state = state
+        dialog.test_wanted.connect(self.test)
+        dialog.chosen.connect(self.make)
+        dialog.language_changed.connect(self.language)
+
+    def _problem(self, error: dict[str, Any]) -> None:
+        words = f"{error.get('message', '')} {error.get('hint', '')}".strip()
+        self._dialog.show_result(False, words)
+
+    def _tested(self, result: dict[str, Any]) -> None:
+        self._dialog.show_result(bool(result["ok"]), str(result["sentence"]))
+
+    def _done(self, _result: object) -> None:
+        # The models of the new service are asked for anew.
+        self._state.hello.emit({})
+        self._dialog.accept()
+
+    def _ask(self, method: str, params: dict[str, Any], done: Callable[..., None]) -> None:
+        guarded = while_open(self._dialog, done)
+        self._state.request(method, params, guarded, while_open(self._dialog, self._problem))
+
+    def test(self, values: dict[str, str]) -> None:
+        self._dialog.show_busy()
         key = values["secret"] if values["way"] == "key" else ""
         address = values["base_url"] if values["way"] == "local" else ""
-        state.request(
-            "test_connection",
-            {"base_url": address, "model": "", "secret": key},
-            while_open(dialog, lambda result: dialog.show_result(result["ok"], result["sentence"])),
-            problem,
-        )
+        self._ask("test_connection", {"base_url": address, "model": "", "secret": key}, self._tested)
 
-    def done(_result: object) -> None:
-        # The models of the new service, and what the status bar says of it.
-        state.hello.emit({})
-        dialog.accept()
-
-    def chosen(values: dict[str, str]) -> None:
+    def make(self, values: dict[str, str]) -> None:
         if values["way"] == "demo":
-            dialog.accept()
-            if window.windows is not None:
-                window.windows.open_demo()
+            self._dialog.accept()
+            if self._window.windows is not None:
+                self._window.windows.open_demo()
         elif values["way"] == "key":
-            state.request("set_credential", {"secret": values["secret"]}, while_open(dialog, done), problem)
+            self._ask("set_credential", {"secret": values["secret"]}, self._done)
         else:
-            state.request(
-                "set_settings",
-                {"values": {"base_url": values["base_url"]}},
-                while_open(dialog, done),
-                problem,
-            )
+            self._ask("set_settings", {"values": {"base_url": values["base_url"]}}, self._done)
 
-    def language(_code: str) -> None:
-        window.notices.say(
-            "language", dialog.tr("The language changes when Worldline is started again."), seconds=8
-        )
+    def language(self, _code: str) -> None:
+        words = self._dialog.tr("The language changes when Worldline is started again.")
+        self._window.notices.say("language", words, seconds=8)
 
-    dialog.test_wanted.connect(test)
-    dialog.chosen.connect(chosen)
-    dialog.language_changed.connect(language)
+
+def open_first_start(window: MainWindow, state: SessionState) -> FirstStartDialog:
+    """Ask how the agent should think, and make it so."""
+    dialog = FirstStartDialog(window)
+    _Making(dialog, window, state)
     dialog.open()
     return dialog

@@ -40,7 +40,7 @@ def add_actions(window: MainWindow, state: SessionState, desk: Desk) -> None:
     )
     add("settings", desk.tr("Settings…"), lambda: settings(window, state), "Ctrl+,", "settings")
     add("new_session", desk.tr("New session…"), lambda: new_session(window, state), "Ctrl+N", "plus")
-    add("import", desk.tr("All sessions, import…"), lambda: sessions(window), "", "import")
+    add("import", desk.tr("All sessions, import…"), lambda: sessions(window, state), "Ctrl+Shift+R", "import")
     add("about", desk.tr("About Worldline"), lambda: about(window), "", "info")
     state.compare_asked.connect(lambda nodes: compare(window, state, nodes))
     state.as_model_sees_asked.connect(lambda uid: model_view(window, state, uid))
@@ -151,10 +151,15 @@ def new_session(window: MainWindow, state: SessionState) -> None:
     dialog.open()
 
 
-def sessions(window: MainWindow) -> None:
+def sessions(window: MainWindow, state: SessionState) -> None:
     from worldline.ui.dialogs.sessions import SessionsDialog
 
-    dialog = SessionsDialog(window)
+    open_now = (
+        {str(one.state.info.get("path")) for one in window.windows.sessions}
+        if window.windows is not None
+        else set()
+    )
+    dialog = SessionsDialog(window, state=state, busy={str(state.info.get("path")), *open_now})
     dialog.opened.connect(window.open_asked)
     dialog.open()
 

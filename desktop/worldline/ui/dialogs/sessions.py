@@ -2,80 +2,103 @@
 
 from __future__ import annotations
 
-import json
-import sqlite3
-import sys
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from PySide6.QtCore import QDateTime, QLocale, QProcess, Qt, QTimer, Signal
-from PySide6.QtGui import QDragEnterEvent, QDropEvent
-from PySide6.QtWidgets import QFileDialog, QLineEdit, QListWidget, QListWidgetItem, QWidget
+from PySide6.QtCore import QDateTime, QLocale, Qt, QTimer, QUrl, Signal
+from PySide6.QtGui import QDesktopServices, QDragEnterEvent, QDropEvent
+from PySide6.QtWidgets import (
+    QFileDialog,
+    QInputDialog,
+    QLineEdit,
+    QListWidget,
+    QListWidgetItem,
+    QMessageBox,
+    QProgressBar,
+    QPushButton,
+    QWidget,
+)
 
+from worldline.client.process import EngineProcess
 from worldline.core import paths
 from worldline.ui.chat.row_base import ColorLabel
-from worldline.ui.dialogs.base import Dialog
+from worldline.ui.dialogs.base import Dialog, while_open
+from worldline.ui.dialogs.session_files import SessionFile, read_session, to_trash, trash_dir
+from worldline.ui.dialogs.session_import import Import, report_text
+from worldline.ui.dialogs.text_viewer import TextViewer
+from worldline.ui.session_state import SessionState
 from worldline.ui.theme import theme
 
 ROLE = Qt.ItemDataRole.UserRole
-
-
-@dataclass(frozen=True, slots=True)
-class SessionFile:
-    path: Path
-    title: str
-    changed: float
-    size: int
-    problem: str = ""
-
-
-def read_session(path: Path) -> SessionFile:
-    """Title of a session file, read without a lock and without changing anything. A file that cannot be read is
-    listed with the reason."""
-    stat = path.stat()
-    title, problem = "", ""
-    try:
-        with sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=0.2) as database:
-            row = database.execute("SELECT value FROM meta WHERE key = 'title'").fetchone()
-            title = str(row[0]) if row else ""
-    except sqlite3.Error as error:
-        problem = str(error)
-    return SessionFile(path, title or path.stem, stat.st_mtime, stat.st_size, problem)
+READ_AT_ONCE = 8
+SEARCH_MS = 350
+SEARCHED_FROM = 3
+"""Characters from which the texts of all sessions are searched as well."""
 
 
 class SessionsDialog(Dialog):
-    """`opened` carries the path of the session to open."""
+    """`opened` carries the path of the session to open. With a `state` its engine searches in all texts; without one
+    only titles and folders are searched. Sessions that are `busy` (open in a window) cannot be thrown away."""
 
     opened = Signal(str)
 
-    def __init__(self, parent: QWidget | None = None, folder: Path | None = None) -> None:
-        super().__init__(self.tr("Sessions"), parent, width=720)
-        self.resize(720, 560)
+    def __init__(
+        self, parent: QWidget | None = None, folder: Path | None = None, *, state: SessionState | None = None,
+        busy: set[str] | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(self.tr("Sessions"), parent, width=760)
+        self.resize(760, 580)
         self.setAcceptDrops(True)
         self._folder = folder or paths.sessions_dir()
-        self._process: QProcess | None = None
+        self._state = state
+        self._busy = busy or set()
+        self._import: Import | None = None
+        self._hits: dict[str, str] = {}
+        self._files: dict[str, SessionFile] = {}
+        self._report = ""
         self.search = QLineEdit(self)
-        self.search.setPlaceholderText(self.tr("Search titles and folders"))
+        self.search.setPlaceholderText(
+            self.tr("Search titles, folders and everything that was said")
+            if state is not None
+            else self.tr("Search titles and folders")
+        )
         self.search.setAccessibleName(self.tr("Search the sessions"))
+        self.search.setClearButtonEnabled(True)
         self.search.textChanged.connect(self._filter)
         self.list = QListWidget(self)
         self.list.setAccessibleName(self.tr("Sessions"))
-        self.list.itemActivated.connect(lambda _item: self._open())
+        self.list.setWordWrap(True)
+        self.list.itemActivated.connect(lambda _item: self.open_chosen())
+        self.list.currentItemChanged.connect(lambda *_: self._refresh_buttons())
         self._note = ColorLabel("", "muted", self)
         self._note.setFont(theme().font_ui())
         self._note.setWordWrap(True)
-        self.body.addWidget(self.search)
-        self.body.addWidget(self.list, 1)
-        self.body.addWidget(self._note)
-        self.add_button(self.tr("Import…"), self._choose, left=True)
+        self.bar = QProgressBar(self)
+        self.bar.setTextVisible(False)
+        self.bar.setAccessibleName(self.tr("Progress of the import"))
+        self.bar.hide()
+        for widget in (self.search, self.list, self.bar, self._note):
+            self.body.addWidget(widget, 1 if widget is self.list else 0)
+        self.import_button = self.add_button(self.tr("Import…"), self._choose, left=True)
+        self.cancel_button = self.add_button(self.tr("Cancel the import"), self.cancel_import, left=True)
+        self.cancel_button.hide()
+        self.report_button = self.add_button(self.tr("Show the report"), self._show_report, left=True)
+        self.report_button.hide()
+        self.rename_button = self.add_button(self.tr("Rename…"), self.rename, left=True)
+        self.reveal_button = self.add_button(self.tr("Show in the folder"), self._reveal, left=True)
+        self.trash_button = self.add_button(self.tr("Delete…"), self.ask_trash, left=True)
         self.add_button(self.tr("Close"), self.reject)
-        self._go = self.add_button(self.tr("Open"), self._open, role="primary")
+        self.open_button: QPushButton = self.add_button(self.tr("Open"), self.open_chosen, role="primary")
         self._waiting = sorted(
             self._folder.glob(f"*{paths.SESSION_SUFFIX}"), key=lambda one: -one.stat().st_mtime
         )
         self._timer = QTimer(self, interval=0)
         self._timer.timeout.connect(self._read_some)
         self._timer.start()
+        self._search_timer = QTimer(self, singleShot=True, interval=SEARCH_MS)
+        self._search_timer.timeout.connect(self._search_texts)
+        self.finished.connect(lambda _code: self._stop_import())
+        self._refresh_buttons()
         self.set_note("")
 
     def set_note(self, text: str, token: str = "muted") -> None:
@@ -84,39 +107,193 @@ class SessionsDialog(Dialog):
             hint = self.tr("No sessions yet. Open a folder to start one.") + " " + hint
         self._note.set(text or hint, token if text else "muted")
 
+    # -- the list
+
     def _read_some(self) -> None:
         """A few files at a time, so that hundreds of sessions never stop the window."""
-        for path in self._waiting[:8]:
+        for path in self._waiting[:READ_AT_ONCE]:
             self.add(read_session(path))
-        del self._waiting[:8]
+        del self._waiting[:READ_AT_ONCE]
         if not self._waiting:
             self._timer.stop()
             self.set_note("")
+            self._filter(self.search.text())
 
     def add(self, session: SessionFile, first: bool = False) -> None:
-        when = QLocale().toString(
-            QDateTime.fromSecsSinceEpoch(int(session.changed)), QLocale.FormatType.ShortFormat
-        )
-        facts = f"{when} · {QLocale().formattedDataSize(session.size, 1)}"
-        text = f"{session.title}\n{facts}" + (f" · {session.problem}" if session.problem else "")
-        item = QListWidgetItem(text)
+        self._files[str(session.path)] = session
+        item = QListWidgetItem()
         item.setData(ROLE, str(session.path))
         item.setToolTip(str(session.path))
+        self._word(item)
         self.list.insertItem(0 if first else self.list.count(), item)
         if self.list.count() == 1 or first:
             self.list.setCurrentItem(item)
 
+    def _word(self, item: QListWidgetItem) -> None:
+        session = self._files[str(item.data(ROLE))]
+        when = QLocale().toString(
+            QDateTime.fromSecsSinceEpoch(int(session.changed)), QLocale.FormatType.ShortFormat
+        )
+        facts = [when, QLocale().formattedDataSize(session.size, 1)]
+        if session.nodes:
+            facts.insert(0, self.tr("%n node(s)", "", session.nodes))
+        if session.root:
+            facts.append(session.root)
+        text = f"{session.title}\n{' · '.join(facts)}"
+        if session.problem:
+            text += "\n" + self.tr("Cannot be read: {}").format(session.problem)
+        snippet = self._hits.get(str(session.path), "")
+        item.setText(text + (f"\n“{snippet}”" if snippet else ""))
+
     def _filter(self, text: str) -> None:
-        wanted = text.lower()
+        wanted = text.strip().lower()
+        self._hits.clear()
+        self._show_filtered(wanted)
+        if len(wanted) >= SEARCHED_FROM and self._state is not None:
+            self._search_timer.start()
+        else:
+            self._search_timer.stop()
+
+    def _show_filtered(self, wanted: str) -> None:
+        shown = 0
         for at in range(self.list.count()):
             item = self.list.item(at)
-            item.setHidden(wanted not in f"{item.text()} {item.toolTip()}".lower())
+            session = self._files[str(item.data(ROLE))]
+            words = f"{session.title} {session.root} {session.path.name}".lower()
+            found = wanted in words or str(session.path) in self._hits
+            item.setHidden(not found)
+            self._word(item)
+            shown += found
+        if wanted:
+            self.set_note(self.tr("%n session(s) found.", "", shown))
+        self._refresh_buttons()
 
-    def _open(self) -> None:
+    def _search_texts(self) -> None:
+        text = self.search.text().strip()
+        if self._state is None or len(text) < SEARCHED_FROM:
+            return
+
+        def answered(result: dict[str, Any]) -> None:
+            if self.search.text().strip() != text:
+                return
+            for hit in result["hits"]:
+                words = str(hit["snippet"]).replace("\x02", "").replace("\x03", "")
+                self._hits.setdefault(str(hit["session"]), " ".join(words.split())[:120])
+            self._show_filtered(text.lower())
+
+        def refused(error: dict[str, Any]) -> None:
+            self.set_note(f"{error.get('message', '')} {error.get('hint', '')}".strip(), "bad")
+
+        params = {"text": text, "scope": "all", "limit": 500}
+        self._state.request("search", params, while_open(self, answered), while_open(self, refused))
+
+    def chosen(self) -> SessionFile | None:
         item = self.list.currentItem()
-        if item is not None and not item.isHidden():
-            self.opened.emit(str(item.data(ROLE)))
+        return self._files.get(str(item.data(ROLE))) if item is not None and not item.isHidden() else None
+
+    def _refresh_buttons(self) -> None:
+        session = self.chosen()
+        busy = session is not None and str(session.path) in self._busy
+        self.open_button.setEnabled(session is not None)
+        self.reveal_button.setEnabled(session is not None)
+        self.rename_button.setEnabled(session is not None and not session.problem)
+        self.trash_button.setEnabled(session is not None and not busy)
+        self.trash_button.setToolTip(self.tr("It is open in a window. Close it first.") if busy else "")
+
+    # -- what can be done with one
+
+    def open_chosen(self) -> None:
+        session = self.chosen()
+        if session is not None:
+            self.opened.emit(str(session.path))
             self.accept()
+
+    def _reveal(self) -> None:
+        session = self.chosen()
+        if session is not None:
+            QDesktopServices.openUrl(QUrl.fromLocalFile(str(session.path.parent)))
+
+    def rename(self) -> None:
+        session = self.chosen()
+        if session is None:
+            return
+        dialog = QInputDialog(self)
+        dialog.setWindowTitle(self.tr("Rename the session"))
+        dialog.setLabelText(self.tr("Title"))
+        dialog.setTextValue(session.title)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.textValueSelected.connect(lambda text: self.set_title(session, text.strip()))
+        dialog.open()
+
+    def set_title(self, session: SessionFile, title: str) -> None:
+        """Through an engine: only an engine writes sessions. The window's own session has one already."""
+        if not title or title == session.title:
+            return
+        known = self._state is not None and str(self._state.info.get("path")) == str(session.path)
+        if known and self._state is not None:
+            self._state.request(
+                "set_title", {"title": title}, while_open(self, lambda _r: self._renamed(session))
+            )
+            return
+        client = EngineProcess(["--session", str(session.path)], parent=self)
+
+        def refused(error: dict[str, Any]) -> None:
+            self.set_note(f"{error.get('message', '')} {error.get('hint', '')}".strip(), "bad")
+            client.stop()
+
+        def done(_result: object) -> None:
+            client.stop()
+
+        client.hello.connect(lambda _hello: client.request("set_title", {"title": title}, done, refused))
+        client.refused.connect(refused)
+        client.stopped.connect(while_open(self, lambda *_: self._renamed(session)))
+        self.finished.connect(lambda _code: client.stop_and_wait(3))
+        self.set_note(self.tr("Renaming…"))
+        client.start()
+
+    def _renamed(self, session: SessionFile) -> None:
+        self._files[str(session.path)] = read_session(session.path)
+        if self._files[str(session.path)].title != session.title:
+            self.set_note(self.tr("Renamed."), "ok")
+        for at in range(self.list.count()):
+            self._word(self.list.item(at))
+
+    def ask_trash(self) -> None:
+        """Names what goes and where it goes; Cancel is the default."""
+        session = self.chosen()
+        if session is None:
+            return
+        box = QMessageBox(self)
+        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        box.setWindowTitle(self.tr("Delete a session"))
+        box.setText(self.tr("Move “{}” to the trash folder?").format(session.title))
+        box.setInformativeText(
+            self.tr("%n node(s) with all that was said go with it.", "", session.nodes)
+            + "\n"
+            + self.tr(
+                "Your folder {root} and its files stay as they are. The session can be had back from {trash}."
+            ).format(root=session.root or "—", trash=trash_dir())
+        )
+        move = box.addButton(self.tr("Move to the trash"), QMessageBox.ButtonRole.DestructiveRole)
+        cancel = box.addButton(QMessageBox.StandardButton.Cancel)
+        box.setDefaultButton(cancel)
+        box.setEscapeButton(cancel)
+        box.finished.connect(lambda _code: self.trash(session) if box.clickedButton() is move else None)
+        box.open()
+
+    def trash(self, session: SessionFile) -> None:
+        try:
+            place = to_trash(session.path)
+        except OSError as error:
+            self.set_note(self.tr("It could not be moved: {}").format(error.strerror or error), "bad")
+            return
+        for at in range(self.list.count()):
+            if self.list.item(at).data(ROLE) == str(session.path):
+                self.list.takeItem(at)
+                break
+        self._files.pop(str(session.path), None)
+        self.set_note(self.tr("“{title}” is in {place} now.").format(title=session.title, place=place), "ok")
+        self._refresh_buttons()
 
     # -- import
 
@@ -140,33 +317,73 @@ class SessionsDialog(Dialog):
             self.import_files(files)
 
     def import_files(self, files: list[str]) -> None:
-        """Import in a process of its own: large files take seconds, and a bad one must not hurt the window."""
-        if self._process is not None:
+        if self._import is not None:
             self.set_note(self.tr("An import is still going on."), "warn")
             return
-        self._process = QProcess(self)
-        self._process.finished.connect(self._imported)
+        self._import = Import(files, self._folder, self)
+        self._import.progress.connect(self._show_progress)
+        self._import.done.connect(self._imported)
+        self._import.failed.connect(self._import_failed)
+        self._import.cancelled.connect(self._import_cancelled)
+        self.bar.setRange(0, 0)
+        self.bar.show()
+        self.cancel_button.show()
+        self.import_button.hide()
+        self.report_button.hide()
         self.set_note(self.tr("Importing %n file(s)…", "", len(files)), "accent")
-        self._process.start(
-            sys.executable, ["-m", "worldline", "import", *files, "--out", str(self._folder), "--json"]
-        )
 
-    def _imported(self) -> None:
-        process, self._process = self._process, None
-        assert process is not None
-        out = bytes(process.readAllStandardOutput().data()).decode("utf-8", "replace")
-        said = bytes(process.readAllStandardError().data()).decode("utf-8", "replace").strip()
-        try:
-            files = json.loads(out)["files"]
-        except (ValueError, KeyError, TypeError):
-            self.set_note(self.tr("The import failed: {}").format(said[-300:] or out[-300:]), "bad")
-            return
-        for one in files:
-            if one.get("out"):
-                self.add(read_session(Path(one["out"])), first=True)
-        nodes = sum(int(one.get("nodes", 0)) for one in files)
-        gaps = sum(len(one.get("gaps", [])) for one in files)
-        text = self.tr("Imported: {files} files, {nodes} nodes.").format(files=len(files), nodes=nodes)
-        self.set_note(
-            text + (" " + self.tr("%n place(s) could not be read.", "", gaps) if gaps else ""), "ok"
-        )
+    def cancel_import(self) -> None:
+        if self._import is not None:
+            self._import.cancel()
+            self.set_note(self.tr("Stopping the import…"))
+
+    def _stop_import(self) -> None:
+        if self._import is not None:
+            self._import.stop_and_wait()
+            self._import = None
+
+    def _show_progress(self, file: str, done: int, total: int) -> None:
+        self.bar.setRange(0, total)
+        self.bar.setValue(done)
+        share = self.tr("{done} of {total} nodes").format(done=done, total=total) if total else ""
+        self.set_note(" · ".join(filter(None, (self.tr("Importing {}").format(file), share))), "accent")
+
+    def _import_over(self) -> None:
+        if self._import is not None:
+            self._import.deleteLater()
+            self._import = None
+        self.bar.hide()
+        self.cancel_button.hide()
+        self.import_button.show()
+
+    def _import_failed(self, said: str) -> None:
+        self._import_over()
+        self.set_note(self.tr("The import failed: {}").format(said), "bad")
+
+    def _import_cancelled(self) -> None:
+        self._import_over()
+        self.set_note(self.tr("The import was cancelled. What was half imported is gone again."), "warn")
+
+    def _imported(self, files: list[dict[str, Any]]) -> None:
+        self._import_over()
+        good = [one for one in files if one.get("out") and not one.get("error")]
+        for one in good:
+            path = Path(str(one["out"]))
+            if str(path) not in self._files:
+                self.add(read_session(path), first=True)
+        nodes = sum(int(one.get("nodes", 0)) for one in good)
+        gaps = sum(len(one.get("gaps") or []) for one in files)
+        bad = len(files) - len(good)
+        text = [self.tr("Imported: {files} files, {nodes} nodes.").format(files=len(good), nodes=nodes)]
+        if bad:
+            text.append(self.tr("%n file(s) could not be imported.", "", bad))
+        if gaps:
+            text.append(self.tr("%n place(s) could not be read.", "", gaps))
+        self._report = report_text(files)
+        self.report_button.show()
+        self.set_note(" ".join(text), "warn" if bad else "ok")
+
+    def _show_report(self) -> None:
+        viewer = TextViewer(self.tr("Report of the import"), self)
+        viewer.append(self._report)
+        viewer.open()

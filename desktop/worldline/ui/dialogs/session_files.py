@@ -1,0 +1,107 @@
+"""Session files as the browser sees them: read without a lock, moved to a trash folder instead of deleted."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import sqlite3
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from worldline.core import header_reader, paths
+
+BESIDE = ("-wal", "-shm", ".lock")
+"""What SQLite keeps beside a session file; it belongs to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFile:
+    path: Path
+    title: str
+    changed: float
+    """Seconds since the epoch."""
+    size: int
+    root: str = ""
+    nodes: int = 0
+    problem: str = ""
+
+
+def read_session(path: Path) -> SessionFile:
+    """What the list shows of a session. A file that cannot be read is listed with the reason; never raises for what is
+    in the file."""
+    try:
+        parts = [path, *(beside for end in BESIDE if (beside := path.with_name(path.name + end)).exists())]
+        changed, size = (
+            max(part.stat().st_mtime for part in parts),
+            sum(part.stat().st_size for part in parts),
+        )
+    except OSError as error:
+        return SessionFile(path, path.stem, 0, 0, problem=error.strerror or str(error))
+    try:
+        with contextlib.closing(header_reader.connect_readonly(path)) as connection:
+            meta = header_reader.read_meta(connection)
+            nodes = int(connection.execute("SELECT ifnull(max(seq), 0) FROM nodes").fetchone()[0])
+    except (sqlite3.Error, OSError) as error:
+        return SessionFile(path, path.stem, changed, size, problem=str(error))
+    return SessionFile(
+        path, meta.get("title") or path.stem, changed, size, _root(meta.get("workspace", "")), nodes
+    )
+
+
+def _root(text: str) -> str:
+    try:
+        place = json.loads(text)
+    except ValueError:
+        return ""
+    return str(place.get("root") or "") if isinstance(place, dict) else ""
+
+
+def trash_dir() -> Path:
+    folder = paths.data_home() / "trash"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _is_open(path: Path) -> bool:
+    """Whether a writer holds the session. Where there are no such locks the system itself refuses to move an open file."""
+    if sys.platform == "win32":
+        return False
+    import fcntl
+
+    try:
+        with path.with_name(path.name + ".lock").open("rb") as handle:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return False
+
+
+def to_trash(path: Path) -> Path:
+    """Move a session with what belongs to it into the trash folder; returns where it is now. Raises OSError; then
+    everything is where it was."""
+    if _is_open(path):
+        raise PermissionError(0, "it is open in another program; close it there first")
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    target = trash_dir() / f"{path.stem}-{stamp}{path.suffix}"
+    number = 1
+    while target.exists():
+        number += 1
+        target = trash_dir() / f"{path.stem}-{stamp}-{number}{path.suffix}"
+    moved: list[tuple[Path, Path]] = []
+    try:
+        for end in ("", *BESIDE):
+            source = path.with_name(path.name + end)
+            if source.exists():
+                aim = target.with_name(target.name + end)
+                shutil.move(source, aim)
+                moved.append((source, aim))
+    except OSError:
+        for source, aim in reversed(moved):
+            shutil.move(aim, source)
+        raise
+    return target
