@@ -98,7 +98,9 @@ def test_cancelled_nothing_is_asked_of_the_engine(desk: Desk, state: SessionStat
     assert jumps(asked) == [] and not state.jumping
 
 
-def test_always_passes_a_summary_on_without_asking(desk: Desk, state: SessionState, asked: Any, qtbot: Any) -> None:
+def test_always_passes_a_summary_on_without_asking(
+    desk: Desk, state: SessionState, asked: Any, qtbot: Any
+) -> None:
     desk.leaving.settings["branch_summary"] = "always"
     with qtbot.waitSignal(state.jumped):
         state.go(sample.uid(13))
@@ -152,7 +154,9 @@ def test_the_offers_of_a_run_do_what_they_say(
     qtbot.waitUntil(lambda: bool(refused), timeout=5000)
 
 
-@pytest.mark.parametrize(("offer", "page"), [("settings", "model"), ("login", "key"), ("bigger_model", "model")])
+@pytest.mark.parametrize(
+    ("offer", "page"), [("settings", "model"), ("login", "key"), ("bigger_model", "model")]
+)
 def test_offers_open_the_part_of_the_settings_they_name(
     state: SessionState, qtbot: Any, offer: str, page: str
 ) -> None:

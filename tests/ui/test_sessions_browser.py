@@ -11,7 +11,9 @@ from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent
 from PySide6.QtWidgets import QDialog, QMessageBox
 
+from worldline.core.kinds import NodeKind
 from worldline.session.document import SessionDocument
+from worldline.session.model import NodeDraft
 from worldline.ui.dialogs.session_files import read_session, to_trash, trash_dir
 from worldline.ui.dialogs.sessions import SessionsDialog
 
@@ -34,7 +36,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def make(folder: Path, title: str) -> Path:
     path = folder / f"{title.replace(' ', '-')}.worldline"
-    SessionDocument.create(path, title=title, workspace={"root": "/home/me/shop"}, app_version="0").close()
+    doc = SessionDocument.create(path, title=title, workspace={"root": "/home/me/shop"}, app_version="0")
+    doc.append(NodeDraft(kind=NodeKind.ROOT, parent=None, preview="start"))
+    doc.close()
     return path
 
 
@@ -69,7 +73,9 @@ def choose(dialog: SessionsDialog, title: str) -> None:
             dialog.list.setCurrentRow(at)
 
 
-def test_deleting_names_what_goes_and_moves_it_to_the_trash(dialog: SessionsDialog, folder: Path, qtbot: Any) -> None:
+def test_deleting_names_what_goes_and_moves_it_to_the_trash(
+    dialog: SessionsDialog, folder: Path, qtbot: Any
+) -> None:
     choose(dialog, "fix the parser")
     dialog.trash_button.click()
     box = dialog.findChild(QMessageBox)
@@ -100,7 +106,11 @@ def drop(dialog: QDialog, *files: Path) -> None:
     data = QMimeData()
     data.setUrls([QUrl.fromLocalFile(str(file)) for file in files])
     event = QDropEvent(
-        QPointF(9, 9), Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+        QPointF(9, 9),
+        Qt.DropAction.CopyAction,
+        data,
+        Qt.MouseButton.LeftButton,
+        Qt.KeyboardModifier.NoModifier,
     )
     dialog.dropEvent(event)  # type: ignore[attr-defined]
 
@@ -149,4 +159,6 @@ def test_a_session_is_renamed_by_an_engine(dialog: SessionsDialog, folder: Path,
     qtbot.waitUntil(lambda: not dialog._note.text().startswith("Renaming"), timeout=30_000)
     assert any("the report in SQL" in text for text in texts(dialog)), dialog._note.text()
     with sqlite3.connect(folder / "rewrite-the-report.worldline") as database:
-        assert database.execute("SELECT value FROM meta WHERE key = 'title'").fetchone() == ("the report in SQL",)
+        assert database.execute("SELECT value FROM meta WHERE key = 'title'").fetchone() == (
+            "the report in SQL",
+        )
