@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from worldline.policy.sandbox import bubblewrap, selftest
-from worldline.policy.sandbox.model import Label
+from worldline.policy.sandbox import bubblewrap, seatbelt, selftest
+from worldline.policy.sandbox.model import Grant, Label, Profile
+from worldline.policy.sandbox.places import git_places
 
 
 def test_the_label_is_what_was_tried(best_label: Label) -> None:
@@ -54,3 +55,33 @@ def test_a_bubblewrap_that_confines_nothing_is_found_out(
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     result = selftest.run()
     assert result.label != "complete"
+
+
+@pytest.mark.parametrize(("platform", "word"), [("win32", "WSL2"), ("darwin", "not tested")])
+def test_elsewhere_nothing_is_claimed(monkeypatch: pytest.MonkeyPatch, platform: str, word: str) -> None:
+    monkeypatch.setattr("sys.platform", platform)
+    result = selftest.run()
+    assert (
+        result.label == "none" and word in result.why + result.fix and "every command is asked" in result.why
+    )
+
+
+def test_the_profile_for_macos_names_what_is_open(tmp_path: Path, own_home: Path) -> None:
+    (own_home / ".ssh").mkdir()
+    workspace = tmp_path / 'a "b'
+    (workspace / ".git" / "hooks").mkdir(parents=True)
+    profile = Profile(
+        workspace, tmp_path / "tmp", git=git_places(workspace), grants=[Grant("write", "/opt/x")]
+    )
+    lines = seatbelt.text(profile, 3128, "mark").splitlines()
+    assert lines.count("(") == 0 and all(line.count("(") == line.count(")") for line in lines)
+    inside = str(workspace).replace('"', '\\"')
+    assert (
+        f'(allow file-write* (subpath "{inside}"))' in lines
+        and '(allow file-write* (subpath "/opt/x"))' in lines
+    )
+    assert lines.index(f'(deny file-write* (subpath "{inside}/.git/hooks"))') > lines.index(
+        '(allow file-write* (subpath "/opt/x"))'
+    )
+    assert f'(deny file-write-unlink (literal "{inside}/.git"))' in lines
+    assert f'(deny file-read* (subpath "{own_home}/.ssh"))' in lines

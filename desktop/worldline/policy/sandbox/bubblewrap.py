@@ -20,6 +20,20 @@ SECRET_PLACES = (
     ".mozilla", ".config/google-chrome", ".config/chromium", ".bash_history", ".python_history", ".zsh_history",
     ".config/op", ".terraform.d", ".cargo/credentials.toml", ".gem/credentials", ".config/worldline",
 )  # fmt: skip
+_NOT_NEEDED = frozenset(
+    {
+        "objects",
+        "refs",
+        "description",
+        "branches",
+        "index",
+        "logs",
+        "COMMIT_EDITMSG",
+        "FETCH_HEAD",
+        "ORIG_HEAD",
+    }
+)
+"""In the folder of a repository: shown in another way, or not needed by a worktree. Each mount takes its time."""
 _COVERED = ("/run", "/tmp", "/var/tmp")
 
 
@@ -113,7 +127,7 @@ def _hide(profile: Profile) -> list[str]:
     """Cover what holds secrets. One file of a covered folder can be granted; the rest of it stays covered."""
     args: list[str] = []
     granted = [Path(g.target) for g in profile.grants if g.kind in ("write", "read")]
-    for place in hidden_places(profile):
+    for place in profile.covered if profile.covered is not None else hidden_places(profile):
         if place.is_dir():
             args += ["--tmpfs", str(place)]
             for path in granted:
@@ -141,7 +155,7 @@ def _repository(profile: Profile) -> list[str]:
         args += ["--tmpfs", str(common)]
         for child in sorted(common.iterdir()):
             if (
-                child.name not in ("objects", "refs")
+                child.name not in _NOT_NEEDED
                 and not child.is_symlink()
                 and (child.is_dir() or child.is_file())
             ):
@@ -158,8 +172,12 @@ def _repository(profile: Profile) -> list[str]:
         # Without one, packing refs would move them into a passing file and delete the real ones.
         args += ["--ro-bind", empty, str(common / "packed-refs")]
     args += _refs(common / "refs", profile.private_refs / "refs")
-    if (common / "logs" / "refs").is_dir():
-        args += _refs(common / "logs" / "refs", profile.private_refs / "logs")
+    own_logs = common / "logs" / "refs" / "heads" / "worldline"
+    if own_logs.parent.is_dir():
+        own_logs.mkdir(exist_ok=True)
+        logs = profile.private_refs / "logs"
+        logs.mkdir(parents=True, exist_ok=True)
+        args += ["--bind", str(logs), str(common / "logs" / "refs"), "--bind", str(own_logs), str(own_logs)]
     objects = common / "objects"
     if objects.is_dir():
         args += ["--ro-bind", str(objects), OBJECTS_MOUNT, "--bind", str(private), str(objects)]
@@ -216,6 +234,7 @@ def find_masked(profile: Profile) -> list[Path]:
     writable = [profile.workspace, *profile.writable]
     writable += [Path(g.target) for g in profile.grants if g.kind == "write"]
     granted = {os.path.realpath(g.target) for g in profile.grants if g.kind == "socket"}
+    profile.covered = hidden_places(profile)
     covered = [c for c in _COVERED if not any(str(w).startswith(c + "/") for w in writable)]
     covered += [
         "/run",
@@ -223,7 +242,7 @@ def find_masked(profile: Profile) -> list[Path]:
         "/dev",
         "/proc",
         str(profile.private_tmp),
-        *map(str, hidden_places(profile)),
+        *map(str, profile.covered),
     ]
     start = (*(f"{place}/" for place in covered), f"{profile.private_tmp}-names")
     found: list[Path] = []

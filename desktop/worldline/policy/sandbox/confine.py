@@ -58,7 +58,8 @@ class Confinement:
             "control": theirs.fileno(),
             "listen": [["127.0.0.1", PROXY_PORT]] if label == "complete" else [],
             "landlock": None,
-            "own_network": label == "complete",
+            "hardening": bpf.hardening(label == "complete"),
+            "observer": bpf.observer(),
             "observe": True,
             "processes": profile.processes if label == "complete" else 0,
         }

@@ -76,6 +76,8 @@ class Profile:
     host_policy: HostPolicy | None = None
     processes: int = 4096
 
+    covered: list[Path] | None = None
+    """What of `hidden` and of the usual secret places is there; None = not looked for yet."""
     masked: list[Path] = field(default_factory=list)
     """Sockets and named pipes of others below the writable folders: not to be reached."""
 

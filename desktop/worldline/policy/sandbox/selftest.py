@@ -16,6 +16,7 @@ from worldline.core import paths
 from worldline.policy.sandbox.bubblewrap import helper_python, program
 from worldline.policy.sandbox.confine import Confinement, SandboxFailed, available
 from worldline.policy.sandbox.model import Label, Profile
+from worldline.policy.sandbox.seatbelt import UNTESTED
 
 _TRY = r"""
 import os, socket, sys
@@ -57,10 +58,12 @@ def run() -> SelfTest:
     """Try the best confinement first. Takes about 0.2 s; blocking."""
     if sys.platform == "win32":
         return SelfTest(
-            "none", "Windows has no sandbox that this app can use.", "Work inside WSL2 for confinement."
+            "none",
+            "Not confined: Windows has no sandbox that this app can use, so every command is asked about.",
+            "Work inside WSL2 for confinement.",
         )
     if sys.platform == "darwin":
-        return SelfTest("none", "Confinement on macOS is not tested yet, so it is not claimed.")
+        return SelfTest("none", UNTESTED, "Work in a Linux machine or container for confinement.")
     best = available()
     tried: list[SelfTest] = []
     for label in ("complete", "partial"):

@@ -6,7 +6,6 @@ connect calls to a supervisor outside; reads never leave the fast path. Both are
 
 from __future__ import annotations
 
-import ctypes
 import os
 import struct
 
@@ -14,7 +13,6 @@ ALLOW, ERRNO, KILL, NOTIFY = 0x7FFF0000, 0x00050000, 0x80000000, 0x7FC00000
 EPERM, EACCES, ENOSYS, EAFNOSUPPORT = 1, 13, 38, 97
 MACHINE = os.uname().machine
 _AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
-_SYS_SECCOMP = {"x86_64": 317, "aarch64": 277}
 
 _X86_64 = {
     "open": 2, "openat": 257, "openat2": 437, "creat": 85, "unlink": 87, "unlinkat": 263, "rename": 82,
@@ -160,22 +158,3 @@ def observer() -> bytes:
     code += _always("connect", NOTIFY)
     code += _unless_equal("sendto", 4, 0, NOTIFY)  # with a destination: UDP
     return b"".join([*code, _ins(_RET, 0, 0, ALLOW)])
-
-
-class _Program(ctypes.Structure):
-    _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.c_void_p)]
-
-
-def install(program: bytes, listener: bool = False) -> int:
-    """Put a filter on this process for good. With `listener` the file descriptor of the notifications comes back."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    buffer = ctypes.create_string_buffer(program, len(program))
-    descriptor = _Program(len(program) // 8, ctypes.cast(buffer, ctypes.c_void_p))
-    libc.prctl(38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS
-    # SECCOMP_FILTER_FLAG_NEW_LISTENER, and WAIT_KILLABLE_RECV where the kernel has it (5.19).
-    for flags in ((1 << 3) | (1 << 5), 1 << 3) if listener else (0,):
-        result: int = libc.syscall(_SYS_SECCOMP[MACHINE], 1, flags, ctypes.byref(descriptor))
-        if result >= 0:
-            return result
-    number = ctypes.get_errno()
-    raise OSError(number, f"seccomp: {os.strerror(number)}")

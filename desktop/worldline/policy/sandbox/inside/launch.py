@@ -3,7 +3,7 @@
     python3 -I -S launch.py SPEC_FD
 
 SPEC_FD is the read end of a pipe with a marshalled dict: {"argv", "control": fd, "listen": [[host, port]],
-"landlock": {"writable", "ports"} | None, "own_network": bool, "observe": bool, "processes": int}. On the control
+"landlock": {"writable", "ports"} | None, "hardening": bytes, "observer": bytes, "observe": bool, "processes": int}. On the control
 socket one marshalled dict says what is really enforced, with the descriptors as ancillary data.
 """
 
@@ -18,7 +18,6 @@ def main() -> None:
     with os.fdopen(int(sys.argv[1]), "rb") as pipe:
         spec = marshal.load(pipe)
     import _socket as socket
-    import array
 
     said: dict[str, object] = {}
     descriptors: list[int] = []
@@ -49,14 +48,14 @@ def main() -> None:
             import landlock  # type: ignore[import-not-found]
 
             said["landlock"] = landlock.apply(spec["landlock"]["writable"], spec["landlock"]["ports"])
-        import bpf  # type: ignore[import-not-found]
+        import seccomp  # type: ignore[import-not-found]
 
-        bpf.install(bpf.hardening(spec["own_network"]))
+        seccomp.install(spec["hardening"])
         said["seccomp"] = True
         if spec["observe"]:
             # Every filter is asked and the strictest answer wins, so a refusal above is never softened.
             try:
-                descriptors.append(bpf.install(bpf.observer(), listener=True))
+                descriptors.append(seccomp.install(spec["observer"], listener=True))
                 names.append("notify")
             except OSError as error:
                 said["observer"] = str(error)
@@ -64,7 +63,11 @@ def main() -> None:
         control.sendmsg([marshal.dumps({"failed": f"{type(error).__name__}: {error}", "names": []})])
         os._exit(125)
     said["names"] = names
-    rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))] if descriptors else []
+    rights = (
+        [(socket.SOL_SOCKET, socket.SCM_RIGHTS, b"".join(d.to_bytes(4, sys.byteorder) for d in descriptors))]
+        if descriptors
+        else []
+    )
     control.sendmsg([marshal.dumps(said)], rights)
     control.close()
     for descriptor in descriptors:
