@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -128,3 +129,21 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     with pytest.raises(SessionError):
         export_session(tmp_path / "none.worldline", "jsonl")
     assert (tmp_path / "a.md").read_text() == "mine" and not (tmp_path / "none.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"uid": "../x"}, {"created": "soon"}, {"flags": 10**30}, {"message": [1]}, {"preview": 5}, {"parent": "nobody"},
+    ],
+)  # fmt: skip
+def test_an_export_that_was_changed_is_refused_and_leaves_nothing(
+    tmp_path: Path, imported: Path, change: dict[str, Any]
+) -> None:
+    """SQLite takes any type in any column, and the row could never be read again."""
+    exported = export_session(imported, "jsonl", tmp_path / "x.jsonl")
+    rows = [json.loads(line) for line in exported.read_text().splitlines()]
+    next(row for row in rows if row["type"] == "node" and row["parent"]).update(change)
+    exported.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (report,) = import_all([exported], tmp_path / "back")
+    assert "cannot be read" in report["error"] and list((tmp_path / "back").iterdir()) == []

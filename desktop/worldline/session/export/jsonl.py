@@ -185,8 +185,10 @@ class _Reader:
     def _stored(self, record: dict[str, Any]) -> dict[str, int | None]:
         ids: dict[str, int | None] = {}
         for name in _INLINE:
-            value = record.get(name)
-            data = None if value is None else value.encode() if name == "search" else dumps(value)
+            value: Any = record.get(name)
+            if not isinstance(value, str if name == "search" else dict) and value is not None:
+                raise TypeError(f"{name} is no {'text' if name == 'search' else 'object'}")
+            data = None if value is None else str(value).encode() if name == "search" else dumps(value)
             ids[name] = None if data is None else bodies.put(self.db, data)
         return ids
 
