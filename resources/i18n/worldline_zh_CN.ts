@@ -3861,6 +3861,10 @@ Click a node to go back to it, files included.</source>
         <translation>已遮盖机密</translation>
     </message>
     <message>
+        <source>a step of a sub-agent</source>
+        <translation>子代理的一步</translation>
+    </message>
+    <message>
         <source>{n} steps</source>
         <translation>{n} 个步骤</translation>
     </message>

@@ -208,3 +208,20 @@ async def test_breaker_counts_belong_to_the_branch(bench: Any, server: Any) -> N
     before = len(b.nodes("tool"))
     assert await b.ask("again") == "repeated_failures"
     assert len(b.nodes("tool")) == before + 5
+
+
+async def test_the_lesson_outlives_the_plan_that_is_shown_first(bench: Any, repo: Any) -> None:
+    b = await bench(repo)
+    b.script(
+        reply("", call("write", path="x.txt", content="by the agent\n")),
+        reply("", call("read", path="a.txt")), *stubborn("no"),
+    )  # fmt: skip
+    assert await b.ask("find it") == "repeated_failures"
+    (b.root / "x.txt").write_text("edited by the person\n")
+    answer = await b.actor.backtrack()
+    assert answer.plan is not None
+    done = await b.actor.jumps.jump(Jump(node=answer.plan.node, plan=answer.plan.id))
+    assert done.result is not None
+    b.script("Another way.")
+    assert await b.ask("find it") == "completed"
+    assert "no.txt" in str(b.sent()["messages"][0])

@@ -15,6 +15,8 @@ import pytest
 from worldline.protocol.commands import AnswerApproval, Prompt
 from worldline.rehearsal.events import Call, Reply
 
+pytestmark = pytest.mark.slow
+
 LINES = (Path(__file__).parent.parent / "tools" / "cases.jsonl").read_text("utf-8").splitlines()
 CASES = [json.loads(line) for line in LINES]
 

@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from worldline.core import paths
 from worldline.protocol.commands import AnswerApproval, Prompt
 from worldline.rehearsal.events import Call, Reply
@@ -32,6 +34,8 @@ def dies() -> str:
 
 server.run()
 """
+
+pytestmark = pytest.mark.slow
 
 
 def call(name: str, **arguments: Any) -> Call:

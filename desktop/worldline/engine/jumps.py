@@ -52,6 +52,8 @@ class Jumps:
         self._runs = runs
         self._effects = effects
         self._processes = processes
+        self._lessons: dict[str, str] = {}
+        """Plan id → what the attempt that is to be left has taught, kept until the person has seen the plan."""
         self._shown: dict[str, tuple[str, str]] = {}
         """Plan id → (node, token of the disk contents it was made for)."""
 
@@ -67,6 +69,7 @@ class Jumps:
         """Go there, or return the plan that the person must see first. A run that goes on is stopped before."""
         shared = self._shared
         shared.writable()
+        lesson = lesson or self._lessons.get(command.plan, "")
         target = self._target(command.node)
         if self._runs.busy:
             await self._runs.stop_and_settle(
@@ -81,7 +84,10 @@ class Jumps:
                     await self._processes.stop_all()
                 plan = await self._plan(target, dict(command.choices), command.default_choice)
                 if self._must_show(command, target, plan):
-                    return JumpAnswer(plan=self._show(target, plan))
+                    shown = self._show(target, plan)
+                    if lesson:
+                        self._lessons[shown.id] = lesson
+                    return JumpAnswer(plan=shown)
                 # Before anything is touched: when it is cancelled, nothing has changed.
                 summary = await self.farewell.summarise(target.cursor, command.summary)
                 shared.status.set(state="jumping", sentence="Putting the files back.")

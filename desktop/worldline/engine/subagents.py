@@ -27,6 +27,7 @@ from worldline.core.errors import SessionError, WorkspaceError
 from worldline.core.kinds import NodeKind
 from worldline.core.stop import StopReason
 from worldline.engine.shared import Shared
+from worldline.policy.secrets import mask
 from worldline.session.model import NodeDraft
 from worldline.tools.model import TaskState
 from worldline.tools.task import TaskReport
@@ -74,6 +75,7 @@ class SubAgents:
         """Work on `prompt` for at most `seconds`. `node` is the call's node. Raises CancelledError after everything
         is settled; raises RuntimeError when a defect of ours ended it, SessionError when it could not be saved."""
         shared, parent = self._shared, self._parent
+        prompt, _ = mask(prompt)  # as the call is stored; a task needs no secret of the conversation
         before = await self._state("before a task")
         journal = SideJournal(
             shared.doc, shared.emit, parent=self._reply_of(node), run=parent.run, branch=shared.branch

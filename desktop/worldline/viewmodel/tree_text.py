@@ -217,6 +217,7 @@ def _badges(result: RowText, flags: NodeFlag) -> None:
         (NodeFlag.CODE_RUNS_LATER, "↯", "warn"),
         (NodeFlag.INCOMPLETE, "…", "warn"),
         (NodeFlag.GUESSED_PARENT, "?", "muted"),
+        (NodeFlag.SIDE_BRANCH, "↳", "muted"),
     ):
         if flags & flag:
             result.badges.append((text, token))
@@ -237,6 +238,7 @@ def flag_words(flags: NodeFlag) -> list[str]:
         (NodeFlag.INCOMPLETE, translate("tree", "cut off")),
         (NodeFlag.GUESSED_PARENT, translate("tree", "its place is a guess")),
         (NodeFlag.SECRET_MASKED, translate("tree", "a secret was masked")),
+        (NodeFlag.SIDE_BRANCH, translate("tree", "a step of a sub-agent")),
     )
     return [text for flag, text in words if flags & flag]
 
