@@ -148,3 +148,26 @@ def test_a_read_only_session_says_why_and_sends_nothing(composer: Composer) -> N
     composer.set_read_only("Open in another window.")
     QTest.keyClick(composer.edit, Qt.Key.Key_Return)
     assert messages == [] and composer.edit.placeholderText() == "Open in another window."
+
+
+def test_a_message_that_waited_for_a_run_that_broke_off_is_sent_by_the_same_button(
+    composer: Composer,
+) -> None:
+    sent: list[int] = []
+    composer.queue_send.connect(sent.append)
+    composer.set_running(True)
+    composer.set_queue([{"id": 7, "text": "and then this"}])
+    assert not composer._go.isEnabled()
+    composer.set_running(False)
+    assert composer._go.isEnabled()
+    composer._go.click()
+    assert sent == [7]
+
+
+def test_a_mode_that_was_chosen_stays_until_the_session_has_another(composer: Composer) -> None:
+    composer.set_mode("ask")
+    composer.mode.set_value("work")
+    composer.set_mode("ask")
+    assert composer.mode.value == "work"
+    composer.set_mode("plan")
+    assert composer.mode.value == "plan"

@@ -11,9 +11,10 @@ from worldline.core.headers import NodeHeader
 from worldline.core.kinds import NodeFlag, NodeKind, Outcome
 from worldline.protocol.events import Delta
 from worldline.protocol.model import Approval, Body, RunInfo
-from worldline.viewmodel.chat import ChatModel
+from worldline.viewmodel.chat import ChatModel, left_runs
 from worldline.viewmodel.chat_markdown import MarkdownStream, pieces
 from worldline.viewmodel.chat_rows import OutputTail, RowKind, text_of, tool_call, tool_result
+from worldline.viewmodel.tree_model import TreeModel
 
 
 def header(seq: int, kind: NodeKind, **more: object) -> NodeHeader:
@@ -195,3 +196,24 @@ def test_the_person_reads_the_output_of_a_failed_call_not_the_envelope() -> None
     result = tool_result(Body(uid="n", kind="tool", message={"role": "user", "content": [block]}))
     assert result.text == "boom: no such thing"
     assert result.error is not None and result.error["message"] == "The command ended with exit code 2."
+
+
+def test_the_end_of_a_run_is_not_shown_where_the_path_leaves_it() -> None:
+    tree = TreeModel()
+    kinds = [NodeKind.ROOT, NodeKind.USER, NodeKind.ASSISTANT, NodeKind.TOOL, NodeKind.ASSISTANT]
+    nodes = [header(at, kind, run="r" if at > 2 else "") for at, kind in enumerate(kinds, 1)]
+    nodes.append(
+        NodeHeader(seq=6, uid=f"{6:016x}", parent=3, kind=NodeKind.USER, created=6, preview="other", run="s")
+    )
+    tree.extend(nodes)
+    assert left_runs(tree, [0, 1, 2, 3, 4]) == []
+    assert left_runs(tree, [0, 1]) == [nodes[1].uid]
+    assert left_runs(tree, [0, 1, 2]) == left_runs(tree, [0, 1, 2, 5]) == [nodes[2].uid]
+
+    model = ChatModel()
+    model.set_runs(
+        [RunInfo(uid="r", prompt=nodes[1].uid, started=1, ended=2, stop_reason="repeated_failures")]
+    )
+    for rows, stops in (([0, 1, 2, 3, 4], 1), ([0, 1, 2], 0), ([0, 1, 2, 5], 0), ([0, 1], 0)):
+        model.set_path([nodes[at] for at in rows], left=left_runs(tree, rows))
+        assert [row.kind for row in model.rows].count(RowKind.STOP) == stops

@@ -186,9 +186,7 @@ class _CheckedRunner:
         self, command: str, *, cwd: Path, timeout_s: float, emit: Emit, background: bool = False
     ) -> CommandResult:
         await self._checked.wait()
-        return await self._make().run(
-            command, cwd=cwd, timeout_s=timeout_s, emit=emit, background=background
-        )
+        return await self._make().run(command, cwd=cwd, timeout_s=timeout_s, emit=emit, background=background)
 
 
 def private_folder(slug: str) -> Path:

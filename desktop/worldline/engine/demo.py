@@ -42,7 +42,7 @@ def _server() -> tuple[RehearsalServer, Scenario]:
 
 def _request(server: RehearsalServer, session: Path, repository: Path | None) -> OpenRequest:
     settings: dict[str, Any] = {
-        "base_url": server.base_url, "model": MODEL, "chain": [FALLBACK], "mode": "ask", "limits": {"turns": 40},
+        "base_url": server.base_url, "model": MODEL, "chain": [FALLBACK], "limits": {"turns": 40},
     }  # fmt: skip
     return OpenRequest(
         session=session,

@@ -19,6 +19,7 @@ from worldline.engine.farewell import Farewell
 from worldline.engine.models import ModelDesk
 from worldline.engine.runs import Runs
 from worldline.engine.shared import Shared
+from worldline.engine.standing import show_context
 from worldline.engine.views import lossy_note
 from worldline.engine.worlds import same_but_for_branch
 from worldline.protocol.commands import Jump, JumpAnswer, JumpPlanFor
@@ -357,6 +358,7 @@ def announce_jump(shared: Shared) -> None:
     cursor = shared.doc.cursor
     shared.emit("cursor_moved", CursorMoved(node=cursor, why="jump", branch=shared.branch))
     shared.status.set(branch=short(shared.branch))
+    show_context(shared)
     shared.status.files_changed(cursor)
 
 

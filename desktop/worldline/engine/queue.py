@@ -49,10 +49,15 @@ class Queue:
         self.announce()
         return record.seq
 
-    def edit(self, change: QueueEdit) -> None:
-        item = next((i for i in self.items if i.id == change.id), None)
+    def find(self, number: int) -> Queued:
+        """Raises BadInput when it is not there any more."""
+        item = next((i for i in self.items if i.id == number), None)
         if item is None:
             raise BadInput("This message is not in the queue any more.", "It was delivered or taken out.")
+        return item
+
+    def edit(self, change: QueueEdit) -> None:
+        item = self.find(change.id)
         if change.text is None:
             self._done(item.id, "taken out")
             self.items.remove(item)

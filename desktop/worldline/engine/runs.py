@@ -17,7 +17,7 @@ from worldline.engine.notes import arrival, asks_to_ignore, external_change_note
 from worldline.engine.queue import Queue, Queued, image_blocks
 from worldline.engine.shared import Shared, now_ms
 from worldline.engine.worlds import same_but_for_branch
-from worldline.protocol.commands import GoOn, Prompt, PromptResult
+from worldline.protocol.commands import GoOn, Prompt, PromptResult, QueueEdit
 from worldline.protocol.events import RunEnded, RunStarted
 from worldline.protocol.model import RunInfo
 from worldline.session.model import NodeDraft, RunRecord
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from worldline.agent.loop import RunLoop
 
 logger = logging.getLogger(__name__)
+
+_CHOSEN = frozenset({"mode", "model", "effort"})
+"""What the person chooses for one message."""
 
 LoopFactory = Callable[[RunRecord, Prompt, int], Awaitable["RunLoop"]]
 """(run, the prompt with its settings, turns or 0) → a loop that is ready to run."""
@@ -76,6 +79,16 @@ class Runs:
             return PromptResult(queued=queued)
         return await self._start(prompt)
 
+    def queue_edit(self, change: QueueEdit) -> None:
+        """Change, take out or send a queued message."""
+        if not change.send:
+            self.queue.edit(change)
+            return
+        self._shared.writable()
+        if self.busy or self._next is not None:
+            raise BadInput("A run is going on.", "The message is sent after it.")
+        self._then(self._start_next(self.queue.find(change.id)), "next prompt")
+
     async def go_on(self, command: GoOn) -> PromptResult:
         """Another run from where the last one was stopped, without a new message."""
         self._shared.writable()
@@ -87,9 +100,15 @@ class Runs:
             raise BadInput("There is nothing to go on with here.", "Write a message first.")
         async with self._shared.turnstile:
             await self._note_external_change()
-            run = self._begin(asked[-1], Prompt(text=""))
-            self._launch(run, Prompt(text=""), max(0, command.turns))
+            prompt = self._as_before(asked[-1])
+            run = self._begin(asked[-1], prompt)
+            self._launch(run, prompt, max(0, command.turns))
             return PromptResult(run=run.uid, node=asked[-1])
+
+    def _as_before(self, node: str) -> Prompt:
+        """An empty prompt with the mode, model and effort of the run that goes on."""
+        chosen = next((r.settings for r in reversed(self._shared.doc.runs()) if r.prompt == node), {})
+        return Prompt.model_validate({"text": "", **{k: v for k, v in chosen.items() if k in _CHOSEN and v}})
 
     def stop(self, end: RunEnd | None = None) -> None:
         """Ask the run to end. Does not wait; see `settled`."""
@@ -169,7 +188,9 @@ class Runs:
             return PromptResult(run=run.uid, node=header.uid)
 
     def _begin(self, node: str, prompt: Prompt, uid: str = "") -> RunRecord:
-        settings = {"mode": prompt.mode or self._shared.settings.get("mode"), "model": prompt.model}
+        settings = {
+            "mode": prompt.mode or self._shared.settings.get("mode"), "model": prompt.model, "effort": prompt.effort,
+        }  # fmt: skip
         run = RunRecord(uid=uid or new_uid(), prompt=node, started=now_ms(), settings=settings)
         self._shared.doc.begin_run(run)
         return run

@@ -20,7 +20,7 @@ from worldline.engine.backtrack import Backtracking
 from worldline.engine.edits import Edits
 from worldline.engine.effects import EffectList
 from worldline.engine.files import Files
-from worldline.engine.jumps import Jumps, short
+from worldline.engine.jumps import Jumps
 from worldline.engine.models import ModelDesk
 from worldline.engine.opening import Opened, OpenRequest, open_session, plant_root
 from worldline.engine.queries import Queries
@@ -28,6 +28,7 @@ from worldline.engine.recovery import recover_workspace, sentence_about_crash
 from worldline.engine.runs import Runs
 from worldline.engine.settings import Settings, merge
 from worldline.engine.shared import Emit, Shared, now_ms
+from worldline.engine.standing import show_context, show_standing
 from worldline.engine.status import StatusBoard
 from worldline.protocol import commands as c
 from worldline.protocol.events import LabelChanged, ProcessChanged, TitleChanged
@@ -107,24 +108,15 @@ class SessionActor:
     async def start(self) -> None:
         """Make a new session's first node, or recover what a crash left. The model client loads in the background."""
         shared = self.shared
-        doc = shared.doc
         if self._opened.created:
             await plant_root(self._opened)
         else:
             self.recovered = sentence_about_crash(shared)
             if not shared.info.read_only and shared.work is not None:
                 self.recovered = " ".join(t for t in (self.recovered, await recover_workspace(shared)) if t)
-        usage = doc.usage_total()
-        runs = doc.runs()
-        shared.status.set(
-            state="ready",
-            mode=shared.settings.get("mode"),
-            branch=short(shared.branch),
-            cost=usage.cost if usage.answers else 0.0,
-            last_stop=runs[-1].stop_reason.value if runs and runs[-1].stop_reason else "",
-            last_stop_detail=runs[-1].detail if runs else "",
-        )
+        show_standing(shared)
         self.models.describe()
+        show_context(shared)
         self.approvals.describe()
         self._in_background(self.approvals.check_sandbox(), "sandbox check")
         self.effects.count()
@@ -232,7 +224,7 @@ class SessionActor:
             "pause": lambda p: _done(lambda: self.runs.pause(p.on)),
             "go_on": self.runs.go_on,
             "backtrack": lambda _: self.backtrack(),
-            "queue_edit": lambda p: _done(lambda: self.runs.queue.edit(p)),
+            "queue_edit": lambda p: _done(lambda: self.runs.queue_edit(p)),
             "jump_plan": self.jumps.plan,
             "jump": self.jumps.jump,
             "answer_approval": lambda p: _done(lambda: self.approvals.answer(p)),

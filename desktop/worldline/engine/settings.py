@@ -152,6 +152,10 @@ class Settings:
     def get(self, key: str) -> Any:
         return self.values.get(key, DEFAULTS.get(key))
 
+    def ordered(self, key: str) -> bool:
+        """Whether it was given for this start, above all settings files."""
+        return key in self._overrides
+
     def text(self, key: str) -> str:
         value = self.get(key)
         return value if isinstance(value, str) else ""

@@ -96,6 +96,8 @@ class QueueEdit(Message):
     id: int
     text: str | None = None
     """None = take it out of the queue."""
+    send: bool = False
+    """Send it now instead, as it is. Only while nothing runs: a message outlives a run that was stopped or broke off."""
 
 
 class JumpPlanFor(Message):

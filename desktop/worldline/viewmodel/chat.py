@@ -17,6 +17,7 @@ from worldline.viewmodel.chat_rows import (
     divider_kind,
     row_kind,
 )
+from worldline.viewmodel.tree_model import TreeModel
 
 QUIET_STOPS = frozenset({"", "completed"})
 
@@ -39,19 +40,27 @@ class ChatModel:
         self._replies: dict[str, ChatRow] = {}
         self._outputs: dict[str, OutputTail] = {}
         self._forks: Mapping[str, int] = {}
+        self._left: frozenset[str] = frozenset()
         self.on_change: Callable[[int, int, int], None] = lambda first, removed, added: None
         self.on_touch: Callable[[ChatRow], None] = lambda row: None
 
     # -- the path
 
     def set_path(
-        self, path: Sequence[NodeHeader], *, forks: Mapping[str, int] | None = None, live: bool = True
+        self,
+        path: Sequence[NodeHeader],
+        *,
+        forks: Mapping[str, int] | None = None,
+        left: Iterable[str] = (),
+        live: bool = True,
     ) -> None:
-        """Show the path root → node. `forks` maps uids to the number of other ways that lead on from there.
+        """Show the path root → node. `forks` maps uids to the number of other ways that lead on from there; `left` are the nodes
+        where the path leaves a run that went on elsewhere: how that run ended is not part of this path.
         Rows that stay are kept with their content, so following a run never rebuilds what is on screen."""
         self.path = list(path)
         self.live = live
         self._forks = forks or {}
+        self._left = frozenset(left)
         self._rebuild()
 
     def _rebuild(self) -> None:
@@ -71,14 +80,14 @@ class ChatModel:
             self.on_change(first, removed, added)
 
     def _wanted(self) -> Iterable[ChatRow]:
-        previous_run = ""
+        previous_run, previous = "", ""
         by_prompt = {run.prompt: run.uid for run in self._runs.values() if run.prompt}
         for at, header in enumerate(self.path):
             if header.flags & NodeFlag.HIDDEN:
                 continue
             # A prompt may name its run only through the run's own record.
             run = header.run or by_prompt.get(header.uid, "")
-            if previous_run and run and run != previous_run:
+            if previous_run and run and run != previous_run and previous not in self._left:
                 yield from self._stop_row(previous_run)
             if header.flags & NodeFlag.FALLBACK and header.kind is NodeKind.ASSISTANT:
                 yield self._row(f"fallback:{header.uid}", RowKind.DIVIDER, header, DividerKind.FALLBACK)
@@ -91,10 +100,11 @@ class ChatModel:
                 row = self._row(f"fork:{header.uid}", RowKind.DIVIDER, header, DividerKind.FORK)
                 row.count = others
                 yield row
-            previous_run = run or previous_run
+            if run:
+                previous_run, previous = run, header.uid
         if self.live:
             yield from self._replies.values()
-        if previous_run:
+        if previous_run and previous not in self._left:
             yield from self._stop_row(previous_run)
         if self.live:
             for approval in self._approvals.values():
@@ -272,3 +282,21 @@ class ChatModel:
     def _touch(self, row: ChatRow) -> None:
         row.revision += 1
         self.on_touch(row)
+
+
+def left_runs(tree: TreeModel, rows: Sequence[int]) -> list[str]:
+    """Of the path `rows`, the nodes where it leaves a run that went on elsewhere."""
+    left = []
+    for at, row in enumerate(rows):
+        following = rows[at + 1] if at + 1 < len(rows) else None
+        if tree.children[row] <= (following is not None):
+            continue
+        run = tree.run(row)
+        for child in tree.children_of(row):
+            if child == following or tree.kind_of(child) is NodeKind.USER:
+                continue
+            # A prompt need not name its run: what answers it does.
+            if tree.run(child) == run or (tree.kind_of(row) is NodeKind.USER and not run):
+                left.append(tree.uid(row))
+                break
+    return left

@@ -44,6 +44,7 @@ class Composer(QWidget):
     """Params of `prompt`."""
     stop = Signal()
     queue_edit = Signal(int, object)
+    queue_send = Signal(int)
     """Id, new text or None = take it out."""
     complete = Signal(str)
     mode_changed = Signal(str)
@@ -114,6 +115,7 @@ class Composer(QWidget):
         self.model.chosen.connect(lambda _id: self._on_model())
         self._models: list[dict[str, Any]] = []
         self._queue: list[dict[str, Any]] = []
+        self._told_mode = ""
         self.set_running(False)
 
     def _chooser(self, name: str) -> Chooser:
@@ -147,7 +149,10 @@ class Composer(QWidget):
         self._on_model()
 
     def set_mode(self, mode: str) -> None:
-        self.mode.set_value(mode)
+        """The session's mode. Said again without a change it leaves what was chosen for the next message."""
+        if mode != self._told_mode:
+            self._told_mode = mode
+            self.mode.set_value(mode)
 
     def set_context(self, tokens: int) -> None:
         self._context_tokens = tokens
@@ -218,7 +223,11 @@ class Composer(QWidget):
 
     def _send(self, when: str) -> None:
         text = self.text().strip()
-        if (not text and not self._images) or self.edit.isReadOnly():
+        if self.edit.isReadOnly():
+            return
+        if not text and not self._images:
+            if self._queue and not self.running:
+                self.queue_send.emit(int(self._queue[0]["id"]))
             return
         params: dict[str, Any] = {
             "text": text,
@@ -242,7 +251,8 @@ class Composer(QWidget):
         text = self.text()
         self.draft_changed.emit(text)
         enough = bool(text.strip() or self._images)
-        self._go.setEnabled(enough)
+        # Nothing is written and nothing runs: what waited for a run that broke off can be sent.
+        self._go.setEnabled(enough or bool(self._queue and not self.running))
         self._interrupt.setEnabled(enough)
         if not text and not self._context_tokens:
             self._estimate.setText("")

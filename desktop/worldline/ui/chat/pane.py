@@ -21,7 +21,7 @@ from worldline.ui.chat.view import ChatView
 from worldline.ui.recents import settings as window_settings
 from worldline.ui.session_state import SessionState
 from worldline.ui.theme import theme
-from worldline.viewmodel.chat import ChatModel
+from worldline.viewmodel.chat import ChatModel, left_runs
 from worldline.viewmodel.headers import header_at
 from worldline.viewmodel.tree_model import NO_ROW
 
@@ -47,6 +47,7 @@ class ChatPane(QWidget):
         self._held: tuple[str, dict[str, Any]] | None = None
         """Node and prompt that is sent as soon as the session is there."""
         self._shown = ""
+        self._fork = ""
         self._window = WINDOW
         self._above = 0
         """Nodes of the path above what is shown."""
@@ -136,6 +137,7 @@ class ChatPane(QWidget):
         composer.queue_edit.connect(
             lambda number, text: state.request("queue_edit", {"id": number, "text": text})
         )
+        composer.queue_send.connect(lambda number: state.request("queue_edit", {"id": number, "send": True}))
         composer.draft_changed.connect(lambda _text: self._draft_timer.start())
         composer.edit.escaped.connect(lambda: state.select("") if state.selection else None)
 
@@ -166,7 +168,7 @@ class ChatPane(QWidget):
             if state.tree.children[at] > 1:
                 forks[state.tree.uid(at)] = state.tree.children[at] - 1
         self._shown = uid
-        self.chat.set_path(path, forks=forks, live=not previewing)
+        self.chat.set_path(path, forks=forks, left=left_runs(state.tree, rows), live=not previewing)
         self._show_crumbs(path)
         if not same and (previewing or not state.busy):
             self.view.follow()
@@ -186,7 +188,9 @@ class ChatPane(QWidget):
         title = title if len(title) <= 60 else title[:59] + "…"
         count = len(prompts) + self._prompts_above
         self._crumbs.setText(f"{count} {title}" if prompts else title)
-        branch = next((header.branch for header in reversed(path) if header.branch), "")
+        # Where the next prompt goes (a fork has no node of its own yet), or where the node was made.
+        fork = "" if self.state.selection else self._fork
+        branch = fork or next((header.branch for header in reversed(path) if header.branch), "")
         self._branch.setText(f"▸ {branch.removeprefix('refs/heads/')}" if branch else "")
         self.setAccessibleName(self.tr("Chat: {}").format(title))
 
@@ -299,7 +303,10 @@ class ChatPane(QWidget):
 
     def _on_status(self, status: dict[str, Any]) -> None:
         self.composer.set_running(self.state.busy)
-        self.composer.set_mode(str(status.get("mode", "ask")))
+        self.composer.set_mode(str(status.get("mode") or "ask"))
+        if self._fork != (fork := str(status.get("branch") or "")):
+            self._fork = fork
+            self._show_crumbs(self.chat.path)
         self.composer.set_context(int(status.get("context_tokens") or 0))
 
     def _on_info(self) -> None:

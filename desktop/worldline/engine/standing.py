@@ -1,0 +1,50 @@
+"""What the window shows of a session that nothing runs in: how it was left, and how full the context is at the cursor."""
+
+from __future__ import annotations
+
+from worldline.core.kinds import NodeKind, Outcome
+from worldline.engine.shared import Shared
+
+_BYTES_PER_TOKEN = 3.5
+_RESETS = (NodeKind.COMPACTION, NodeKind.IMPORTED_COMPACTION, NodeKind.CONTEXT_EDIT)
+_BROKEN_OFF = (Outcome.ABORTED, Outcome.FAILED, Outcome.INTERRUPTED)
+
+
+def show_standing(shared: Shared) -> None:
+    """Show how the session was left. The mode is that of the last run: a restart is no reason to ask again what was
+    allowed; unless one was ordered for this start."""
+    usage = shared.doc.usage_total()
+    runs = shared.doc.runs()
+    last = runs[-1] if runs else None
+    mode = shared.settings.get("mode")
+    if last is not None and not shared.settings.ordered("mode"):
+        mode = last.settings.get("mode") or mode
+    shared.status.set(
+        state="ready",
+        mode=mode,
+        branch=shared.branch.removeprefix("refs/heads/"),
+        cost=usage.cost if usage.answers else 0.0,
+        last_stop=last.stop_reason.value if last and last.stop_reason else "",
+        last_stop_detail=last.detail if last else "",
+    )
+
+
+def show_context(shared: Shared) -> None:
+    """Estimate what a request at the cursor holds, from headers and the usage of the last answer, reading no bodies. The next
+    request is measured exactly."""
+    doc = shared.doc
+    headers = doc.headers_of(doc.tree.path(doc.seq(doc.cursor)))
+    start = next((at for at in range(len(headers) - 1, -1, -1) if headers[at].kind in _RESETS), 0)
+    size = sum(h.size for h in headers[start:])
+    tokens = size / _BYTES_PER_TOKEN
+    after = 0
+    for header in reversed(headers[start:]):
+        if header.kind in _RESETS:
+            break
+        if header.kind is NodeKind.ASSISTANT and header.outcome not in _BROKEN_OFF:
+            usage = doc.usage(header.uid)
+            if usage.context_tokens:
+                tokens = usage.context_tokens + usage.output_tokens + after / _BYTES_PER_TOKEN
+                break
+        after += header.size
+    shared.status.set(context_tokens=int(tokens), context_bytes=size)

@@ -1,0 +1,74 @@
+"""What a session looks like when nothing runs in it: after a restart, after a jump, after a run that broke off."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from worldline.core.stop import StopReason
+from worldline.engine.opening import OpenRequest
+from worldline.engine.session import ActorOptions, SessionActor
+from worldline.protocol.commands import GoOn, Jump, Prompt, QueueEdit
+from worldline.rehearsal.events import Call, Reply
+
+
+def bash(command: str) -> Reply:
+    return Reply(text="", calls=[Call("bash", {"command": command})])
+
+
+async def test_the_mode_of_the_last_run_and_the_fill_of_the_context_survive_a_restart(
+    bench: Any, tmp_path: Path
+) -> None:
+    b = await bench(mode="ask")
+    b.script("x" * 4000)
+    await b.ask("go", mode="work")
+    before = b.actor.shared.status.now
+    await b.actor.close()
+    actor = SessionActor(OpenRequest(session=b.doc.path), lambda name, message: None, ActorOptions())
+    try:
+        await actor.start()
+        after = actor.shared.status.now
+        assert after.mode == "work"
+        assert after.context_tokens >= before.context_tokens > 0
+        assert after.context_bytes > 4000
+        root = actor.shared.doc.resolve("root")
+        await actor.jumps.jump(Jump(node=root))
+        assert actor.shared.status.now.context_tokens < after.context_tokens
+    finally:
+        await actor.close()
+
+
+async def test_what_is_ordered_at_the_start_stands_above_the_last_run(bench: Any) -> None:
+    b = await bench()
+    await b.ask("go", mode="work")
+    await b.actor.close()
+    again = await bench(session=b.doc.path, mode="plan")
+    assert again.actor.shared.status.now.mode == "plan"
+
+
+async def test_going_on_keeps_the_mode_and_the_model_that_were_chosen(bench: Any) -> None:
+    b = await bench(mode="ask", limits={"turns": 1})
+    b.script(bash("echo 1"), "Done.")
+    await b.ask("go", mode="work", model="rehearsal-other")
+    assert b.reason() == "max_turns"
+    await b.actor.runs.go_on(GoOn(turns=5))
+    await b.actor.runs.idle()
+    assert b.reason() == "completed"
+    assert b.doc.runs()[-1].settings["mode"] == "work"
+    assert b.actor.shared.status.now.mode == "work"
+    assert b.sent()["model"] == "rehearsal-other"
+
+
+async def test_a_message_that_waited_for_a_run_that_was_stopped_can_be_sent(bench: Any) -> None:
+    b = await bench()
+    b.script(bash("sleep 60"), "Sent.")
+    await b.actor.runs.prompt(Prompt(text="go"))
+    queued = await b.actor.runs.prompt(Prompt(text="then this"))
+    b.actor.runs.stop()
+    await b.actor.runs.idle()
+    assert b.doc.runs()[-1].stop_reason is StopReason.ABORTED
+    assert [i.text for i in b.actor.runs.queue.items] == ["then this"]
+    b.actor.runs.queue_edit(QueueEdit(id=queued.queued, send=True))
+    await b.actor.runs.idle()
+    assert [h.preview for h in b.nodes("user")] == ["go", "then this"]
+    assert b.actor.runs.queue.items == []
