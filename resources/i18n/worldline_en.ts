@@ -5,9 +5,9 @@
     <name>ApprovalDialog</name>
     <message numerus="yes">
         <source>%n more part(s) are underlined</source>
-        <translation type="unfinished">
-            <numerusform></numerusform>
-            <numerusform></numerusform>
+        <translation>
+            <numerusform>%n more part is underlined</numerusform>
+            <numerusform>%n more parts are underlined</numerusform>
         </translation>
     </message>
 </context>
@@ -85,10 +85,38 @@
 <context>
     <name>SessionsDialog</name>
     <message numerus="yes">
+        <source>%n node(s)</source>
+        <translation>
+            <numerusform>%n node</numerusform>
+            <numerusform>%n nodes</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n session(s) found.</source>
+        <translation>
+            <numerusform>%n session found.</numerusform>
+            <numerusform>%n sessions found.</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n node(s) with all that was said go with it.</source>
+        <translation>
+            <numerusform>%n node with all that was said goes with it.</numerusform>
+            <numerusform>%n nodes with all that was said go with it.</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
         <source>Importing %n file(s)…</source>
         <translation>
             <numerusform>Importing %n file…</numerusform>
             <numerusform>Importing %n files…</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n file(s) could not be imported.</source>
+        <translation>
+            <numerusform>%n file could not be imported.</numerusform>
+            <numerusform>%n files could not be imported.</numerusform>
         </translation>
     </message>
     <message numerus="yes">

@@ -41,15 +41,15 @@
     </message>
     <message>
         <source>Leave this out for the model</source>
-        <translation type="unfinished"></translation>
+        <translation>不让模型看到这一项</translation>
     </message>
     <message>
         <source>Tell the model something else instead…</source>
-        <translation type="unfinished"></translation>
+        <translation>改为告诉模型别的内容…</translation>
     </message>
     <message>
         <source>Expand summaries from the originals</source>
-        <translation type="unfinished"></translation>
+        <translation>用原文展开摘要</translation>
     </message>
     <message>
         <source>Bring to my branch…</source>
@@ -103,27 +103,27 @@
     </message>
     <message>
         <source>small</source>
-        <translation type="unfinished"></translation>
+        <translation>小</translation>
     </message>
     <message>
         <source>normal</source>
-        <translation type="unfinished"></translation>
+        <translation>标准</translation>
     </message>
     <message>
         <source>large</source>
-        <translation type="unfinished"></translation>
+        <translation>大</translation>
     </message>
     <message>
         <source>very large</source>
-        <translation type="unfinished"></translation>
+        <translation>特大</translation>
     </message>
     <message>
         <source>Size of the text</source>
-        <translation type="unfinished"></translation>
+        <translation>文字大小</translation>
     </message>
     <message>
         <source>What is open already follows when it is opened again.</source>
-        <translation type="unfinished"></translation>
+        <translation>已打开的内容在重新打开后生效。</translation>
     </message>
     <message>
         <source>Language</source>
@@ -174,12 +174,12 @@
     </message>
     <message>
         <source>Edit the text</source>
-        <translation type="unfinished"></translation>
+        <translation>编辑文本</translation>
     </message>
     <message numerus="yes">
         <source>%n more part(s) are underlined</source>
-        <translation type="unfinished">
-            <numerusform></numerusform>
+        <translation>
+            <numerusform>另有 %n 处已加下划线</numerusform>
         </translation>
     </message>
     <message>
@@ -216,7 +216,7 @@
     </message>
     <message>
         <source>This rule is written to your settings: {}</source>
-        <translation type="unfinished"></translation>
+        <translation>将写入设置的规则：{}</translation>
     </message>
     <message>
         <source>1 of {} waiting</source>
@@ -364,7 +364,7 @@
     </message>
     <message>
         <source>what fits the step</source>
-        <translation type="unfinished"></translation>
+        <translation>自动选择</translation>
     </message>
     <message>
         <source>vs the step before</source>
@@ -372,7 +372,7 @@
     </message>
     <message>
         <source>this attempt so far</source>
-        <translation type="unfinished"></translation>
+        <translation>本次尝试至今</translation>
     </message>
     <message>
         <source>vs the start of the session</source>
@@ -384,7 +384,7 @@
     </message>
     <message>
         <source>“What fits the step” shows a step that changed files against the one before, and any other against where its attempt began.</source>
-        <translation type="unfinished"></translation>
+        <translation>“自动选择”：改动了文件的步骤与上一步比较，其他步骤与本次尝试的起点比较。</translation>
     </message>
     <message>
         <source>Show as a tree</source>
@@ -400,7 +400,7 @@
     </message>
     <message>
         <source>No file is different here. Steps that change files have +n −m in the tree.</source>
-        <translation type="unfinished"></translation>
+        <translation>这里没有不同的文件。改动文件的步骤在树中带有 +n −m。</translation>
     </message>
     <message numerus="yes">
         <source>%n file(s)</source>
@@ -438,11 +438,11 @@
     </message>
     <message>
         <source>{path} was taken over. What was there before is saved in the node above.</source>
-        <translation type="unfinished"></translation>
+        <translation>已取用 {path}。原先的内容保存在上一个节点中。</translation>
     </message>
     <message>
         <source>Back</source>
-        <translation type="unfinished">返回</translation>
+        <translation>返回</translation>
     </message>
 </context>
 <context>
@@ -533,11 +533,11 @@
     </message>
     <message>
         <source>Compare from the start of “{}”</source>
-        <translation type="unfinished"></translation>
+        <translation>从“{}”的起点开始比较</translation>
     </message>
     <message>
         <source>Compare from the start</source>
-        <translation type="unfinished"></translation>
+        <translation>从起点开始比较</translation>
     </message>
     <message>
         <source>Close</source>
@@ -803,11 +803,11 @@
     </message>
     <message>
         <source>Written by you</source>
-        <translation type="unfinished"></translation>
+        <translation>由你编写</translation>
     </message>
     <message>
         <source>Written by: {}</source>
-        <translation type="unfinished"></translation>
+        <translation>编写者：{}</translation>
     </message>
     <message>
         <source>Copy</source>
@@ -1270,7 +1270,7 @@
     </message>
     <message>
         <source>Testing…</source>
-        <translation type="unfinished">正在测试…</translation>
+        <translation>正在测试…</translation>
     </message>
     <message>
         <source>Enter a key, or choose the demo.</source>
@@ -1278,7 +1278,7 @@
     </message>
     <message>
         <source>Enter the address of the server, for example http://127.0.0.1:8080.</source>
-        <translation type="unfinished"></translation>
+        <translation>请输入服务器地址，例如 http://127.0.0.1:8080。</translation>
     </message>
 </context>
 <context>
@@ -1536,19 +1536,19 @@
     </message>
     <message>
         <source>Tokens of a run</source>
-        <translation type="unfinished"></translation>
+        <translation>单次运行的 token</translation>
     </message>
     <message>
         <source>Cost of a run</source>
-        <translation type="unfinished"></translation>
+        <translation>单次运行的费用</translation>
     </message>
     <message>
         <source>Tokens of the session</source>
-        <translation type="unfinished"></translation>
+        <translation>整个会话的 token</translation>
     </message>
     <message>
         <source>Cost of the session</source>
-        <translation type="unfinished"></translation>
+        <translation>整个会话的费用</translation>
     </message>
     <message>
         <source>A run that meets a limit stops in order, and offers to go on.</source>
@@ -1645,27 +1645,27 @@ The agent works in {work}</source>
     </message>
     <message>
         <source>Effort</source>
-        <translation type="unfinished">思考强度</translation>
+        <translation>投入程度</translation>
     </message>
     <message>
         <source>as the model does</source>
-        <translation type="unfinished"></translation>
+        <translation>由模型决定</translation>
     </message>
     <message>
         <source>low</source>
-        <translation type="unfinished"></translation>
+        <translation>低</translation>
     </message>
     <message>
         <source>medium</source>
-        <translation type="unfinished"></translation>
+        <translation>中</translation>
     </message>
     <message>
         <source>high</source>
-        <translation type="unfinished"></translation>
+        <translation>高</translation>
     </message>
     <message>
         <source>More effort thinks longer and costs more.</source>
-        <translation type="unfinished"></translation>
+        <translation>投入越多，思考越久，费用越高。</translation>
     </message>
     <message>
         <source>plan: reads only</source>
@@ -1681,15 +1681,15 @@ The agent works in {work}</source>
     </message>
     <message>
         <source>The local server knows the whole API</source>
-        <translation type="unfinished"></translation>
+        <translation>本地服务器支持完整的 API</translation>
     </message>
     <message>
         <source>Local server</source>
-        <translation type="unfinished"></translation>
+        <translation>本地服务器</translation>
     </message>
     <message>
         <source>Off: extras that small servers refuse are left out.</source>
-        <translation type="unfinished"></translation>
+        <translation>关闭时，会省去小型服务器拒绝的附加功能。</translation>
     </message>
     <message>
         <source>Mode of new sessions</source>
@@ -1986,43 +1986,43 @@ The agent works in {work}</source>
     <name>RetryPage</name>
     <message>
         <source>Tries of the first model</source>
-        <translation type="unfinished"></translation>
+        <translation>首选模型的尝试次数</translation>
     </message>
     <message>
         <source>With growing pauses. What the service asks for is respected.</source>
-        <translation type="unfinished"></translation>
+        <translation>间隔逐次加长，并遵从服务的要求。</translation>
     </message>
     <message>
         <source>Tries of each other model</source>
-        <translation type="unfinished"></translation>
+        <translation>每个后备模型的尝试次数</translation>
     </message>
     <message>
         <source>Longest pause</source>
-        <translation type="unfinished"></translation>
+        <translation>最长间隔</translation>
     </message>
     <message>
         <source>Longest pause that the service may ask for</source>
-        <translation type="unfinished"></translation>
+        <translation>服务可要求的最长间隔</translation>
     </message>
     <message>
         <source>Above this another model is asked, or the run ends and says why.</source>
-        <translation type="unfinished"></translation>
+        <translation>超过时改问其他模型，或结束运行并说明原因。</translation>
     </message>
     <message>
         <source>Time to connect</source>
-        <translation type="unfinished"></translation>
+        <translation>连接时限</translation>
     </message>
     <message>
         <source>Time to the first answer</source>
-        <translation type="unfinished"></translation>
+        <translation>首次应答时限</translation>
     </message>
     <message>
         <source>Silence in a reply</source>
-        <translation type="unfinished"></translation>
+        <translation>回复中的静默时限</translation>
     </message>
     <message>
         <source>After this a reply that has stopped is asked for again.</source>
-        <translation type="unfinished"></translation>
+        <translation>超过时，会重新请求已停住的回复。</translation>
     </message>
 </context>
 <context>
@@ -2068,75 +2068,75 @@ The agent works in {work}</source>
     <name>SafetyPage</name>
     <message>
         <source>Sandbox</source>
-        <translation type="unfinished">沙盒</translation>
+        <translation>沙箱</translation>
     </message>
     <message>
         <source>on: commands reach the workspace only</source>
-        <translation type="unfinished"></translation>
+        <translation>开启：命令只能触及工作区</translation>
     </message>
     <message>
         <source>off: every command is asked for</source>
-        <translation type="unfinished"></translation>
+        <translation>关闭：每条命令都要询问</translation>
     </message>
     <message>
         <source>as the engine does</source>
-        <translation type="unfinished"></translation>
+        <translation>默认</translation>
     </message>
     <message>
         <source>Time to answer an approval</source>
-        <translation type="unfinished"></translation>
+        <translation>答复批准的时限</translation>
     </message>
     <message>
         <source>Without an answer the call is denied; nothing is ever allowed by waiting.</source>
-        <translation type="unfinished"></translation>
+        <translation>没有答复即拒绝；等待绝不会变成允许。</translation>
     </message>
     <message>
         <source>When the agent is stuck</source>
-        <translation type="unfinished"></translation>
+        <translation>代理卡住时</translation>
     </message>
     <message>
         <source>ask me whether to go back</source>
-        <translation type="unfinished"></translation>
+        <translation>询问我是否退回</translation>
     </message>
     <message>
         <source>go back and try another way</source>
-        <translation type="unfinished"></translation>
+        <translation>退回并换一种做法</translation>
     </message>
     <message>
         <source>only stop</source>
-        <translation type="unfinished"></translation>
+        <translation>只停止</translation>
     </message>
     <message>
         <source>When I leave a branch</source>
-        <translation type="unfinished"></translation>
+        <translation>离开一个分支时</translation>
     </message>
     <message>
         <source>the new branch starts clean</source>
-        <translation type="unfinished"></translation>
+        <translation>新分支从零开始</translation>
     </message>
     <message>
         <source>ask me</source>
-        <translation type="unfinished"></translation>
+        <translation>询问我</translation>
     </message>
     <message>
         <source>always pass on a summary</source>
-        <translation type="unfinished"></translation>
+        <translation>总是附上摘要</translation>
     </message>
     <message>
         <source>A summary tells the model of the new branch what was tried. It costs one request.</source>
-        <translation type="unfinished"></translation>
+        <translation>摘要会告诉新分支的模型试过什么，需要一次请求。</translation>
     </message>
     <message>
         <source>Now: complete.</source>
-        <translation type="unfinished"></translation>
+        <translation>当前：完整。</translation>
     </message>
     <message>
         <source>Now: partial.</source>
-        <translation type="unfinished"></translation>
+        <translation>当前：部分。</translation>
     </message>
     <message>
         <source>Now: not confined.</source>
-        <translation type="unfinished"></translation>
+        <translation>当前：未受限制。</translation>
     </message>
 </context>
 <context>
@@ -2144,6 +2144,10 @@ The agent works in {work}</source>
     <message>
         <source>Sessions</source>
         <translation>会话</translation>
+    </message>
+    <message>
+        <source>Search titles, folders and everything that was said</source>
+        <translation>搜索标题、文件夹和全部对话</translation>
     </message>
     <message>
         <source>Search titles and folders</source>
@@ -2154,8 +2158,32 @@ The agent works in {work}</source>
         <translation>搜索会话</translation>
     </message>
     <message>
+        <source>Progress of the import</source>
+        <translation>导入进度</translation>
+    </message>
+    <message>
         <source>Import…</source>
         <translation>导入…</translation>
+    </message>
+    <message>
+        <source>Cancel the import</source>
+        <translation>取消导入</translation>
+    </message>
+    <message>
+        <source>Show the report</source>
+        <translation>查看报告</translation>
+    </message>
+    <message>
+        <source>Rename…</source>
+        <translation>重命名…</translation>
+    </message>
+    <message>
+        <source>Show in the folder</source>
+        <translation>在文件夹中显示</translation>
+    </message>
+    <message>
+        <source>Delete…</source>
+        <translation>删除…</translation>
     </message>
     <message>
         <source>Close</source>
@@ -2173,6 +2201,72 @@ The agent works in {work}</source>
         <source>No sessions yet. Open a folder to start one.</source>
         <translation>还没有会话。打开一个文件夹即可开始。</translation>
     </message>
+    <message numerus="yes">
+        <source>%n node(s)</source>
+        <translation>
+            <numerusform>%n 个节点</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Cannot be read: {}</source>
+        <translation>无法读取：{}</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n session(s) found.</source>
+        <translation>
+            <numerusform>找到 %n 个会话。</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>It is open in a window. Close it first.</source>
+        <translation>它正在某个窗口中打开，请先关闭。</translation>
+    </message>
+    <message>
+        <source>Rename the session</source>
+        <translation>重命名会话</translation>
+    </message>
+    <message>
+        <source>Title</source>
+        <translation>标题</translation>
+    </message>
+    <message>
+        <source>Renaming…</source>
+        <translation>正在重命名…</translation>
+    </message>
+    <message>
+        <source>Renamed.</source>
+        <translation>已重命名。</translation>
+    </message>
+    <message>
+        <source>Delete a session</source>
+        <translation>删除会话</translation>
+    </message>
+    <message>
+        <source>Move “{}” to the trash folder?</source>
+        <translation>把“{}”移到回收文件夹？</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n node(s) with all that was said go with it.</source>
+        <translation>
+            <numerusform>其中的 %n 个节点和全部对话会一并移走。</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Your folder {root} and its files stay as they are. The session can be had back from {trash}.</source>
+        <translation>你的文件夹 {root} 及其中的文件保持不变。会话可从 {trash} 取回。</translation>
+    </message>
+    <message>
+        <source>Move to the trash</source>
+        <translation>移到回收文件夹</translation>
+    </message>
+    <message>
+        <source>It could not be moved: {}</source>
+        <translation>无法移动：{}</translation>
+    </message>
+    <message>
+        <source>“{title}” is in {place} now.</source>
+        <translation>“{title}”现在位于 {place}。</translation>
+    </message>
     <message>
         <source>Import sessions</source>
         <translation>导入会话</translation>
@@ -2188,18 +2282,44 @@ The agent works in {work}</source>
         </translation>
     </message>
     <message>
+        <source>Stopping the import…</source>
+        <translation>正在停止导入…</translation>
+    </message>
+    <message>
+        <source>{done} of {total} nodes</source>
+        <translation>{total} 个节点中的 {done} 个</translation>
+    </message>
+    <message>
+        <source>Importing {}</source>
+        <translation>正在导入 {}</translation>
+    </message>
+    <message>
         <source>The import failed: {}</source>
         <translation>导入失败：{}</translation>
+    </message>
+    <message>
+        <source>The import was cancelled. What was half imported is gone again.</source>
+        <translation>导入已取消，导入到一半的内容已清除。</translation>
     </message>
     <message>
         <source>Imported: {files} files, {nodes} nodes.</source>
         <translation>已导入：{files} 个文件，{nodes} 个节点。</translation>
     </message>
     <message numerus="yes">
+        <source>%n file(s) could not be imported.</source>
+        <translation>
+            <numerusform>%n 个文件未能导入。</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
         <source>%n place(s) could not be read.</source>
         <translation>
             <numerusform>有 %n 处无法读取。</numerusform>
         </translation>
+    </message>
+    <message>
+        <source>Report of the import</source>
+        <translation>导入报告</translation>
     </message>
 </context>
 <context>
@@ -2218,11 +2338,11 @@ The agent works in {work}</source>
     </message>
     <message>
         <source>Retries</source>
-        <translation type="unfinished"></translation>
+        <translation>重试</translation>
     </message>
     <message>
         <source>Safety</source>
-        <translation type="unfinished"></translation>
+        <translation>安全</translation>
     </message>
     <message>
         <source>Appearance</source>
@@ -2249,7 +2369,7 @@ The agent works in {work}</source>
     </message>
     <message>
         <source>No setting has these words.</source>
-        <translation type="unfinished"></translation>
+        <translation>没有包含这些字词的设置。</translation>
     </message>
     <message>
         <source>Close</source>
@@ -3166,7 +3286,7 @@ Click a node to go back to it, files included.</source>
     </message>
     <message>
         <source>Open the billing page</source>
-        <translation type="unfinished"></translation>
+        <translation>打开账单页面</translation>
     </message>
     <message>
         <source>{} ms</source>
@@ -3239,23 +3359,19 @@ Click a node to go back to it, files included.</source>
     </message>
     <message>
         <source>Marked in the tree. Only you see it; the model is not told.</source>
-        <translation type="unfinished"></translation>
+        <translation>已在树中标记。只有你能看到，不会告诉模型。</translation>
     </message>
     <message>
         <source>Choose a file in the list first.</source>
-        <translation type="unfinished"></translation>
+        <translation>请先在列表中选择文件。</translation>
     </message>
     <message>
         <source>{path} was taken over. What was there before is saved in the node above.</source>
-        <translation type="unfinished"></translation>
+        <translation>已取用 {path}。原先的内容保存在上一个节点中。</translation>
     </message>
     <message>
         <source>Testing…</source>
         <translation>正在测试…</translation>
-    </message>
-    <message>
-        <source>The language changes when Worldline is started again.</source>
-        <translation type="unfinished">重新启动 Worldline 后语言才会改变。</translation>
     </message>
 </context>
 <context>
@@ -3266,10 +3382,17 @@ Click a node to go back to it, files included.</source>
     </message>
 </context>
 <context>
+    <name>self._dialog</name>
+    <message>
+        <source>The language changes when Worldline is started again.</source>
+        <translation>重新启动 Worldline 后语言才会改变。</translation>
+    </message>
+</context>
+<context>
     <name>self._view</name>
     <message>
         <source>What was learnt here? Only you see it.</source>
-        <translation type="unfinished"></translation>
+        <translation>从这里学到了什么？只有你能看到。</translation>
     </message>
     <message>
         <source>Label</source>
@@ -3277,11 +3400,11 @@ Click a node to go back to it, files included.</source>
     </message>
     <message>
         <source>What the model is told instead</source>
-        <translation type="unfinished"></translation>
+        <translation>改为告诉模型的内容</translation>
     </message>
     <message>
         <source>On this branch, from here on. The original stays in the session.</source>
-        <translation type="unfinished"></translation>
+        <translation>仅在此分支、从这里起生效。原文保留在会话中。</translation>
     </message>
     <message>
         <source>Note</source>

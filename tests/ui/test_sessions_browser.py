@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -158,7 +157,4 @@ def test_a_session_is_renamed_by_an_engine(dialog: SessionsDialog, folder: Path,
     dialog.set_title(session, "the report in SQL")
     qtbot.waitUntil(lambda: not dialog._note.text().startswith("Renaming"), timeout=30_000)
     assert any("the report in SQL" in text for text in texts(dialog)), dialog._note.text()
-    with sqlite3.connect(folder / "rewrite-the-report.worldline") as database:
-        assert database.execute("SELECT value FROM meta WHERE key = 'title'").fetchone() == (
-            "the report in SQL",
-        )
+    assert read_session(folder / "rewrite-the-report.worldline").title == "the report in SQL"

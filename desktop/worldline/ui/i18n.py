@@ -17,6 +17,23 @@ log = logging.getLogger("worldline.ui")
 LANGUAGES = {"en": "English", "zh_CN": "简体中文"}
 
 
+LOOSE = ("", "dialog", "desk", "label", "window", "self._dialog", "self._view", "self.edit")
+"""Contexts of texts that are said through another object (`dialog.tr(…)`): the tool that collects texts cannot know
+its class. They are looked through when a class has no such text; a test holds the list complete."""
+
+
+class _Translator(QTranslator):
+    def translate(
+        self, context: str | bytes, text: str | bytes, said: str | bytes | None = None, n: int = -1
+    ) -> str | None:
+        for place in (context, *LOOSE):
+            found = super().translate(place, text, said, n)  # type: ignore[arg-type]
+            if found:
+                return found
+        # Nothing must come back as nothing: an empty text would be shown as such.
+        return None
+
+
 def choose(wanted: str = "") -> str:
     """The language to use: the wanted one when we have it, else the system's, else English."""
     for name in (wanted, QLocale.system().name()):
@@ -32,7 +49,7 @@ def install(app: QCoreApplication, wanted: str = "") -> str:
     QLocale.setDefault(QLocale(code))
     words.set_translator(QCoreApplication.translate)
     # English has a file as well: its plurals.
-    translator = QTranslator(app)
+    translator = QTranslator(app) if code == "en" else _Translator(app)
     file = paths.resources_dir() / "i18n" / f"worldline_{code}.qm"
     if translator.load(str(file)):
         app.installTranslator(translator)
