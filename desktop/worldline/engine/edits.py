@@ -13,7 +13,7 @@ from worldline.context.lossy import expand_draft, lossy_at
 from worldline.context.model import ViewOptions
 from worldline.context.source import path_nodes
 from worldline.core import paths
-from worldline.core.errors import BadInput, WorkspaceError, WorldlineError
+from worldline.core.errors import BadInput, WorkspaceError
 from worldline.core.kinds import NodeKind
 from worldline.engine.effects import EffectList
 from worldline.engine.files import Files
@@ -111,13 +111,6 @@ class Edits:
             branch=report.branch,
             commit=report.commit,
             note=report.note,
-        )
-
-    def return_home(self) -> c.JumpAnswer:
-        raise WorldlineError(
-            "Returning to your own branch is not part of this version.",
-            "Check it out with git; the session keeps its nodes.",
-            kind="unavailable",
         )
 
     async def take_file(self, p: c.TakeFile) -> c.JumpAnswer:

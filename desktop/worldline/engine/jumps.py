@@ -53,8 +53,9 @@ class Jumps:
         self._runs = runs
         self._effects = effects
         self._processes = processes
-        self._lessons: dict[str, str] = {}
-        """Plan id → what the attempt that is to be left has taught, kept until the person has seen the plan."""
+        self._kept: dict[str, tuple[str, str]] = {}
+        """Plan id → what the attempt that is to be left has taught, and the branch that the person returns to: kept until
+        the plan was seen."""
         self._shown: dict[str, tuple[str, str]] = {}
         """Plan id → (node, token of the disk contents it was made for)."""
 
@@ -66,11 +67,13 @@ class Jumps:
         plan = await self._plan(target, dict(command.choices), command.default_choice)
         return self._show(target, plan)
 
-    async def jump(self, command: Jump, *, lesson: str = "") -> JumpAnswer:
-        """Go there, or return the plan that the person must see first. A run that goes on is stopped before."""
+    async def jump(self, command: Jump, *, lesson: str = "", home: str = "") -> JumpAnswer:
+        """Go there, or return the plan that the person must see first. A run that goes on is stopped before. `home`: an
+        existing branch to go on with, in place of a fork."""
         shared = self._shared
         shared.writable()
-        lesson = lesson or self._lessons.get(command.plan, "")
+        kept_lesson, kept_home = self._kept.get(command.plan, ("", ""))
+        lesson, home = lesson or kept_lesson, home or kept_home
         target = self._target(command.node)
         if self._runs.busy:
             await self._runs.stop_and_settle(
@@ -86,16 +89,42 @@ class Jumps:
                 plan = await self._plan(target, dict(command.choices), command.default_choice)
                 if self._must_show(command, target, plan):
                     shown = self._show(target, plan)
-                    if lesson:
-                        self._lessons[shown.id] = lesson
+                    if lesson or home:
+                        self._kept[shown.id] = (lesson, home)
                     return JumpAnswer(plan=shown)
                 # Before anything is touched: when it is cancelled, nothing has changed.
                 summary = await self.farewell.summarise(target.cursor, command.summary)
                 shared.status.set(state="jumping", sentence="Putting the files back.")
-                return JumpAnswer(result=await self._go(target, plan, command, lesson, summary))
+                return JumpAnswer(result=await self._go(target, plan, command, lesson, summary, home))
             finally:
                 shared.status.set(state="ready", sentence="")
                 self._effects.count()
+
+    async def return_home(self) -> JumpAnswer:
+        """Back to the person's own branch and the newest node on it. Where it was never left, that is said."""
+        shared = self._shared
+        doc = shared.doc
+        base = shared.info.base_branch or short(doc.header(doc.resolve("root")).branch)
+        note = ""
+        if shared.info.workspace_mode != "in_place":
+            note = "Your own folder was never touched: the agent works in a folder beside it. Bring the work home instead."
+        elif not base:
+            note = "Your folder was on no branch when the session began, so there is none to return to."
+        elif short(shared.branch) == base:
+            note = f"You are on {base} already."
+        if note:
+            return JumpAnswer(
+                result=JumpResult(
+                    node=doc.cursor,
+                    cursor=doc.cursor,
+                    branch=short(shared.branch),
+                    verified=0,
+                    of=0,
+                    note=note,
+                )
+            )
+        own = [h for h in doc.headers() if h.branch == f"refs/heads/{base}" and h.kind is not NodeKind.USER]
+        return await self.jump(Jump(node=own[-1].uid if own else "root", fork=False), home=base)
 
     def last_trusted(self, prompt: str) -> str:
         """The newest node below `prompt` whose checks passed, else the prompt."""
@@ -195,20 +224,23 @@ class Jumps:
         )
 
     async def _go(
-        self, target: Target, plan: RestorePlan | None, command: Jump, lesson: str, summary: BranchSummary
-    ) -> JumpResult:
+        self, target: Target, plan: RestorePlan | None, command: Jump, lesson: str, summary: BranchSummary,
+        home: str = "",
+    ) -> JumpResult:  # fmt: skip
         shared = self._shared
         doc = shared.doc
         left = doc.cursor
         left_branch = shared.branch
         nothing_to_do = plan is None or not any(i.action in _PUT_BACK for i in plan.items)
-        if target.cursor == left and nothing_to_do and not lesson and summary.draft is None:
+        stays = target.cursor == left and nothing_to_do and not lesson and not home
+        if stays and summary.draft is None:
             return JumpResult(
                 node=target.node, cursor=left, branch=short(left_branch), verified=0, of=0,
                 composer_text=target.composer_text, note=target.note or "You are there already.",
             )  # fmt: skip
         safety = await self._keep_safe(plan)
-        name = self._next_branch() if command.fork and plan is not None and plan.branch_from else ""
+        forks = command.fork and not home and plan is not None and plan.branch_from
+        name = self._next_branch() if forks else ""
         facts: dict[str, Any] = {
             "from": left, "node": target.node, "cursor": target.cursor, "target": target.state, "safety": safety,
             "lesson": lesson, "commit": plan.branch_from if plan is not None else "", "summary": summary.draft,
@@ -217,7 +249,7 @@ class Jumps:
         if plan is None:
             commit_jump(shared, facts, report)
         else:
-            report = await self._restore(plan, name, facts)
+            report = await self._restore(plan, name, facts, home)
         announce_jump(shared)
         await self._drop_empty(left_branch)
         here, _ = self._effects.split(doc.cursor)
@@ -237,7 +269,7 @@ class Jumps:
             note=" ".join(t for t in (target.note, report.note, summary.note) if t),
         )
 
-    async def _restore(self, plan: RestorePlan, name: str, facts: dict[str, Any]) -> RestoreReport:
+    async def _restore(self, plan: RestorePlan, name: str, facts: dict[str, Any], home: str) -> RestoreReport:
         """Put the files back; the cursor moves when they are verified and can still be taken back, so that files and
         cursor never part."""
         shared = self._shared
@@ -251,7 +283,7 @@ class Jumps:
             asyncio.run_coroutine_threadsafe(commit(report), loop).result()
 
         report = await shared.workspace().call(
-            lambda w: w.apply(plan, new_branch=name or None, on_done=on_done)
+            lambda w: w.apply(plan, new_branch=name or None, home=home, on_done=on_done)
         )
         if not report.done:
             raise WorkspaceError(

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from worldline.provider.transport import OnCancel
 
 UNKNOWN_WINDOW = 200_000
+LIST_S = 5.0
+"""A server that takes longer to list its models is not waited for."""
 logger = logging.getLogger(__name__)
 
 
@@ -36,7 +38,8 @@ class ModelDesk:
         """What the gateway came with, without the person's settings."""
         self._chosen = ""
         """What a server of the person's own offers, when no model was named."""
-        self._listed: list[ModelFacts] = []
+        self._asked: set[str] = set()
+        """Servers that were asked for their models."""
 
     @property
     def gateway(self) -> Gateway:
@@ -111,18 +114,31 @@ class ModelDesk:
         """Tokens that the model in use can read; what nothing is known of counts as 200,000."""
         return self.facts(self.place().model).context or UNKNOWN_WINDOW
 
+    def _known(self, place: Endpoint) -> ModelFacts:
+        """What is known without loading anything."""
+        return catalog.facts(place.model) if self._gateway is None else self._gateway.facts(place)
+
     def facts(self, model: str) -> ModelFacts:
         return self.gateway.facts(self.place(model))
 
     async def choose(self) -> None:
-        """Find out what a server of the person's own offers, when nobody named a model. Costs one small request, once."""
+        """Find out what a server of the person's own offers: what its models can read, and which one to take when
+        nobody named one. Costs one small request, once; a server that does not answer it is used all the same."""
         shared = self._shared
-        if shared.settings.text("model") or self._chosen or not self.base_url:
+        url = self.base_url
+        if not url or url in self._asked:
             return
         if not self.gateway.loader.seconds:
             shared.status.set(sentence="The model client is being loaded.")
-        self._listed = await self.gateway.list_models(Endpoint("", self.base_url, self.place().local))
-        names = [m.id for m in self._listed]
+            await self.load()
+            shared.status.set(sentence="")
+        self._asked.add(url)
+        try:
+            async with asyncio.timeout(LIST_S):
+                listed = await self.gateway.list_models(Endpoint("", url, self.place().local))
+        except TimeoutError:
+            listed = []
+        names = [m.id for m in listed]
         self._chosen = catalog.DEFAULT_MODEL if catalog.DEFAULT_MODEL in names or not names else names[0]
         self.describe()
 
@@ -130,7 +146,7 @@ class ModelDesk:
         """Bring the status up to date with the settings."""
         place = self.place()
         self._shared.status.set(
-            asked_model=place.model, model=place.model, context_limit=catalog.facts(place.model).context
+            asked_model=place.model, model=place.model, context_limit=self._known(place).context
         )
 
     def price(self, usage: Usage, model: str) -> Usage:

@@ -203,7 +203,7 @@ class Runs:
         self.last = None
         self._stop_with = None
         self._shared.status.set(
-            state="running", sentence="", run=run.uid, last_stop="", last_stop_detail="", mode=mode
+            state="running", sentence="", run=run.uid, last_stop="", last_stop_detail="", offers=[], mode=mode
         )
         self._shared.emit("run_started", RunStarted(run=self.current))
         self._task = asyncio.get_running_loop().create_task(self._drive(run, prompt, turns), name="run")
@@ -283,7 +283,7 @@ class Runs:
         )  # fmt: skip
         self.current = None
         status.set(
-            state="ready", sentence="", run="", last_stop=end.reason.value, last_stop_detail=end.detail,
+            state="ready", sentence="", run="", last_stop=end.reason.value, last_stop_detail=end.detail, offers=end.offers,
             retry_attempt=0, retry_of=0, retry_at=0, retry_why="",
         )  # fmt: skip
         self._shared.emit("run_ended", RunEnded(run=info, offers=self.offers(end.offers)))

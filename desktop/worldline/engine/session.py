@@ -244,7 +244,7 @@ class SessionActor:
             "stop_process": self._stop_process,
             "compare": e.compare,
             "bring_home": e.bring_home,
-            "return_home": lambda _: e.return_home(),
+            "return_home": lambda _: self.jumps.return_home(),
             "take_file": e.take_file,
             "patch": f.patch,
             "compact": self._compact,

@@ -49,7 +49,8 @@ class RunStarted(Message):
 class RunEnded(Message):
     run: RunInfo
     offers: list[str] = []
-    """What the person may do next: go_on, backtrack, retry, settings, login, compact, bigger_model."""
+    """What the person may do next: go_on, backtrack, retry, settings, login, billing, compact, bigger_model,
+    drop_results."""
 
 
 class Delta(Message):

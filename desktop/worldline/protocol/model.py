@@ -325,6 +325,8 @@ class Status(Message):
     run: str = ""
     last_stop: str = ""
     last_stop_detail: str = ""
+    offers: list[str] = []
+    """What the person may do about it: see `run_ended`."""
     model: str = ""
     asked_model: str = ""
     fallback_why: str = ""
