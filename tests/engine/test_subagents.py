@@ -5,10 +5,14 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
+
 from worldline.core.kinds import NodeFlag
 from worldline.protocol.commands import Jump, Prompt
 from worldline.rehearsal.conversation import Conversation
 from worldline.rehearsal.events import Call, Reply
+from worldline.session.verify import verify
+from worldline.tools.search import ListDir
 
 
 def call(name: str, **arguments: Any) -> Call:
@@ -161,9 +165,60 @@ async def test_going_on_from_a_step_of_a_sub_agent(bench: Any) -> None:
     assert "Write sub.txt." in str(view.request["messages"][0])
 
 
-async def test_a_grant_and_a_denial_of_the_branch_hold_in_it(bench: Any) -> None:
-    b = await bench(limits={"tokens": 1_000_000})
-    b.script(reply("", TASK), reply("", call("read", path="nothing")), "I could not.", "Done.")
+async def test_nothing_of_the_parent_is_known_in_it(bench: Any) -> None:
+    b = await bench()
+    b.script(reply("", call("read", path="a.txt"), TASK), "I could not.", "Done.")
+    (b.root / "a.txt").write_text("a\n")
     assert await b.ask("go") == "completed"
-    start = side(b)[0]
-    assert b.doc.task_state(start.uid)["files"] == {}
+    state = b.doc.task_state(side(b)[0].uid)
+    assert state["files"] == {} and state["plan"] == []
+
+
+async def test_the_mode_binds_it_too(bench: Any) -> None:
+    b = await bench(mode="plan")
+    b.script(reply("", TASK), reply("", call("write", path="sub.txt", content="x\n")), "I may not.", "Done.")
+    assert await b.ask("go") == "completed"
+    assert [(h.tool, h.outcome.value) for h in b.nodes("tool")] == [("task", "ok"), ("write", "denied")]
+    assert not (b.root / "sub.txt").exists()
+
+
+async def test_a_jump_while_it_works(bench: Any, repo: Any) -> None:
+    b = await bench(repo)
+    b.script(reply("", TASK), reply("", call("bash", command="echo half > half.txt; sleep 60")))
+    await b.actor.runs.prompt(Prompt(text="go"))
+    while not (b.root / "half.txt").exists():
+        await asyncio.sleep(0.02)
+    root = b.nodes("root")[0].uid
+    answer = await b.actor.jumps.jump(Jump(node=root))
+    if answer.plan is not None:
+        answer = await b.actor.jumps.jump(Jump(node=root, plan=answer.plan.id))
+    assert answer.result is not None and b.doc.cursor == root and b.reason() == "aborted"
+    assert not (b.root / "half.txt").exists()
+
+
+async def test_messages_of_the_person_are_for_the_parent(bench: Any) -> None:
+    b = await bench()
+    b.script(reply("", TASK), reply("", call("bash", command="sleep 1")), "The report.", "All of it.")
+    await b.actor.runs.prompt(Prompt(text="go"))
+    while len(b.nodes("tool")) < 2:
+        await asyncio.sleep(0.02)
+    await b.actor.runs.prompt(Prompt(text="also this", when="next_step"))
+    await b.actor.runs.idle()
+    also = next(h for h in b.nodes("user") if h.preview == "also this")
+    assert not also.flags & NodeFlag.SIDE_BRANCH and "also this" in str(b.sent()["messages"][-1])
+    assert "also this" not in str(b.sent(2)["messages"])
+
+
+async def test_a_defect_of_ours_in_it_ends_the_run(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def broken(self: Any, args: Any, ctx: Any) -> Any:
+        raise TypeError("ours")
+
+    monkeypatch.setattr(ListDir, "run", broken)
+    b = await bench()
+    b.script(reply("", TASK), reply("", call("list_dir")))
+    assert await b.ask("go") == "internal_error"
+    assert [h.outcome.value for h in b.nodes("tool")] == ["failed", "failed"]
+    b.script("Here again.")
+    assert await b.ask("and now?") == "completed"
+    await b.actor.close()
+    assert verify(b.doc.path).faults == []
