@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from worldline.policy.rules import RuleSet, parse_rule, parse_rules
+from worldline.policy.rules import RuleSet, explain, parse_rule, parse_rules
 from worldline.policy.shell import parse
 from worldline.policy.wording import effect, marks, remember
 
@@ -138,3 +138,25 @@ def test_parts_keep_their_place_behind_wide_characters() -> None:
     line = "echo 你好 && rm x"
     found = parse(line).commands[1]
     assert line[found.start : found.end] == "rm x"
+
+
+@pytest.mark.parametrize(
+    ("line", "decision", "decided"),
+    [
+        ("git status; git push", "ask", "git push"),
+        ("ls $(git push)", "ask", "git push"),
+        ("LD_PRELOAD=x git status", "ask", "LD_PRELOAD=x git status"),
+        ("timeout 5 git status", "allow", "timeout 5 git status"),
+        ("ls | sh", "ask", "sh"),
+        ("rm -rf x && git status", "deny", "rm -rf x"),
+        ("git status 'open", "ask", "git status 'open"),
+    ],
+)
+def test_the_part_that_decided_is_named(tmp_path: Path, line: str, decision: str, decided: str) -> None:
+    rules, _ = parse_rules(
+        {"allow": ["Bash(git status:*)", "Bash(ls *)"], "ask": ["Bash(git push:*)"], "deny": ["Bash(rm:*)"]},
+        "test",
+    )
+    told = explain(RuleSet(rules, tmp_path), line)
+    assert told["decision"] == decision
+    assert [part["part"] for part in told["parts"] if part["decided"]] == [decided]

@@ -13,8 +13,7 @@ from worldline.engine.effects import EffectList
 from worldline.engine.shared import Shared
 from worldline.policy.approvals import DEFAULT_TIMEOUT_S, ApprovalDesk
 from worldline.policy.decide import PolicyGate
-from worldline.policy.rules import RuleSet, parse_rules
-from worldline.policy.shell import parse
+from worldline.policy.rules import RuleSet, explain, parse_rules
 from worldline.policy.wording import effect
 from worldline.protocol import commands as c
 from worldline.protocol.events import ApprovalAsked, ApprovalGone, NodeEnded
@@ -173,15 +172,4 @@ class Approvals:
                         {"part": p.command, "decision": "ask", "rule": "", "why": why} for why in problems
                     ],
                 )
-        whole = rules.command(p.command)
-        parts = [
-            {
-                "part": part.text,
-                "decision": judged.decision,
-                "rule": judged.rule.text if judged.rule else "",
-                "why": judged.why,
-            }
-            for part in parse(p.command).commands
-            if (judged := rules.command(part.text))
-        ]
-        return c.RuleVerdict(decision=whole.decision, parts=parts)
+        return c.RuleVerdict(**explain(rules, p.command))

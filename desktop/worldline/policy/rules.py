@@ -360,3 +360,27 @@ def _check_examples(rule: Rule, entry: Any) -> None:
     for line in entry.get("not_match", []):
         if alone.command(str(line)).rule is not None:
             raise ValueError(f"{rule.text} matches {line!r}, which it should not")
+
+
+def explain(rules: RuleSet, line: str) -> dict[str, Any]:
+    """The decision about a line and what each part of it would get; `decided` marks the part that settled it. What is
+    about the line as a whole (a substitution, say) is a part of its own."""
+    whole = rules.command(line)
+    parts: list[dict[str, str]] = []
+    for command in parse(line).commands:
+        text = line[command.start : command.end].strip() or command.text
+        judged = rules.command(text)
+        decided = whole.part == (command.start, command.end) or (
+            whole.part is None and judged.decision == whole.decision and judged.why == whole.why
+        )
+        parts.append(_part(text, judged, decided and not any(p["decided"] for p in parts)))
+    if not any(p["decided"] for p in parts):
+        parts.append(_part(line, whole, True))
+    return {"decision": whole.decision, "parts": parts}
+
+
+def _part(text: str, judged: Judgement, decided: bool) -> dict[str, str]:
+    return {
+        "part": text, "decision": judged.decision, "rule": judged.rule.text if judged.rule else "", "why": judged.why,
+        "decided": "yes" if decided else "",
+    }  # fmt: skip

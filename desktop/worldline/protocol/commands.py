@@ -411,7 +411,7 @@ class RuleTest(Message):
 class RuleVerdict(Message):
     decision: Literal["allow", "ask", "deny"]
     parts: list[dict[str, str]]
-    """[{"part", "decision", "rule", "why"}], the strictest part decides."""
+    """[{"part", "decision", "rule", "why", "decided"}]; `decided` is "yes" for the one that settled it."""
 
 
 class Export(Message):
