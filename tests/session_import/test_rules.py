@@ -269,3 +269,11 @@ def test_a_signal_leaves_nothing_behind(tmp_path: Path) -> None:
         process.send_signal(signal.SIGTERM)
         out, _ = process.communicate(timeout=60)
     assert process.returncode == 130 and out == "" and list((tmp_path / "out").iterdir()) == []
+
+
+def test_arguments_that_are_text_and_no_json(tmp_path: Path) -> None:
+    for arguments in ("Infinity", '{"a": 1e999}', "[" * 5000 + "]" * 5000, "no"):
+        item = {"type": "function_call", "name": "x", "arguments": arguments, "call_id": "k"}
+        path = write(tmp_path / "x.jsonl", X0, X1, {"type": "response_item", "payload": item})
+        (report,) = import_all([path], tmp_path / "out")
+        assert "error" not in report and report["orphan_calls"] == 1

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from worldline.core.jsontext import clean_text
+from worldline.session.importers.lines import parse
 
 
 def api_blocks(content: Any) -> list[dict[str, Any]]:
@@ -66,7 +66,7 @@ def _image(raw: dict[str, Any]) -> dict[str, Any] | None:
 def call_block(uid: Any, name: Any, arguments: Any) -> dict[str, Any]:
     if isinstance(arguments, str):
         try:
-            arguments = json.loads(arguments)
+            arguments = parse(arguments)
         except ValueError:
             arguments = {"__unparsed": arguments}
     if not isinstance(arguments, dict):

@@ -154,6 +154,17 @@ def _records_of_line(
         report.warnings.append(f"line {number}: {len(found)} records on one line")
 
 
+def parse(text: str) -> Any:
+    """JSON that can be stored as JSON again. Raises ValueError for anything else."""
+    try:
+        value = _DECODER.decode(text)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+    if isinstance(value, dict | list) and not _is_shallow(value, text):
+        raise ValueError("it is nested too deeply")
+    return value
+
+
 def _whole_object(text: str) -> dict[str, Any] | None:
     try:
         value = _DECODER.decode(text)
