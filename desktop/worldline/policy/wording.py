@@ -106,6 +106,10 @@ def kind_of(command: SimpleCommand) -> tuple[Kind, str]:
     if program is None:
         return "unknown", "known only when it runs"
     first = next((word for word in command.words[1:] if word is not None and not word.startswith("-")), "")
+    if program.startswith("python") and command.words[1:2] == ["-m"] and len(command.words) > 3:
+        module = command.words[2]
+        if module in _PUBLISH or module in _PACKAGE:
+            program, first = module, command.words[3] or ""
     if program in _PUBLISH and first in _PUBLISH[program]:
         return "publish", "publishes"
     if program in _PACKAGE and first in _PACKAGE[program]:
