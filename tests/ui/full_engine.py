@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from fake_engine import Engine, notify
+from fake_engine import STOP, Engine, notify
 
 ROWS = [
     {"kind": "@", "text": "@@ -1,3 +1,3 @@ def parse"},
@@ -112,6 +113,51 @@ class FullEngine(Engine):
         # The test reads the answer from the title: the only thing of the session that a window shows unchanged.
         notify("title_changed", title=json.dumps(params))
         return {}
+
+    def run(self, text: str) -> None:
+        """Prompts that begin with a word of ours flood the window in their own way; others are the base's."""
+        kind, _, rest = text.partition(" ")
+        if kind not in ("lines", "markdown", "threads"):
+            super().run(text)
+            return
+        notify("run_started", run={"uid": "run1", "prompt": self.cursor, "started": 1})
+        self.set_status(state="running", run="run1")
+        if kind == "lines":
+            node = self.append("tool", "make noise", tool="bash", outcome="running")
+            for first in range(0, int(rest), 500):
+                if STOP.is_set():
+                    break
+                notify("tool_output", node=node["uid"], stream="out",
+                       text="".join(f"{n}\n" for n in range(first, first + 500)))  # fmt: skip
+            node.update(outcome="ok", finished=node["created"] + 5)
+            notify("node_ended", header=node)
+        elif kind == "markdown":
+            for n in range(3000):
+                table = "\n\n| a | b | c | d |\n|---|---|---|---|\n" + "| wide cell | x | y | z |\n" * 8
+                piece = (
+                    table
+                    if n % 150 == 75
+                    else f"```py\nx = {n}\n```\n"
+                    if n % 100 == 0
+                    else f"word {n:05d} of it "
+                )
+                notify("delta", run="run1", turn=1, block=0, kind="text", text=piece)
+                STOP.wait(0.001)
+        else:
+            threads = [threading.Thread(target=self.shout, args=(number,)) for number in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        reason = "aborted" if STOP.is_set() else "completed"
+        run = {"uid": "run1", "prompt": self.cursor, "started": 1, "ended": 1, "stop_reason": reason}
+        notify("run_ended", run=run, offers=[])
+        self.set_status(state="ready", run="")
+
+    @staticmethod
+    def shout(number: int) -> None:
+        for n in range(1000):
+            notify("delta", run="run1", turn=number, block=0, kind="text", text=f"{n},")
 
     def do_export(self, params: dict[str, Any]) -> dict[str, Any]:
         if "refused" in params["out"]:

@@ -270,6 +270,12 @@ class MainWindow(QMainWindow):
             sizes = self.settings.value(self._places_key())
             if isinstance(sizes, list) and len(sizes) == self.splitter.count():
                 self.splitter.setSizes([int(size) for size in sizes])
+                return
+        if self.layout_name == "wide":
+            # A larger window gives its sides more room too: titles and diffs need it more than the chat.
+            width = self.width()
+            tree, changes = min(520, max(300, width * 27 // 100)), min(820, max(360, width * 31 // 100))
+            self.splitter.setSizes([tree, width - tree - changes, changes])
 
     def _keep_places(self) -> None:
         if self.state.info and self.layout_name != "small":

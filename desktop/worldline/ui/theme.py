@@ -249,7 +249,7 @@ QPushButton:focus, QToolButton[role="button"]:focus { border: 2px solid @accent;
 QPushButton:disabled { color: @muted; }
 QPushButton[role="primary"] { background: @accent; color: @on_accent; border-color: @accent; font-weight: 600; }
 QPushButton[role="primary"]:focus { border: 2px solid @text; }
-QPushButton[role="primary"]:disabled { background: @line; color: @muted; border-color: @line; }
+QPushButton[role="primary"]:disabled { background: @hover; color: @muted; border-color: @line; }
 QPushButton[role="danger"] { color: @bad; }
 QPushButton[role="link"] { background: transparent; border: none; color: @accent; padding: 2px 4px; }
 QPushButton[role="link"]:hover { text-decoration: underline; }
