@@ -28,6 +28,7 @@ from worldline.ui import icons, panes
 from worldline.ui.actions import Actions
 from worldline.ui.drills import Drills
 from worldline.ui.exporting import Exporting
+from worldline.ui.focus_ring import FocusRing
 from worldline.ui.notices import Notices
 from worldline.ui.session_state import SessionState
 from worldline.ui.status_bar import StatusBar
@@ -274,7 +275,7 @@ class MainWindow(QMainWindow):
         if self.layout_name == "wide":
             # A larger window gives its sides more room too: titles and diffs need it more than the chat.
             width = self.width()
-            tree, changes = min(520, max(300, width * 27 // 100)), min(820, max(360, width * 31 // 100))
+            tree, changes = min(520, max(300, width * 27 // 100)), min(820, max(360, width * 30 // 100))
             self.splitter.setSizes([tree, width - tree - changes, changes])
 
     def _keep_places(self) -> None:
@@ -295,6 +296,7 @@ class MainWindow(QMainWindow):
         self.first_painted.emit()
         icons.release()
         self.setWindowIcon(icons.logo())
+        self.ring = FocusRing(self)
         self.state.read_details()
         # One after the other with the event loop between: each is seen as soon as it is there.
         steps = [

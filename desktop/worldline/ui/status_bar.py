@@ -229,6 +229,8 @@ class StatusBar(QFrame):
             button.setFont(theme().font_ui(-1))
             button.clicked.connect(lambda _checked=False, command=command: self._do(command))
             self._buttons_row.addWidget(button)
+            # At once, not with the next layout: the sentence takes its place in the same frame.
+            button.show()
             self.buttons[command] = button
 
     def _do(self, command: str) -> None:
@@ -263,12 +265,19 @@ class StatusBar(QFrame):
         popover = Popover(self, title, lines, note)
         if name == "effects":
             self._list_effects(popover)
+        if name == "sandbox" and self.state.status.get("sandbox") != "complete":
+            popover.add_button(self.tr("Settings…"), lambda: self._trigger("settings"))
         if name in ("state", "cache"):
             popover.add_button(self.tr("Diagnostics…"), self.show_diagnostics.emit)
         popover.open_above(self.parts[name])
         self.popover = popover
         popover.destroyed.connect(self._popover_gone)
         return popover
+
+    def _trigger(self, name: str) -> None:
+        actions = getattr(self.window(), "actions_list", None)
+        if actions is not None and name in actions:
+            actions[name].trigger()
 
     def _popover_gone(self) -> None:
         self.popover = None

@@ -150,9 +150,9 @@ def state_segment(status: Mapping[str, Any], engine: str, ready: bool, now_ms: i
     text = translate("status", "Ready")
     if last:
         text = translate("status", "Ready · last: {reason}").format(reason=stop_words(last))
-    return Segment(
-        "state", text, stop_color(last) if last not in ("completed", "aborted", "") else "text", "dot"
-    )
+    if stop_color(last) == "muted":
+        return Segment("state", text, "text", "dot")
+    return Segment("state", text, stop_color(last), "warn", [("why", translate("status", "Why"))])
 
 
 def _working(status: Mapping[str, Any], state: str) -> Segment:
@@ -332,8 +332,15 @@ def _explain_sandbox(status: Mapping[str, Any]) -> Page:
         "none": translate("status", "This system offers no sandbox: commands are judged by their text, and more is asked."),
     }  # fmt: skip
     mode = str(status.get("sandbox", "unknown"))
-    note = str(status.get("sandbox_why") or "")
-    return translate("status", "Sandbox"), [], " ".join(filter(None, [words.get(mode, ""), note]))
+    why = str(status.get("sandbox_why") or "")
+    if mode == "complete":
+        return translate("status", "Sandbox"), [], words[mode]
+    fix = translate(
+        "status",
+        "To confine commands on Linux: install bubblewrap, let users make namespaces, and start the session again. Settings say what else can be chosen.",
+    )  # fmt: skip
+    lines = [(translate("status", "Why"), why)] if why else []
+    return translate("status", "Sandbox"), lines, " ".join(filter(None, [words.get(mode, ""), fix]))
 
 
 def _explain_effects(status: Mapping[str, Any]) -> Page:

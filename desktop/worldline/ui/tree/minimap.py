@@ -32,6 +32,7 @@ class Minimap(QWidget):
         geometry, count = view.scene.geometry, len(view.scene.items)
         extent = view.viewport().width() if geometry.sideways else view.viewport().height()
         self.setVisible(self.wanted and geometry.length(count) > extent * 1.5 and view.width() > WIDTH * 2)
+        view.cover(HEIGHT + 12 if self.isVisibleTo(view) and not geometry.sideways else 0)
         self.move(view.viewport().width() - WIDTH - 12, view.viewport().height() - HEIGHT - 12)
         self.update()
 

@@ -292,7 +292,8 @@ def _lanes_at(scene: Scene, segments: list[int], first: int, last: int) -> list[
 def _paint_grounds(painter: QPainter, scene: Scene, first: int, last: int, width: float) -> None:
     geometry, items, t = scene.geometry, scene.items, theme().tokens
     chosen = set(scene.chosen)
-    for row in {*chosen, scene.current, scene.hover}:
+    ring = (scene.current if scene.current >= 0 else scene.cursor) if scene.focused else -1
+    for row in {*chosen, scene.current, scene.hover, ring}:
         item = items.item(row) if row >= 0 else -1
         if not first <= item <= last:
             continue
@@ -301,7 +302,7 @@ def _paint_grounds(painter: QPainter, scene: Scene, first: int, last: int, width
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(t.color("selected" if row in chosen or row == scene.current else "hover"))
         painter.drawRoundedRect(ground, 5, 5)
-        if row == scene.current and scene.focused:
+        if row == ring:
             painter.setPen(QPen(t.color("accent"), 1.5))
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRoundedRect(ground.adjusted(0.75, 0.75, -0.75, -0.75), 5, 5)

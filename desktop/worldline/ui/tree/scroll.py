@@ -19,6 +19,8 @@ class TreeScroll(QAbstractScrollArea):
     def __init__(self, scene: Scene, parent: QWidget | None) -> None:
         super().__init__(parent)
         self.scene = scene
+        self.covered = 0
+        """Pixels at the end that the minimap lies over: the last rows can be scrolled above it."""
 
     def zoom(self, factor: float, at: QPointF | None = None) -> None:
         geometry = self.scene.geometry
@@ -56,7 +58,7 @@ class TreeScroll(QAbstractScrollArea):
 
     def _bars(self) -> None:
         geometry, size = self.scene.geometry, self.viewport().size()
-        length = geometry.length(len(self.scene.items)) + 24
+        length = geometry.length(len(self.scene.items)) + 24 + self.covered
         breadth = geometry.breadth(self.scene.layout.lane_count)
         if geometry.sideways:
             breadth += geometry.lane_step / 2

@@ -192,6 +192,14 @@ class TreeView(TreeScroll):
             self._scroll_by(at - extent * 2 / 3)
         self.viewport().update()
 
+    def cover(self, pixels: int) -> None:
+        """So many pixels at the lower end are covered by the minimap."""
+        if pixels != self.covered:
+            self.covered = pixels
+            self._bars()
+            if self.follow_live and self.state.is_loaded:
+                self._to_end()
+
     # Events ----------------------------------------------------------------------------------------------------
     def paintEvent(self, _event: QPaintEvent) -> None:
         canvas = QPainter(self.viewport())
@@ -225,7 +233,12 @@ class TreeView(TreeScroll):
         live = max(self.state.tree.live, default=self.state.cursor_row())
         if live >= 0:
             geometry = self.scene.geometry
-            over = geometry.along(self.scene.items.item(live)) + geometry.step * 1.5 - self._extent()
+            over = (
+                geometry.along(self.scene.items.item(live))
+                + geometry.step * 1.5
+                + self.covered
+                - self._extent()
+            )
             if over > 0:
                 self._scroll_by(over)
 
