@@ -2507,6 +2507,10 @@ Every step becomes a node, and a click on a node takes the files back to it.</so
         <translation>状态</translation>
     </message>
     <message>
+        <source>Settings…</source>
+        <translation>设置…</translation>
+    </message>
+    <message>
         <source>Diagnostics…</source>
         <translation>诊断…</translation>
     </message>
@@ -3779,6 +3783,10 @@ Click a node to go back to it, files included.</source>
     <message>
         <source>Sandbox</source>
         <translation>沙盒</translation>
+    </message>
+    <message>
+        <source>To confine commands on Linux: install bubblewrap, let users make namespaces, and start the session again. Settings say what else can be chosen.</source>
+        <translation>要在 Linux 上限制命令：请安装 bubblewrap，允许普通用户创建命名空间，然后重新打开会话。设置中列出了其他可选方式。</translation>
     </message>
     <message>
         <source>On this branch</source>
