@@ -147,3 +147,12 @@ def test_an_export_that_was_changed_is_refused_and_leaves_nothing(
     exported.write_text("".join(json.dumps(row) + "\n" for row in rows))
     (report,) = import_all([exported], tmp_path / "back")
     assert "cannot be read" in report["error"] and list((tmp_path / "back").iterdir()) == []
+
+
+def test_an_export_that_lost_its_end_is_not_taken_for_a_whole_one(tmp_path: Path) -> None:
+    exported = export_session(rich_session(tmp_path / "a.worldline"), "jsonl")
+    lines = exported.read_bytes().splitlines(keepends=True)
+    for missing in (1, 2, len(lines) // 2):
+        exported.write_bytes(b"".join(lines[:-missing]))
+        (report,) = import_all([exported], tmp_path / "back")
+        assert "ends too early" in report["error"] and list((tmp_path / "back").iterdir()) == []

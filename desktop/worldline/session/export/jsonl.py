@@ -10,6 +10,7 @@
 * `usage` {node, input, output, cache_read, cache_write, thinking, cost, answers}
 * `run` {uid, prompt, started, settings, after_node}, `run_end` {run, at, stop_reason, detail, api_said, usage}
 * `record` {kind, at, node, run, data}, `cursor` {node, at, why, after_node}; a node with moved took the cursor with it
+* `end_of_export` {lines}: how many lines there are, this one included; without it the file is not whole
 
 Times are milliseconds since the epoch, UTC. What is empty is left out. Fields that a reader does not know are to be kept.
 """
@@ -42,6 +43,14 @@ _USAGE = ("input", "output", "cache_read", "cache_write", "thinking", "cost", "a
 
 def lines(path: Path) -> Iterator[bytes]:
     """The export, a line at a time, without line ends. Raises SessionError when the file cannot be read."""
+    count = 0
+    for line in _all_lines(path):
+        count += 1
+        yield line
+    yield dumps({"type": "end_of_export", "lines": count + 1})
+
+
+def _all_lines(path: Path) -> Iterator[bytes]:
     connect.check_file(path)
     with contextlib.closing(connect.connect_read(path)) as db, connect.told(path):
         yield dumps({"type": "worldline", "version": VERSION})
@@ -147,6 +156,7 @@ class _Reader:
         self.db = db
         self.seqs: dict[str, int] = {}
         self.runs: dict[str, int] = {}
+        self.whole = False
 
     def read(self, file: Iterator[bytes] | Any) -> int:
         for number, line in enumerate(file, start=1):
@@ -154,8 +164,14 @@ class _Reader:
                 continue
             try:
                 record = loads(line)
+                if self.whole:
+                    raise ValueError("something stands behind the end of the export")
                 if number == 1:
                     self._header(record)
+                elif record.get("type") == "end_of_export":
+                    if record["lines"] != number:
+                        raise ValueError(f"{record['lines']} lines were written, {number} are here")
+                    self.whole = True
                 else:
                     self._take(record)
             except _UNFIT as problem:
@@ -163,6 +179,10 @@ class _Reader:
                     f"Line {number} of the export cannot be read: {problem}.",
                     "Export the session again; nothing was written.",
                 ) from problem
+        if not self.whole:
+            raise BadInput(
+                "The export ends too early.", "A part of the file is missing; nothing was written."
+            )
         return len(self.seqs)
 
     def _header(self, record: dict[str, Any]) -> None:
