@@ -749,8 +749,8 @@
         <translation>诊断</translation>
     </message>
     <message>
-        <source>Copy all</source>
-        <translation>全部复制</translation>
+        <source>Copy what is shown</source>
+        <translation>复制所示内容</translation>
     </message>
     <message>
         <source>Close</source>
@@ -766,6 +766,10 @@
     <message>
         <source>all kinds</source>
         <translation>所有类型</translation>
+    </message>
+    <message>
+        <source>Search what happened</source>
+        <translation>搜索发生的事</translation>
     </message>
     <message>
         <source>Time</source>
@@ -1615,6 +1619,41 @@ The agent works in {work}</source>
     </message>
 </context>
 <context>
+    <name>MessageMenu</name>
+    <message>
+        <source>Copy message</source>
+        <translation>复制消息</translation>
+    </message>
+    <message>
+        <source>Show in the tree</source>
+        <translation>在树中显示</translation>
+    </message>
+    <message>
+        <source>Go here and fork</source>
+        <translation>前往这里并分叉</translation>
+    </message>
+    <message>
+        <source>As the model sees it</source>
+        <translation>模型所见</translation>
+    </message>
+    <message>
+        <source>Leave this out for the model</source>
+        <translation>不让模型看到这一项</translation>
+    </message>
+    <message>
+        <source>Tell the model something else instead…</source>
+        <translation>改为告诉模型别的内容…</translation>
+    </message>
+    <message>
+        <source>What the model is told instead</source>
+        <translation>改为告诉模型的内容</translation>
+    </message>
+    <message>
+        <source>On this branch, from here on. The original stays in the session.</source>
+        <translation>仅在此分支、从这里起生效。原文保留在会话中。</translation>
+    </message>
+</context>
+<context>
     <name>Minimap</name>
     <message>
         <source>Overview of the tree</source>
@@ -1761,6 +1800,10 @@ The agent works in {work}</source>
     <message>
         <source>model</source>
         <translation>模型</translation>
+    </message>
+    <message>
+        <source>result</source>
+        <translation>结果</translation>
     </message>
     <message>
         <source>Made for the request; not in the history</source>
@@ -3401,14 +3444,6 @@ Click a node to go back to it, files included.</source>
     <message>
         <source>Label</source>
         <translation>标签</translation>
-    </message>
-    <message>
-        <source>What the model is told instead</source>
-        <translation>改为告诉模型的内容</translation>
-    </message>
-    <message>
-        <source>On this branch, from here on. The original stays in the session.</source>
-        <translation>仅在此分支、从这里起生效。原文保留在会话中。</translation>
     </message>
     <message>
         <source>Note</source>

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,6 @@ from worldline.ui.dialogs.first_start import FirstStartDialog
 from worldline.ui.dialogs.jump_plan import JumpPlanDialog
 from worldline.ui.dialogs.model_view import ModelViewDialog, open_model_view
 from worldline.ui.dialogs.new_session import NewSessionDialog
-from worldline.ui.dialogs.sessions import SessionsDialog
 from worldline.ui.dialogs.settings import open_settings
 from worldline.ui.dialogs.small import BranchSummaryDialog
 from worldline.ui.session_state import SessionState
@@ -205,24 +203,3 @@ def test_the_model_view_and_diagnostics_show_and_copy(
     qtbot.waitUntil(lambda: diagnostics.pane.table.rowCount() == 2, timeout=5000)
     assert "Mended." in diagnostics.pane.as_text()
     diagnostics.close()
-
-
-def test_sessions_are_listed_and_searched_also_broken_ones(qtbot: Any, tmp_path: Path) -> None:
-    with sqlite3.connect(tmp_path / "good.worldline") as database:
-        database.execute("CREATE TABLE meta (key TEXT, value TEXT)")
-        database.execute("INSERT INTO meta VALUES ('title', 'Fix the parser')")
-    (tmp_path / "bad.worldline").write_bytes(b"no database at all, but long enough to be read as one " * 40)
-    dialog = SessionsDialog(folder=tmp_path)
-    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
-    qtbot.addWidget(dialog)
-    dialog.show()
-    qtbot.waitUntil(lambda: dialog.list.count() == 2)
-    dialog.search.setText("parser")
-    assert sum(not dialog.list.item(at).isHidden() for at in range(2)) == 1
-    opened: list[str] = []
-    dialog.opened.connect(opened.append)
-    for at in range(2):
-        if not dialog.list.item(at).isHidden():
-            dialog.list.setCurrentRow(at)
-    dialog._open()
-    assert opened == [str(tmp_path / "good.worldline")]

@@ -156,3 +156,44 @@ def test_changes_can_be_compared_with_any_node(changes: ChangesPane, qtbot: Any)
 def test_a_message_is_shown_on_demand(chat: ChatPane) -> None:
     chat.state.reveal_asked.emit(sample.uid(2))
     assert isinstance(chat.view.widget_of(sample.uid(2)), UserRow)
+
+
+def test_changes_choose_what_fits_the_step_until_the_person_chooses(
+    changes: ChangesPane, state: SessionState, qtbot: Any
+) -> None:
+    # The cursor is a prompt, which changed nothing: what its attempt has changed so far is shown, and says so.
+    qtbot.waitUntil(lambda: changes._pair() == (sample.uid(2), sample.uid(27)))
+    assert changes.against.currentData() == "attempt"
+    state.select(sample.uid(20))
+    assert changes._pair() == ("parent", sample.uid(20)) and changes.against.currentData() == "parent"
+    changes.against.setCurrentIndex(changes.against.findData("base"))
+    changes.against.activated.emit(changes.against.currentIndex())
+    state.select(sample.uid(21))
+    assert changes._pair() == ("base", sample.uid(21)), "what was chosen by hand stays"
+    changes.against.setCurrentIndex(0)
+    changes.against.activated.emit(0)
+    assert changes._pair() == ("parent", sample.uid(21))
+
+
+def test_a_message_can_be_left_out_for_the_model_or_replaced(chat: ChatPane, qtbot: Any) -> None:
+    from worldline.ui.chat.message_menu import message_menu
+    from worldline.ui.dialogs.small import NoteDialog
+
+    asked: list[tuple[str, Any]] = []
+    send = chat.state.client.request
+    chat.state.client.request = lambda method, params=None, *more: (  # type: ignore[method-assign]
+        asked.append((method, params)) or send(method, params, *more)  # type: ignore[func-returns-value]
+    )
+    row = chat.chat.row(sample.uid(26))
+    assert row is not None
+    menu = message_menu(chat.state, row, chat)
+    actions = {action.text(): action for action in menu.actions()}
+    actions["Leave this out for the model"].trigger()
+    assert ("context_edit", {"node": sample.uid(26)}) in asked
+    actions["Tell the model something else instead…"].trigger()
+    dialog = chat.window().findChild(NoteDialog)
+    assert dialog is not None
+    dialog._edit.setPlainText("It was pushed.")
+    dialog._save()
+    assert ("context_edit", {"node": sample.uid(26), "replacement": "It was pushed."}) in asked
+    menu.close()

@@ -15,6 +15,7 @@ from worldline.protocol.events import Delta
 from worldline.protocol.model import Approval, Body, Question, RunInfo
 from worldline.ui.chat import opening, words
 from worldline.ui.chat.composer import Composer, WaitingBar
+from worldline.ui.chat.message_menu import show_menu
 from worldline.ui.chat.offers import act_on_offer
 from worldline.ui.chat.row_base import ColorLabel, tool_button
 from worldline.ui.chat.view import ChatView
@@ -131,6 +132,7 @@ class ChatPane(QWidget):
         signals.show_diff.connect(lambda uid, _path: state.select(uid))
         signals.explain.connect(lambda _uid: opening.diagnostics(state, self.window()))
         signals.link.connect(opening.link)
+        signals.menu.connect(lambda uid, place: show_menu(state, self.chat.row(uid), self, place))
         composer.send.connect(self._send)
         composer.stop.connect(lambda: state.request("stop"))
         composer.complete.connect(self._complete)

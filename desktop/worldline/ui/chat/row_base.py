@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
-from PySide6.QtGui import QColor, QEnterEvent, QGuiApplication, QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QContextMenuEvent, QEnterEvent, QGuiApplication, QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QToolButton, QWidget
 
 from worldline.ui.icons import icon
@@ -32,6 +32,8 @@ class RowSignals(QObject):
     """The row with this key has another height now."""
     grown = Signal(str)
     """The same, but not because of something the person did: the view goes on to follow the end."""
+    menu = Signal(str, object)
+    """Row and place: what else can be done with this message."""
     model_view = Signal(str)
     explain = Signal(str)
     link = Signal(str)
@@ -51,6 +53,10 @@ class RowWidget(QWidget):
         self.signals = signals
         self.shown_revision = -1
         self.setAttribute(Qt.WidgetAttribute.WA_NoMousePropagation, False)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        if self.row.uid:
+            self.signals.menu.emit(self.row.uid, event.globalPos())
 
     def enterEvent(self, event: QEnterEvent) -> None:
         self._wake()

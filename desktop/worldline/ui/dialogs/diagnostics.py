@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QComboBox, QHeaderView, QTableWidget, QTableWidgetItem, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import (
+    QComboBox,
+    QHBoxLayout,
+    QHeaderView,
+    QLineEdit,
+    QTableWidget,
+    QTableWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
 
 from worldline.protocol.model import Diagnostic
 from worldline.ui.chat import words
@@ -18,7 +27,9 @@ KEPT = 5000
 
 
 class DiagnosticsPane(QWidget):
-    """A table of what happened under the hood; new rows come at the end."""
+    """A table of what happened under the hood; new rows come at the end. Activating a row asks for its node."""
+
+    node_wanted = Signal(str)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -27,6 +38,11 @@ class DiagnosticsPane(QWidget):
         self._kind.setAccessibleName(self.tr("Kind"))
         self._kind.addItem(self.tr("all kinds"), "")
         self._kind.currentIndexChanged.connect(self._show)
+        self.search = QLineEdit(self)
+        self.search.setPlaceholderText(self.tr("Search what happened"))
+        self.search.setAccessibleName(self.tr("Search what happened"))
+        self.search.setClearButtonEnabled(True)
+        self.search.textChanged.connect(self._show)
         self.table = QTableWidget(0, 3, self)
         self.table.setHorizontalHeaderLabels([self.tr("Time"), self.tr("Kind"), self.tr("What happened")])
         self.table.horizontalHeader().setSectionResizeMode(2, QHeaderView.ResizeMode.Stretch)
@@ -36,6 +52,7 @@ class DiagnosticsPane(QWidget):
         self.table.setEditTriggers(QTableWidget.EditTrigger.NoEditTriggers)
         self.table.setSelectionBehavior(QTableWidget.SelectionBehavior.SelectRows)
         self.table.setAccessibleName(self.tr("Diagnostics"))
+        self.table.cellActivated.connect(self._activated)
         self._empty = ColorLabel(
             self.tr("Nothing to report. Retries, repairs, fallbacks and cache misses would be listed here."),
             "muted",
@@ -44,7 +61,10 @@ class DiagnosticsPane(QWidget):
         self._empty.setWordWrap(True)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self._kind)
+        filters = QHBoxLayout()
+        filters.addWidget(self._kind)
+        filters.addWidget(self.search, 1)
+        layout.addLayout(filters)
         layout.addWidget(self._empty)
         layout.addWidget(self.table, 1)
         self._show()
@@ -60,21 +80,34 @@ class DiagnosticsPane(QWidget):
         self._items.append(item)
         if self._kind.findData(item.kind) < 0:
             self._kind.addItem(item.kind, item.kind)
-        if self._kind.currentData() in ("", item.kind):
+        if self._wanted(item):
             self._add_row(item)
             self.table.scrollToBottom()
         self._empty.hide()
+        self.table.show()
 
     def _show(self) -> None:
-        wanted = self._kind.currentData()
         self.table.setRowCount(0)
-        for item in self._items:
-            if wanted in ("", item.kind):
-                self._add_row(item)
+        for item in self.shown():
+            self._add_row(item)
         self._empty.setVisible(not self._items)
         self.table.setVisible(bool(self._items))
         self.table.resizeColumnToContents(0)
         self.table.resizeColumnToContents(1)
+
+    def _wanted(self, item: Diagnostic) -> bool:
+        words = self.search.text().strip().lower()
+        return self._kind.currentData() in ("", item.kind) and words in f"{item.kind} {item.detail}".lower()
+
+    def shown(self) -> list[Diagnostic]:
+        """What the filters leave."""
+        return [item for item in self._items if self._wanted(item)]
+
+    def _activated(self, row: int, _column: int) -> None:
+        cell = self.table.item(row, 0)
+        node = str(cell.data(Qt.ItemDataRole.UserRole) or "") if cell is not None else ""
+        if node:
+            self.node_wanted.emit(node)
 
     def _add_row(self, item: Diagnostic) -> None:
         row = self.table.rowCount()
@@ -82,14 +115,15 @@ class DiagnosticsPane(QWidget):
         for column, text in enumerate((words.clock(item.at), item.kind, item.detail)):
             cell = QTableWidgetItem(text)
             cell.setToolTip(text)
+            cell.setData(Qt.ItemDataRole.UserRole, item.node)
             if column < 2:
                 cell.setForeground(theme().tokens.color("muted"))
             self.table.setItem(row, column, cell)
 
     def as_text(self) -> str:
-        """All rows as tab-separated text."""
+        """The rows that are shown, as tab-separated text."""
         lines = [
-            f"{item.at}\t{item.kind}\t{item.node}\t{item.detail}\t{item.data or ''}" for item in self._items
+            f"{item.at}\t{item.kind}\t{item.node}\t{item.detail}\t{item.data or ''}" for item in self.shown()
         ]
         return "\n".join(["at\tkind\tnode\tdetail\tdata", *lines])
 
@@ -101,7 +135,7 @@ class DiagnosticsDialog(Dialog):
         self.setWindowModality(Qt.WindowModality.NonModal)
         self.pane = DiagnosticsPane(self)
         self.body.addWidget(self.pane, 1)
-        self.add_button(self.tr("Copy all"), lambda: copy_text(self.pane.as_text()), left=True)
+        self.add_button(self.tr("Copy what is shown"), lambda: copy_text(self.pane.as_text()), left=True)
         self.add_button(self.tr("Close"), self.reject)
 
 
@@ -113,6 +147,7 @@ def open_diagnostics(state: SessionState, parent: QWidget) -> DiagnosticsDialog:
 
     connection = state.diagnosed.connect(lambda raw: dialog.pane.add(Diagnostic.model_validate(raw)))
     dialog.finished.connect(lambda _code: state.diagnosed.disconnect(connection))
+    dialog.pane.node_wanted.connect(state.reveal_asked)
     state.request("diagnostics", {"since": 0}, while_open(dialog, answered))
     dialog.show()
     return dialog

@@ -36,6 +36,8 @@ class ModelViewDialog(Dialog):
             self.add_text(f"✚ {diagnostic.detail}", "info")
         self.parts = QListWidget(self)
         self.parts.setAccessibleName(self.tr("Parts of the request"))
+        self.parts.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.parts.setTextElideMode(Qt.TextElideMode.ElideRight)
         self.json = QPlainTextEdit(self)
         self.json.setReadOnly(True)
         self.json.setFont(theme().font_code())
@@ -66,6 +68,8 @@ class ModelViewDialog(Dialog):
         for at, message in enumerate(request.get("messages", [])):
             origin = self._view.origin[at] if at < len(self._view.origin) else ""
             role = self.tr("you") if message.get("role") == "user" else self.tr("model")
+            if _is_result(message):
+                role = self.tr("result")
             text = titles.get(origin) or _first_words(message)
             if not origin:
                 self._add(
@@ -89,6 +93,14 @@ class ModelViewDialog(Dialog):
         part = item.data(ROLE) if item is not None else None
         text = part if isinstance(part, str) else json.dumps(part, ensure_ascii=False, indent=2)
         self.json.setPlainText(text[:500_000])
+
+
+def _is_result(message: dict[str, Any]) -> bool:
+    """What a tool gave back goes to the model in the name of the person."""
+    content = message.get("content")
+    return isinstance(content, list) and any(
+        isinstance(block, dict) and block.get("type") == "tool_result" for block in content
+    )
 
 
 def _first_words(message: dict[str, Any]) -> str:

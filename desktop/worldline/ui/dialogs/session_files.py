@@ -40,15 +40,16 @@ def read_session(path: Path) -> SessionFile:
         )
     except OSError as error:
         return SessionFile(path, path.stem, 0, 0, problem=error.strerror or str(error))
+    meta: dict[str, str] = {}
+    nodes, problem = 0, ""
     try:
         with contextlib.closing(header_reader.connect_readonly(path)) as connection:
             meta = header_reader.read_meta(connection)
             nodes = int(connection.execute("SELECT ifnull(max(seq), 0) FROM nodes").fetchone()[0])
     except (sqlite3.Error, OSError) as error:
-        return SessionFile(path, path.stem, changed, size, problem=str(error))
-    return SessionFile(
-        path, meta.get("title") or path.stem, changed, size, _root(meta.get("workspace", "")), nodes
-    )
+        problem = str(error)
+    root = _root(meta.get("workspace", ""))
+    return SessionFile(path, meta.get("title") or path.stem, changed, size, root, nodes, problem)
 
 
 def _root(text: str) -> str:

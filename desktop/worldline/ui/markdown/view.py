@@ -14,7 +14,7 @@ from worldline.ui.markdown.prose import Prose
 from worldline.viewmodel.chat_markdown import MarkdownStream, Piece
 
 GAP = 2
-SLICE = 12_000
+SLICE = 6_000
 """Characters of a whole message parsed at once: the rest follows in the next frames, so that the window never waits."""
 SLICE_MS = 15
 MARGIN = 400

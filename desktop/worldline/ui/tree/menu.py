@@ -142,17 +142,9 @@ class NodeMenu:
         editor.done.connect(lambda said: self._state.set_label(uid, what, said, color))
 
     def _replace(self, uid: str) -> None:
-        from worldline.ui.dialogs.small import NoteDialog
+        from worldline.ui.chat.message_menu import ask_replacement
 
-        title = self._view.tr("What the model is told instead")
-        hint = self._view.tr("On this branch, from here on. The original stays in the session.")
-        dialog = NoteDialog(title, "", hint, self._window)
-        dialog.entered.connect(
-            lambda said: (
-                self._state.request("context_edit", {"node": uid, "replacement": said}) if said else None
-            )
-        )
-        dialog.open()
+        ask_replacement(self._state, uid, self._window)
 
     def _copy(self, row: int) -> None:
         """The whole text, not the preview; the preview when the engine cannot be asked."""
