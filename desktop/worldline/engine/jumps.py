@@ -113,16 +113,9 @@ class Jumps:
         elif short(shared.branch) == base:
             note = f"You are on {base} already."
         if note:
-            return JumpAnswer(
-                result=JumpResult(
-                    node=doc.cursor,
-                    cursor=doc.cursor,
-                    branch=short(shared.branch),
-                    verified=0,
-                    of=0,
-                    note=note,
-                )
-            )
+            here, branch = doc.cursor, short(shared.branch)
+            stayed = JumpResult(node=here, cursor=here, branch=branch, verified=0, of=0, note=note)
+            return JumpAnswer(result=stayed)
         own = [h for h in doc.headers() if h.branch == f"refs/heads/{base}" and h.kind is not NodeKind.USER]
         return await self.jump(Jump(node=own[-1].uid if own else "root", fork=False), home=base)
 
