@@ -12,6 +12,8 @@ from worldline.rehearsal.server import RehearsalServer
 from .driver import Driver, scenario, shell
 
 MODES = ("isolated", "in place")
+FULL = os.environ.get("WORLDLINE_ACCEPTANCE") == "full"
+"""Every case in both modes (`python -m tests.acceptance`); else each in one, in turns."""
 
 
 @pytest.fixture(scope="session")
@@ -19,11 +21,6 @@ def server() -> Iterator[RehearsalServer]:
     with RehearsalServer(scenario(), checker=check) as running:
         yield running
     assert running.defects == []
-
-
-@pytest.fixture(params=MODES)
-def mode(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
 
 
 StartSession = Callable[..., Driver]

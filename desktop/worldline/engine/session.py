@@ -30,6 +30,7 @@ from worldline.engine.settings import Settings, merge
 from worldline.engine.shared import Emit, Shared, now_ms
 from worldline.engine.standing import show_context, show_standing
 from worldline.engine.status import StatusBoard
+from worldline.engine.storage import StorageDesk
 from worldline.protocol import commands as c
 from worldline.protocol.events import LabelChanged, ProcessChanged, TitleChanged
 from worldline.protocol.model import EffectInfo, ProcessInfo
@@ -97,6 +98,7 @@ class SessionActor:
         self.queries = Queries(shared)
         self.files = Files(shared)
         self.edits = Edits(shared, self.files, self.jumps, self.models, lambda: self.runs.busy)
+        self.storage = StorageDesk(shared, lambda: self.runs.busy)
         self.recovered = ""
         self._background: set[asyncio.Task[None]] = set()
         self._closed = False
@@ -245,6 +247,8 @@ class SessionActor:
             "compare": e.compare,
             "bring_home": e.bring_home,
             "return_home": lambda _: self.jumps.return_home(),
+            "storage": lambda _: self.storage.storage(),
+            "prune": self.storage.prune,
             "take_file": e.take_file,
             "patch": f.patch,
             "compact": self._compact,

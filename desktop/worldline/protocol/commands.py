@@ -320,6 +320,49 @@ class BringHomeResult(Message):
     note: str = ""
 
 
+class StoredSession(Message):
+    """What one session takes on disk."""
+
+    path: str
+    title: str
+    session_bytes: int
+    states_bytes: int
+    """Of the store of its files."""
+    worktree: str = ""
+    """Its isolated worktree, "" = it works in the person's folder."""
+    updated: int = 0
+    here: bool = False
+    """The session of this engine."""
+
+
+class Storage(Message):
+    sessions: list[StoredSession]
+    total_bytes: int
+    states: int = 0
+    """States that this session's store holds."""
+    unused_states: int = 0
+    """Of these, the ones that no node of the session refers to: pruning removes them and nothing else changes."""
+
+
+class Prune(Message):
+    """Give back the room of states of this session."""
+
+    older_than_days: int | None = None
+    """None: only states that no node refers to. Else also those of nodes that are older, carry no label and are not on
+    the current path; these nodes lose their files, and the result names them."""
+    dry_run: bool = True
+
+
+class Pruned(Message):
+    freed_bytes: int
+    """0 in a dry run."""
+    states_removed: int
+    states_kept: int
+    nodes: list[str] = []
+    """Nodes whose files are (or would be) gone; their conversation stays."""
+    note: str = ""
+
+
 class TakeFile(Message):
     """Take a file (or one hunk of it, by index) from another node onto disk; what is there is saved first."""
 
@@ -501,6 +544,8 @@ COMMANDS: dict[str, tuple[type[Message], type[Message]]] = {
     "compare": (CompareFor, Compare),
     "bring_home": (BringHome, BringHomeResult),
     "return_home": (Nothing, JumpAnswer),
+    "storage": (Nothing, Storage),
+    "prune": (Prune, Pruned),
     "take_file": (TakeFile, JumpAnswer),
     "patch": (Patch, PatchText),
     "compact": (CompactNow, Nothing),

@@ -68,6 +68,8 @@ class Restorer:
         self.notes: list[str] = list(plan.notes)
         self._progress = progress
         self._staging = -1
+        self._found: dict[str, RootState] = {}
+        """Repositories whose pointer is gone, as they are."""
         self._skipped: set[int] = set()
 
     def run(
@@ -132,7 +134,10 @@ class Restorer:
             root, now = self.roots.get(wanted.path), now_roots.get(wanted.path)
             if root is None and gitagain.can_remake(self.work, wanted, self.tree):
                 gitagain.note(self.journal, wanted)
-                continue
+                if not wanted.pointer:
+                    continue
+                root, now = gitagain.root_of(self.work, wanted)
+                self.roots[wanted.path], self._found[wanted.path] = root, now
             if root is None or now is None:
                 where = wanted.path or "the folder"
                 self.notes.append(
@@ -331,7 +336,7 @@ class Restorer:
         for gone in self.target.roots:
             if gone.path in self.journal.made_git:
                 gitagain.remake(self.work, self.journal, gone, self.target, self.tree, self._staging)
-        now_roots = {root.path: root for root in self.now.roots}
+        now_roots = {root.path: root for root in self.now.roots} | self._found
         wanted = {root.path: root for root in self.target.roots}
         for move in self.journal.roots:
             root = self.roots[move.path]

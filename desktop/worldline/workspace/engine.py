@@ -284,6 +284,10 @@ class Workspace:
         """Size on disk and number of states. Reads every object's header: for a panel, not for each node."""
         return storage.info(self.store)
 
+    def stored_states(self) -> set[str]:
+        """All states the store holds, also those that nothing refers to."""
+        return storage.states(self.store)
+
     def prune(self, keep: set[str], progress: ProgressCall | None = None) -> PruneReport:
         """Remove all states but `keep` (every state that a shown node has). Raises `WorkspaceError`; then nothing was
         removed."""

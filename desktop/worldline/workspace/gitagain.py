@@ -7,7 +7,6 @@ import os
 import shutil
 from pathlib import Path
 
-from worldline.core.errors import WorkspaceError
 from worldline.workspace import gitmove
 from worldline.workspace.gitcopy import write_copy
 from worldline.workspace.journal import Journal
@@ -36,12 +35,21 @@ def _target(pointer: str) -> str:
     return os.fsdecode(os.fsencode(pointer)[7:].strip())
 
 
+def root_of(work: Path, wanted: RootState) -> tuple[GitRoot, RootState]:
+    """The repository behind a pointer that is gone, and what is known of it now."""
+    gitdir = Path(os.path.normpath(work / wanted.path / _target(wanted.pointer)))
+    root = GitRoot(wanted.path, work / wanted.path, gitdir, gitdir, os.fsencode(wanted.pointer))
+    if (gitdir / "commondir").is_file():
+        root.common = (gitdir / os.fsdecode((gitdir / "commondir").read_bytes().strip())).resolve()
+    head = root.head()
+    return root, RootState(wanted.path, head.commit, head.ref, wanted.pointer)
+
+
 def remake(
     work: Path, journal: Journal, wanted: RootState, target: State, tree: SafeTree, staging: int
 ) -> None:
     """Make `.git` in one step. The journal already holds its path."""
     tree.make_folder(wanted.path, journal.folder_perm)
-    folder = tree.folder(wanted.path)
     name = f"git-{journal.made_git.index(wanted.path)}"
     staged = work / journal.staging / name
     if wanted.pointer:
@@ -49,24 +57,13 @@ def remake(
     else:
         write_copy(target.store, wanted.git, staged)
         (staged / _MARK).write_text(journal.token, "ascii")
-    if tree.lstat(f"{wanted.path}/.git") is not None:
-        raise WorkspaceError(f"Something was put at {wanted.path}/.git meanwhile.", "Try again.")
-    os.rename(name, ".git", src_dir_fd=staging, dst_dir_fd=folder)
-    root = GitRoot.find(work / wanted.path, wanted.path)
-    if root is None:
-        raise WorkspaceError(f"The repository in {wanted.path} could not be made again.", "Check the disk.")
-    if wanted.index:
-        gitmove.locked_replace(
-            root.gitdir / "index", gitmove.index_bytes(root, target, wanted), journal.token
-        )
-    head = root.head()
-    if (head.commit, head.ref) != (wanted.head, wanted.ref):
-        text = (
-            f"ref: {wanted.ref}\n"
-            if wanted.ref and root.resolve(wanted.ref) == wanted.head
-            else f"{wanted.head}\n"
-        )
-        gitmove.locked_replace(root.gitdir / "HEAD", text.encode("utf-8", "surrogateescape"), journal.token)
+        root = GitRoot(wanted.path, work / wanted.path, staged, staged)
+        if wanted.index:
+            (staged / "index").write_bytes(gitmove.index_bytes(root, target, wanted))
+        known = wanted.ref and root.resolve(wanted.ref) == wanted.head
+        text = f"ref: {wanted.ref}\n" if known else f"{wanted.head}\n"
+        (staged / "HEAD").write_text(text, "utf-8", "surrogateescape")
+    rename_new(name, staging, ".git", tree.folder(wanted.path))
 
 
 def to_drop(now: State, wanted: State, last: State, items: list[PlanItem]) -> list[str]:

@@ -33,7 +33,8 @@ def _is_state(data: bytes) -> bool:
     return b"\nauthor Worldline <worldline@localhost> " in data
 
 
-def _states(store: Store) -> set[str]:
+def states(store: Store) -> set[str]:
+    """Ids of all states in the store."""
     found = set()
     for oid in store.repo:
         kind, data = store.repo.read(oid)
@@ -47,10 +48,10 @@ def _size(store: Store) -> int:
 
 
 def info(store: Store) -> StorageInfo:
-    return StorageInfo(str(store.path), _size(store), sum(1 for _ in store.repo), len(_states(store)))
+    return StorageInfo(str(store.path), _size(store), sum(1 for _ in store.repo), len(states(store)))
 
 
-def _reach(store: Store, states: set[str]) -> dict[bytes, int]:
+def _reach(store: Store, wanted: set[str]) -> dict[bytes, int]:
     """Everything the states need: object → its kind. Raises `WorkspaceError` when a part of one is missing."""
     needed: dict[bytes, int] = {}
 
@@ -64,7 +65,7 @@ def _reach(store: Store, states: set[str]) -> dict[bytes, int]:
             elif entry.mode != MODE_GITLINK:
                 needed[entry.oid] = 3
 
-    for state in states:
+    for state in wanted:
         oid = bytes.fromhex(state)
         raw = store.read(oid)
         needed[oid] = COMMIT
@@ -78,7 +79,7 @@ def prune(store: Store, keep: set[str], progress: ProgressCall | None = None) ->
     store.lock()
     store.discard()
     before = _size(store)
-    all_states = _states(store)
+    all_states = states(store)
     unknown = keep - all_states
     if unknown:
         raise WorkspaceError(
@@ -121,10 +122,10 @@ def _parent(store: Store, state: str) -> str:
     return ""
 
 
-def missing(store: Store, states: set[str]) -> dict[str, str]:
+def missing(store: Store, wanted: set[str]) -> dict[str, str]:
     """States that cannot be restored, and why (for `verify`)."""
     found = {}
-    for state in states:
+    for state in wanted:
         try:
             for oid in _reach(store, {state}):
                 if not store.has(oid):

@@ -1,0 +1,117 @@
+"""What sessions take on disk, and giving room back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+from worldline.core import paths
+from worldline.core.errors import BadInput
+from worldline.engine.shared import Shared, now_ms
+from worldline.protocol import commands as c
+from worldline.session.catalog import SessionEntry, entry_of, list_sessions
+from worldline.workspace.model import NOT_CAPTURED
+
+_DAY_MS = 86_400_000
+
+
+class StorageDesk:
+    def __init__(self, shared: Shared, busy: Callable[[], bool], now: Callable[[], int] = now_ms) -> None:
+        self._shared = shared
+        self.now = now
+        self._busy = busy
+
+    async def storage(self) -> c.Storage:
+        """All sessions of the data folder and this one, the largest first."""
+        doc = self._shared.doc
+        rows = await asyncio.to_thread(_rows, doc.path)
+        rows.sort(key=lambda row: row.states_bytes + row.session_bytes, reverse=True)
+        result = c.Storage(
+            sessions=rows, total_bytes=sum(row.states_bytes + row.session_bytes for row in rows)
+        )
+        if self._shared.work is not None:
+            stored = await self._shared.work.call(lambda w: w.stored_states())
+            result.states = len(stored)
+            result.unused_states = len(stored - self._referred())
+        return result
+
+    def _referred(self) -> set[str]:
+        """States that a node, or the record of a jump, refers to."""
+        doc = self._shared.doc
+        found = {header.state for header in doc.headers()}
+        found |= {str(record.data.get("target", "")) for record in doc.records("jump")}
+        return found - {"", NOT_CAPTURED}
+
+    async def prune(self, p: c.Prune) -> c.Pruned:
+        """Remove states that no node needs; with an age, also those of old side branches, which are named."""
+        shared = self._shared
+        doc = shared.doc
+        if not p.dry_run:
+            shared.writable()
+        if self._busy():
+            raise BadInput("A run is going on.", "Stop it first, or wait.")
+        if p.older_than_days is not None and p.older_than_days < 1:
+            raise BadInput("The age must be at least one day.", "Give a larger number of days.")
+        lose = self._old_nodes(p.older_than_days) if p.older_than_days is not None else {}
+        keep = {header.state for header in doc.headers() if header.uid not in lose} - {"", NOT_CAPTURED}
+        if p.older_than_days is None:
+            keep |= self._referred()
+        gone = {uid for uid, state in lose.items() if state not in keep}
+        async with shared.turnstile:
+            stored = await shared.workspace().call(lambda w: w.stored_states())
+            # What a node refers to and the store has lost already is no reason to keep everything else.
+            keep &= stored
+            note = f"The files of {len(gone)} nodes cannot be put back any more." if gone else ""
+            if p.dry_run:
+                return c.Pruned(
+                    freed_bytes=0, states_removed=len(stored - keep), states_kept=len(keep), nodes=sorted(gone), note=note
+                )  # fmt: skip
+            report = await shared.workspace().call(lambda w: w.prune(keep))
+        return c.Pruned(
+            freed_bytes=report.freed, states_removed=report.states_removed, states_kept=report.states_kept,
+            nodes=sorted(gone), note=note,
+        )  # fmt: skip
+
+    def _old_nodes(self, days: int) -> dict[str, str]:
+        """Nodes beside the current path that are older than so many days and carry no label: uid → state."""
+        doc = self._shared.doc
+        limit = self.now() - days * _DAY_MS
+        path = {doc.uid(seq) for seq in doc.tree.path(doc.seq(doc.cursor))}
+        labelled = set(doc.marks())
+        return {
+            header.uid: header.state
+            for header in doc.headers()
+            if header.created < limit and header.uid not in path | labelled and header.state
+        }
+
+
+def _rows(session: Path) -> list[c.StoredSession]:
+    here = session.resolve()
+    return [_row(entry, here) for entry in _entries(here)]
+
+
+def _entries(here: Path) -> list[SessionEntry]:
+    found = {entry.path.resolve(): entry for entry in list_sessions(paths.sessions_dir())}
+    if here not in found:
+        found[here] = entry_of(here)
+    return list(found.values())
+
+
+def _row(entry: SessionEntry, here: Path) -> c.StoredSession:
+    store = str(entry.workspace.get("store", ""))
+    return c.StoredSession(
+        path=str(entry.path), title=entry.title, session_bytes=entry.bytes,
+        states_bytes=_size(Path(store)) if store else 0, worktree=str(entry.workspace.get("worktree", "")),
+        updated=entry.updated, here=entry.path.resolve() == here,
+    )  # fmt: skip
+
+
+def _size(folder: Path) -> int:
+    total = 0
+    for path in folder.rglob("*"):
+        try:
+            total += path.lstat().st_size if path.is_file() else 0
+        except OSError:  # it was replaced by a pack meanwhile
+            continue
+    return total

@@ -1,0 +1,58 @@
+"""What sessions take on disk, and pruning."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from worldline.core.errors import WorldlineError
+from worldline.protocol.commands import Jump, Nothing, Prune
+from worldline.rehearsal.events import Call, Reply
+
+
+async def written(bench: Any, repo: Path, **options: Any) -> Any:
+    b = await bench(workspace=repo, **options)
+    b.script(
+        Reply(text="One.", calls=[Call("write", {"path": "one.txt", "content": "1\n"})]),
+        Reply(text="Two.", calls=[Call("write", {"path": "one.txt", "content": "2\n"})]),
+        "Done.",
+    )
+    assert await b.ask("make it") == "completed"
+    return b
+
+
+async def test_sizes_and_pruning(bench: Any, repo: Path) -> None:
+    b = await written(bench, repo, in_place=True)
+    (repo / "one.txt").write_text("by hand\n")
+    loose = await b.actor.shared.work.capture(None, "nobody refers to this")
+    seen = await b.actor.handle("storage", Nothing())
+    (row,) = [row for row in seen.sessions if row.here]
+    assert row.states_bytes > 0 and row.session_bytes > 0
+    assert seen.total_bytes >= row.states_bytes + row.session_bytes
+    assert seen.unused_states == 1 and seen.states > 1
+    dry = await b.actor.handle("prune", Prune())
+    assert (dry.states_removed, dry.nodes) == (1, [])
+    assert loose.state in await b.actor.shared.work.call(lambda w: w.stored_states())
+    done = await b.actor.handle("prune", Prune(dry_run=False))
+    assert (done.states_removed, done.nodes) == (1, [])
+    states = {header.state for header in b.doc.headers() if header.state}
+    assert not await b.actor.shared.work.call(lambda w: w.missing(states))
+    first, _ = b.nodes("tool")
+    shown = await b.actor.handle("jump", Jump(node=first.uid))
+    assert shown.plan is not None and shown.plan.needs_confirmation
+    answer = await b.actor.handle("jump", Jump(node=first.uid, plan=shown.plan.id))
+    assert answer.result is not None and answer.result.verified == answer.result.of
+
+
+async def test_old_side_branches_are_named_before_they_lose_their_files(bench: Any, repo: Path) -> None:
+    b = await written(bench, repo, in_place=True)
+    first, second = b.nodes("tool")
+    await b.actor.handle("jump", Jump(node=first.uid))
+    assert (await b.actor.handle("prune", Prune(older_than_days=30))).nodes == []
+    with pytest.raises(WorldlineError):
+        await b.actor.handle("prune", Prune(older_than_days=0))
+    b.actor.storage.now = lambda: first.created + 40 * 86_400_000
+    shown = await b.actor.handle("prune", Prune(older_than_days=30))
+    assert second.uid in shown.nodes and first.uid not in shown.nodes and "cannot be put back" in shown.note
