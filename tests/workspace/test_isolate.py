@@ -10,7 +10,7 @@ import pytest
 from worldline.core.errors import WorkspaceError
 from worldline.workspace import isolate, leases
 
-from .conftest import run_sh, snapshot
+from .conftest import REPO, run_sh, snapshot
 from .test_engine import SETUP
 
 Sh = Callable[..., str]
@@ -94,3 +94,22 @@ def test_no_repository(work: Path) -> None:
     with pytest.raises(WorkspaceError) as caught:
         isolate.prepare(work, "abcd1234")
     assert caught.value.kind == "no_repository"
+
+
+def test_a_rebase_in_progress_goes_on_with_the_sessions_branch(work: Path, sh: Sh) -> None:
+    sh(
+        REPO
+        + "echo 1 > a && git add . && git commit -qm i && git checkout -qb t && echo 2 > a && git commit -qam t"
+    )
+    sh("git checkout -q main && echo 3 > a && git commit -qam m && (git rebase t >/dev/null 2>&1 || true)")
+    before = sh("git rev-parse main HEAD; git ls-files -s; git status --porcelain; cat a")
+    isolated = isolate.prepare(work, "r1")
+    there = f"cd {isolated.path} && "
+    assert sh(there + "git status --porcelain; cat a") == sh("git status --porcelain; cat a")
+    assert any("rebase" in note for note in isolated.notes)
+    sh(there + "echo solved > a && git add a && GIT_EDITOR=true git rebase --continue")
+    assert sh(there + "git branch --show-current").strip() == "worldline/r1/start"
+    assert sh(there + "git log --format=%s").split() == ["m", "t", "i"]
+    assert sh("git rev-parse main HEAD; git ls-files -s; git status --porcelain; cat a") == before
+    sh("git rebase --abort")
+    assert sh("git branch --show-current").strip() == "main"

@@ -27,7 +27,9 @@ from worldline.workspace.repos import GitRoot, Head
 from worldline.workspace.worktrees import WorktreeInfo
 
 INCLUDE_FILE = ".worktreeinclude"
-_CARRIED_OPERATIONS = ("MERGE_", "CHERRY_PICK_HEAD", "REVERT_HEAD", "SQUASH_MSG", "AUTO_MERGE", "sequencer/")
+_CARRIED_OPERATIONS = ("MERGE_", "CHERRY_PICK_HEAD", "REVERT_HEAD", "SQUASH_MSG", "AUTO_MERGE", "sequencer/",
+    "rebase-merge/", "rebase-apply/", "REBASE_HEAD",
+)  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -116,6 +118,7 @@ class _Maker:
                 kind="exists",
             )
         head = self.root.head()
+        start = self._rebased() or head.commit
         branch = f"worldline/{self.session}/start"
         ref = f"refs/heads/{branch}"
         made_branch = False
@@ -126,16 +129,16 @@ class _Maker:
             self.entry.mkdir(parents=True)
             if head.commit:
                 assert self.root.repo is not None
-                self.root.repo.references.create(ref, pygit2.Oid(hex=head.commit), force=False)
+                self.root.repo.references.create(ref, pygit2.Oid(hex=start), force=False)
                 made_branch = True
             self._write_entry(ref)
             copy = copytree.Copy(self.root, self.dest, self.include, self.progress)
             copy.run()
             self.notes += copy.notes
             self._write_index(copy)
-            self._carry_operation()
+            self._carry_operation(ref, head)
         except BaseException as error:
-            self._remove(ref if made_branch else "", head.commit)
+            self._remove(ref if made_branch else "", start)
             if isinstance(error, (OSError, pygit2.GitError, KeyError, ValueError)):
                 raise WorkspaceError(
                     f"The worktree could not be made ({error}).",
@@ -144,6 +147,14 @@ class _Maker:
                 ) from error
             raise
         return Isolated(self.dest, self.dest, head.commit, head.branch, branch, copy.included, self.notes)
+
+    def _rebased(self) -> str:
+        """Where the branch was that is being rebased: git wants to find it there at the end. "" = no rebase."""
+        files = self.root.progress()
+        for folder in ("rebase-merge", "rebase-apply"):
+            if files.get(f"{folder}/head-name", b"").startswith(b"refs/heads/"):
+                return files.get(f"{folder}/orig-head", b"").decode("ascii", "replace").strip()
+        return ""
 
     def _write_info(self, head: Head) -> None:
         info = {
@@ -176,15 +187,20 @@ class _Maker:
         entries = [_with_stat(entry, copy, written_ns) for entry in self.root.entries]
         (self.entry / "index").write_bytes(indexfile.encode(entries))
 
-    def _carry_operation(self) -> None:
-        for name, data in self.root.progress().items():
-            if name.startswith(_CARRIED_OPERATIONS):
-                target = self.entry / name
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_bytes(data)
-            elif name.startswith("rebase-"):
-                note = "A rebase is in progress in your folder; it stays there and is not continued here."
-                self.notes += [note] if note not in self.notes else []
+    def _carry_operation(self, ref: str, head: Head) -> None:
+        files = self.root.progress()
+        for name in files:
+            (self.entry / name).parent.mkdir(parents=True, exist_ok=True)
+        for name, data in files.items():
+            if name.startswith(_CARRIED_OPERATIONS) and not name.endswith("/head-name"):
+                (self.entry / name).write_bytes(data)
+            elif name.endswith("/head-name") and data.startswith(b"refs/heads/"):
+                # The rebase ends on the session's branch here; the person's own goes on in their folder.
+                (self.entry / name).write_text(f"{ref}\n", "utf-8")
+                (self.entry / "HEAD").write_text(f"{head.commit}\n", "ascii")
+                self.notes.append(
+                    "A rebase is in progress in your folder. Here it goes on with a branch of the session; yours stays as it is."
+                )
 
     def _remove(self, ref: str, commit: str) -> None:
         """Take away what this failed attempt made; nothing else is in these folders."""
