@@ -318,7 +318,7 @@ def test_a_full_disk_changes_nothing(work: Path, tmp_path: Path) -> None:
         second = s.capture(first)
         before = snapshot(work)
         report = s.ws.apply(s.ws.plan(first, last=second, users={"mine"}))
-        assert not report.done and report.rolled_back and "No space" in report.note
+        assert not report.done and report.rolled_back and "are free" in report.note
         assert snapshot(work) == before
         s.ws.close()
     finally:

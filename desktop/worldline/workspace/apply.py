@@ -14,6 +14,7 @@ from pathlib import Path
 
 from worldline.core.errors import WorkspaceError
 from worldline.workspace import gitagain, gitmove
+from worldline.workspace.beforehand import check_space, folders_there
 from worldline.workspace.ending import finish, undo
 from worldline.workspace.filesig import FileSig
 from worldline.workspace.journal import Journal, RootMove, old_name
@@ -126,8 +127,9 @@ class Restorer:
     # --- before anything is touched -----------------------------------------------------------------------------
 
     def _prepare(self, new_branch: str | None, home: str) -> None:
+        check_space(self.store, self.work, self.items)
         self.journal.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._note_folders()
+        (self.journal.folder / "folders").write_bytes(folders_there(self.tree, self.items))
         now_roots = {root.path: root for root in self.now.roots}
         self.journal.gone_git = list(self.plan.drop_git)
         for wanted in self.target.roots:
@@ -165,20 +167,6 @@ class Restorer:
         except FileNotFoundError:
             move.index_was_there = False
         move.index_before = str(copy)
-
-    def _note_folders(self) -> None:
-        """Folders of files to be created that are there already: an undo must not remove them."""
-        there: set[str] = set()
-        asked: set[str] = set()
-        for item in self.items:
-            folder = split(item.path)[0]
-            while item.action == "create" and folder and folder not in asked:
-                asked.add(folder)
-                status = self.tree.lstat(folder)
-                if status is not None and stat.S_ISDIR(status.st_mode):
-                    there.add(folder)
-                folder = split(folder)[0]
-        (self.journal.folder / "folders").write_bytes(b"\0".join(os.fsencode(f) for f in sorted(there)))
 
     def _stage(self) -> None:
         """Write all new content beside its place. A full disk shows here, before anything was changed."""
@@ -242,10 +230,10 @@ class Restorer:
         self._skipped.add(number)
         self.report.failed.append(Omitted(item.path, reason))
 
-    def _check(self, name: str, fd: int, item: PlanItem, *, in_place: bool = False) -> None:
-        """Raises `Moved` unless what is at `name` is what the plan saw there. `in_place`: before it is taken away, where
-        unchanged stat data is enough: its content is looked at once it can no longer be replaced."""
-        if in_place and item.expect and unchanged(name, fd, self._seen(item.path)):
+    def _check(self, name: str, fd: int, item: PlanItem, *, moved: bool = False) -> None:
+        """Raises `Moved` unless what is at `name` is what the plan saw there. The safety capture has read it once; its
+        content is read again where stat data does not prove that it is the same file unchanged."""
+        if item.expect and unchanged(name, fd, self._seen(item.path), moved=moved):
             return
         oid, mode = content_id(name, fd)
         if oid != item.expect or stat.S_IFMT(mode) != stat.S_IFMT(item.expect_mode):
@@ -256,10 +244,10 @@ class Restorer:
     def _delete(self, number: int, item: PlanItem) -> None:
         try:
             with self.tree.at(item.path) as (fd, name):
-                self._check(name, fd, item, in_place=True)
+                self._check(name, fd, item)
                 rename_new(name, fd, old_name(number), self._staging)
                 try:
-                    self._check(old_name(number), self._staging, item)
+                    self._check(old_name(number), self._staging, item, moved=True)
                 except Moved:
                     rename_new(old_name(number), self._staging, name, fd)
                     raise
@@ -305,17 +293,17 @@ class Restorer:
     def _overwrite(self, number: int, item: PlanItem) -> None:
         with self.tree.at(item.path) as (fd, name):
             try:
-                self._check(name, fd, item, in_place=True)
+                self._check(name, fd, item)
                 if exchange(str(number), self._staging, name, fd):
                     try:
-                        self._check(str(number), self._staging, item)
+                        self._check(str(number), self._staging, item, moved=True)
                     except Moved:
                         exchange(str(number), self._staging, name, fd)
                         raise
                     return
                 rename_new(name, fd, old_name(number), self._staging)
                 try:
-                    self._check(old_name(number), self._staging, item)
+                    self._check(old_name(number), self._staging, item, moved=True)
                 except Moved:
                     rename_new(old_name(number), self._staging, name, fd)
                     raise

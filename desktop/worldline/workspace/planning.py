@@ -12,12 +12,15 @@ import stat
 from collections.abc import Iterator
 from functools import cached_property
 
+from worldline.workspace.filesig import read_file
 from worldline.workspace.model import PlanItem
-from worldline.workspace.objects import EMPTY_TREE, MODE_DIR, MODE_EXEC, MODE_LINK
+from worldline.workspace.objects import BLOB, EMPTY_TREE, MODE_DIR, MODE_EXEC, MODE_LINK
 from worldline.workspace.safefs import SafeTree, content_id, split
 from worldline.workspace.states import State, read_index
 from worldline.workspace.treediff import Difference, Leaf, diff
 
+MAX_FORCED = 1 << 30
+"""Larger files that are in the way are never moved aside."""
 KEPT = ("keep_mine", "keep_foreign", "conflict")
 
 
@@ -38,6 +41,8 @@ class Planner:
         self.users, self.choices, self.default_choice = users, choices, default_choice
         self.tree = tree
         self.store = now.store
+        self.aside: list[PlanItem] = []
+        """Copies of files that are in no state and have to make room."""
         self._folders: dict[str, bool] = {}
         """Whether a path above an item is free or a real folder."""
         self.only_mine = last.files == target.files and last.perms_tree == target.perms_tree
@@ -53,7 +58,8 @@ class Planner:
         for path, reason in sorted({**self.target.omitted, **self.now.omitted}.items()):
             if path not in items:
                 items[path] = PlanItem(path, "not_captured", f"{reason}; it stays as it is")
-        return [items[path] for path in sorted(items)]
+        self.store.flush()
+        return sorted([*items.values(), *self.aside], key=lambda item: item.path)
 
     # --- whose is it ------------------------------------------------------------------------------------------
 
@@ -180,8 +186,37 @@ class Planner:
         if same:
             item.action = "create"  # already as the node has it, only not captured now
             return True
-        item.action = "keep_foreign"
-        item.reason = self.now.omitted.get(item.path, "is ignored now and was not captured") + "; it stays"
+        reason = self.now.omitted.get(item.path, "is ignored now and was not captured")
+        if self.choices.get(item.path) == "restore" and self._force(item, status):
+            item.reason = f"it {reason.removeprefix('is ')} and was put aside as {self._aside(item.path)}"
+            return False
+        item.action, item.reason = "keep_foreign", f"{reason}; it stays"
+        return True
+
+    def _aside(self, path: str) -> str:
+        """A free name beside it."""
+        number = 1
+        while self.tree.lstat(f"{path}.before-jump-{number}") is not None:
+            number += 1
+        return f"{path}.before-jump-{number}"
+
+    def _force(self, item: PlanItem, status: os.stat_result) -> bool:
+        """The person wants the node's file although what lies there is in no state: it moves aside, whole. The copy is
+        in the store too, so that the restore can be undone and replaces only what was seen."""
+        if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_FORCED:
+            return False
+        with self.tree.at(item.path) as (fd, name):
+            got = read_file(name, fd, MAX_FORCED)
+        if got is None:
+            return False
+        oid = self.store.put(BLOB, got[0]).hex()
+        self.aside.append(
+            PlanItem(
+                self._aside(item.path), "create", f"what was at {item.path}", blob=oid, mode=got[1].st_mode
+            )
+        )
+        item.action, item.choice = "overwrite", "restore"
+        item.expect, item.expect_mode = oid, got[1].st_mode
         return True
 
     def _on_disk(self, folder: str) -> Iterator[str]:

@@ -124,12 +124,14 @@ class SafeTree:
             raise
 
 
-def unchanged(name: str, dir_fd: int, sig: FileSig | None) -> bool:
-    """Stat data alone says that this is still the file that was read. False: look at its content."""
+def unchanged(name: str, dir_fd: int, sig: FileSig | None, *, moved: bool = False) -> bool:
+    """Stat data alone says that this is still the file that was read. False: look at its content. `moved`: it was
+    renamed since, which sets its ctime; every write sets its mtime too, and `sig` was old enough to tell them apart."""
     if sig is None or sig[1] < 0:
         return False
     now = os.stat(name, dir_fd=dir_fd, follow_symlinks=False)
-    return (now.st_mtime_ns, now.st_ctime_ns, now.st_size, now.st_ino, now.st_mode) == sig[:5]
+    ctime = sig[1] if moved else now.st_ctime_ns
+    return (now.st_mtime_ns, ctime, now.st_size, now.st_ino, now.st_mode) == sig[:5]
 
 
 def content_id(name: str, dir_fd: int) -> tuple[str, int]:

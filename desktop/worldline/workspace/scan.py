@@ -144,12 +144,13 @@ class Walk:
             edited = None if force or node.sig != sig else self._look(fd, node)
             listed = edited is None
             changed = bool(edited) or changed
+        became = listed and bool(prefix) and self._turned(fd, node, prefix)
         if node.repo and prefix and self.c.enter_root is not None:
             stack = self.c.enter_root(prefix[:-1])
         if listed:
             now = time.time_ns()
-            stack, force, differs = self._list(fd, node, prefix, stack, force)
-            changed = differs or changed
+            stack, force, differs = self._list(fd, node, prefix, stack, force or became)
+            changed = differs or changed or became
             node.sig = None if is_fresh(sig[0], sig[1], now) else sig
         elif node.rules is not None:
             stack = (*stack, node.rules)
@@ -283,6 +284,24 @@ class Walk:
             self.c.special[prefix] = node
         return stack, force, changed
 
+    def _turned(self, fd: int, node: Dir, prefix: str) -> bool:
+        """Whether the folder became a repository of its own, or ceased to be one, since its parent was listed."""
+        if self.c.enter_root is None or self._has_git(fd) == node.repo:
+            return False
+        if not node.repo and self.c.is_linked is not None and self.c.is_linked(prefix[:-1]):
+            return False
+        node.repo = not node.repo
+        self.c.special[prefix] = node
+        return True
+
+    @staticmethod
+    def _has_git(fd: int, folder: str = "") -> bool:
+        try:
+            os.stat(folder + ".git", dir_fd=fd, follow_symlinks=False)
+        except OSError:
+            return False
+        return True
+
     def _is_included(self, path: str, name: str, is_dir: bool) -> bool:
         return self.c.include is not None and self.c.include.match(path, name, is_dir) is True
 
@@ -295,11 +314,7 @@ class Walk:
 
     def _enter(self, fd: int, name: str, path: str, child: Dir, skipped: dict[str, str]) -> bool:
         """Look whether a folder is a repository of its own; False when it is left out."""
-        try:
-            os.stat(name + "/.git", dir_fd=fd, follow_symlinks=False)
-            repo = True
-        except OSError:
-            repo = False
+        repo = self._has_git(fd, name + "/")
         if repo and self.c.is_linked is not None and self.c.is_linked(path):
             skipped[name] = "is another worktree of this repository"
             return False

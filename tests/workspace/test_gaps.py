@@ -1,0 +1,143 @@
+"""Odd repositories and odd wishes: forced files, sparse checkouts, other owners, rules of the person, small disks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from worldline.workspace.engine import Workspace
+from worldline.workspace.model import NOT_CAPTURED
+
+from .conftest import REPO, run_sh, snapshot
+
+Sh = Callable[..., str]
+Open = Callable[..., Workspace]
+
+
+def test_a_file_in_the_way_can_be_forced_and_nothing_is_lost(
+    work: Path, sh: Sh, open_workspace: Open
+) -> None:
+    sh(REPO + "echo 1 > cache.bin && git add . && git commit -qm i")
+    ws = open_workspace()
+    first = ws.capture(None).state
+    sh(
+        "git rm -q cache.bin && echo '*.bin' > .gitignore && git add . && git commit -qm ignore && echo precious > cache.bin"
+    )
+    second = ws.capture(first).state
+    plan = ws.plan(first, last=second)
+    assert next(i for i in plan.items if i.path == "cache.bin").action == "keep_foreign"
+    plan = ws.plan(first, last=second, choices={"cache.bin": "restore"})
+    report = ws.apply(plan, new_branch="worldline/s/1")
+    assert report.done and report.verified == report.of
+    assert (work / "cache.bin").read_text() == "1\n"
+    assert (work / "cache.bin.before-jump-1").read_text() == "precious\n"
+
+
+def test_forcing_is_undone_as_a_whole(work: Path, sh: Sh, open_workspace: Open) -> None:
+    sh(REPO + "echo 1 > cache.bin && git add . && git commit -qm i")
+    ws = open_workspace()
+    first = ws.capture(None).state
+    sh(
+        "git rm -q cache.bin && echo '*.bin' > .gitignore && git add . && git commit -qm x && echo precious > cache.bin"
+    )
+    second = ws.capture(first).state
+    before = snapshot(work)
+    plan = ws.plan(first, last=second, choices={"cache.bin": "restore"})
+
+    def refuse(_: object) -> None:
+        raise OSError("the session could not be saved")
+
+    report = ws.apply(plan, on_done=refuse)
+    assert not report.done and snapshot(work) == before
+
+
+def test_sparse_checkout(work: Path, sh: Sh, open_workspace: Open) -> None:
+    sh(REPO + "mkdir in out && echo 1 > in/a && echo 1 > out/b && git add . && git commit -qm i")
+    sh("git sparse-checkout set in")
+    assert not (work / "out").exists()
+    index = sh("git ls-files -s -v")
+    ws = open_workspace()
+    first = ws.capture(None).state
+    sh("echo 2 > in/a && git add in && echo 3 > in/a")
+    second = ws.capture(first).state
+    report = ws.apply(ws.plan(first, last=second), new_branch="worldline/s/1")
+    assert report.done and (work / "in/a").read_text() == "1\n" and not (work / "out").exists()
+    assert sh("git ls-files -s -v") == index and sh("git status --porcelain") == ""
+
+
+def test_rules_of_the_person(
+    work: Path, sh: Sh, open_workspace: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mine").write_text("*.scratch\n")
+    sh(REPO + f"git config core.excludesFile {tmp_path}/mine && echo 1 > a && git add . && git commit -qm i")
+    ws = open_workspace()
+    first = ws.capture(None).state
+    sh("echo 2 > a && echo notes > x.scratch")
+    second = ws.capture(first).state
+    assert ws.store.lookup(ws.state(second).files, "x.scratch") is None
+    report = ws.apply(ws.plan(first, last=second), new_branch="worldline/s/1")
+    assert report.done and (work / "x.scratch").read_text() == "notes\n" and (work / "a").read_text() == "1\n"
+
+
+def test_a_repository_of_somebody_else(work: Path, sh: Sh, open_workspace: Open) -> None:
+    if os.geteuid():
+        pytest.skip("only root can give files away")
+    sh(REPO + "echo 1 > a && git add . && git commit -qm i")
+    run_sh("chown -R 12345:12345 .", work)
+    ws = open_workspace()
+    result = ws.capture(None)
+    assert result.state != NOT_CAPTURED, result.error
+    (work / "a").write_text("2\n")
+    second = ws.capture(result.state).state
+    report = ws.apply(ws.plan(result.state, last=second))
+    assert report.done and (work / "a").read_text() == "1\n"
+    # Either everything is captured, or it is said that only files are.
+    main = ws.state(result.state).main
+    assert main is not None and (main.index or main.trouble)
+
+
+def test_a_repository_made_inside_an_existing_folder_is_seen(
+    work: Path, sh: Sh, open_workspace: Open
+) -> None:
+    sh(REPO + "mkdir d && echo 1 > d/x && git add . && git commit -qm i")
+    ws = open_workspace()
+    first = ws.capture(None).state
+    sh("cd d && git init -q . && git add x && echo 2 > x")
+    second = ws.capture(first).state
+    assert [root.path for root in ws.state(second).roots] == ["", "d"]
+
+
+def test_a_person_repository_is_never_removed(work: Path, sh: Sh, open_workspace: Open) -> None:
+    sh(REPO + "echo 1 > a && git add . && git commit -qm i")
+    ws = open_workspace()
+    first = ws.capture(None).state
+    sh("mkdir mine && cd mine && git init -q . && echo n > n && git add n && git commit -qm n")
+    # Not recorded before: everything in it is the person's.
+    report = ws.apply(ws.plan(first, last=first), new_branch="worldline/s/1")
+    assert report.done and sh("git -C mine log --format=%s").strip() == "n"
+    # Recorded by a turn of the agent meanwhile, but known to be the person's.
+    second = ws.capture(first).state
+    report = ws.apply(ws.plan(first, last=second, users={"mine/n"}), new_branch="worldline/s/2")
+    assert report.done and sh("git -C mine log --format=%s").strip() == "n"
+
+
+def test_a_small_disk_refuses_before_anything_is_touched(
+    work: Path, sh: Sh, open_workspace: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sh(REPO + "head -c 100000 /dev/urandom > a && git add . && git commit -qm i")
+    ws = open_workspace()
+    first = ws.capture(None).state
+    sh("echo 2 > a")
+    second = ws.capture(first).state
+    plan = ws.plan(first, last=second)
+    before = snapshot(work)
+    import shutil
+
+    real = shutil.disk_usage(work)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: real._replace(free=1000))
+    report = ws.apply(plan)
+    assert not report.done and "are free" in report.note and snapshot(work) == before
+    assert ws.recover() is None
