@@ -78,6 +78,8 @@ class CacheHealth:
     """In a row."""
     _sent: list[_Sent] = field(default_factory=list)
     _hits: list[float] = field(default_factory=list)
+    _known: dict[int, tuple[dict[str, Any], str]] = field(default_factory=dict, repr=False)
+    """Digests of the messages of the last request, by identity: a long conversation is the same objects again."""
 
     def previous_message_id(
         self,
@@ -89,7 +91,9 @@ class CacheHealth:
         messages: list[dict[str, Any]],
     ) -> str:
         """Id of the answer to the request before this one, for the server's own diagnosis; "" = there was none."""
-        before = self._before(_Sent(place, model, _digest(system), _digest(tools), _digests(messages), "", 0))
+        before = self._before(
+            _Sent(place, model, _digest(system), _digest(tools), self._digests(messages), "", 0)
+        )
         return before.message_id if before else ""
 
     def observe(
@@ -106,7 +110,7 @@ class CacheHealth:
         diagnosis: dict[str, Any] | None = None,
     ) -> Verdict:
         """Judge an answer. `place` is the server, `diagnosis` its `diagnostics`, if it sent any."""
-        sent = _Sent(place, model, _digest(system), _digest(tools), _digests(messages), message_id, now)
+        sent = _Sent(place, model, _digest(system), _digest(tools), self._digests(messages), message_id, now)
         before = self._before(sent)
         self._sent = [*self._sent[-(REMEMBERED - 1) :], sent]
         total = usage.context_tokens
@@ -132,6 +136,14 @@ class CacheHealth:
     def hit_rate(self) -> float | None:
         """Of the last ten answers; None before the second of any branch."""
         return sum(self._hits) / len(self._hits) if self._hits else None
+
+    def _digests(self, messages: list[dict[str, Any]]) -> list[str]:
+        before, self._known = self._known, {}
+        for message in messages:
+            known = before.get(id(message))
+            same = known is not None and known[0] is message
+            self._known[id(message)] = known if same and known else (message, _digest(message))
+        return [self._known[id(message)][1] for message in messages]
 
     def _before(self, sent: _Sent) -> _Sent | None:
         """The request with the longest beginning in common; of equal ones the newest. One that shares neither its
@@ -165,10 +177,6 @@ def _expected(before: _Sent, sent: _Sent, messages: list[dict[str, Any]], total:
     shared = _shared(before.messages, sent.messages)
     known = sum(sizes[: shared or len(before.messages)])
     return max(1, int(total * known / max(1, sum(sizes)) * 0.5))
-
-
-def _digests(messages: list[dict[str, Any]]) -> list[str]:
-    return [_digest(message) for message in messages]
 
 
 def _digest(value: Any) -> str:
