@@ -197,3 +197,15 @@ def test_a_message_can_be_left_out_for_the_model_or_replaced(chat: ChatPane, qtb
     dialog._save()
     assert ("context_edit", {"node": sample.uid(26), "replacement": "It was pushed."}) in asked
     menu.close()
+
+
+def test_a_pane_that_comes_late_takes_over_what_was_announced_before(state: SessionState, qtbot: Any) -> None:
+    """Panes are made after the first paint; a fast engine has greeted and asked by then."""
+    with qtbot.waitSignal(state.approval_asked):
+        full.say(state, ("approval_asked", {"approval": gallery.approval(1).model_dump()}))
+    pane = ChatPane(state)
+    qtbot.addWidget(pane)
+    pane.show()
+    qtbot.waitUntil(lambda: pane.composer.model.text() == "Sonnet 5.5")
+    assert pane.waiting.isVisible() and pane.chat.row("approval:a1") is not None
+    assert pane.composer.edit.history, "prompts of the session can be had again"

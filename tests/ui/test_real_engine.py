@@ -105,3 +105,40 @@ def test_killed_while_it_streams_the_session_goes_on(demo: MainWindow, qtbot: An
     assert len(state.tree) > nodes + 1
     qtbot.waitUntil(lambda: not state.tree.live, timeout=10_000)
     assert state.cursor_row() == len(state.tree) - 1
+
+
+def test_settings_a_file_taken_over_and_a_message_left_out_on_the_real_engine(demo: MainWindow, qtbot: Any) -> None:
+    state = demo.state
+    # Settings: what is shown is what the engine has, what is changed is what it gets.
+    from worldline.ui.dialogs.settings import open_settings
+
+    dialog = open_settings(state, demo, "limits")
+    box = dialog.limits_page._boxes["limits", "turns"][0]
+    qtbot.waitUntil(lambda: box.value() == 40, timeout=10_000)
+    assert dialog.safety_page.why.text()
+    box.setValue(7)
+    box.editingFinished.emit()
+    values: list[dict[str, Any]] = []
+    state.request("settings", {}, lambda result: values.append(result["values"]))
+    qtbot.waitUntil(lambda: bool(values), timeout=10_000)
+    assert values[0]["limits"]["turns"] == 7
+    dialog.close()
+    # A file of the failed attempt is taken over from the changes pane; what was there is saved and can be had back.
+    work = Path(state.info["work_path"])
+    good = (work / "shop" / "prices.py").read_text()
+    failed = state.tree.leaf_of(row_of(demo, NodeKind.USER))
+    nodes = len(state.tree)
+    changes = demo.panes["changes"]
+    changes._take({"node": state.tree.uid(failed), "path": "shop/prices.py", "hunks": None, "against": ""})  # type: ignore[attr-defined]
+    qtbot.waitUntil(lambda: "taken" in demo.notices.items, timeout=20_000)
+    assert (work / "shop" / "prices.py").read_text() != good
+    assert "shop/prices.py" in demo.notices.items["taken"].text.text() and len(state.tree) > nodes
+    # A message is left out for the model: a node says so, and the request of this place no longer has it.
+    row = state.tree.row(state.cursor)
+    while state.tree.kind_of(row) is not NodeKind.ASSISTANT:
+        row = state.tree.parent[row]
+    nodes = len(state.tree)
+    state.request("context_edit", {"node": state.tree.uid(row)})
+    qtbot.waitUntil(lambda: len(state.tree) > nodes, timeout=10_000)
+    assert state.tree.kind_of(len(state.tree) - 1) is NodeKind.CONTEXT_EDIT
+    assert "failed" not in demo.notices.items

@@ -24,6 +24,7 @@ DEFAULTS: dict[str, Any] = {
     "sub_agents": {},
     "permissions": {"allow": [], "ask": [], "deny": []},
     "backtracking": "ask",
+    "branch_summary": "none",
     "approval_timeout_s": 0,
     "auto_compact": True,
     "sandbox": "on",

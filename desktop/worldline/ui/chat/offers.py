@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from PySide6.QtCore import QUrl
@@ -16,9 +15,7 @@ BILLING = "https://console.anthropic.com/settings/billing"
 _PAGES = {"login": "key", "settings": "", "bigger_model": "model", "billing": "key"}
 
 
-def act_on_offer(
-    state: SessionState, window: QWidget, offer: str, jumped: Callable[[dict[str, Any]], None]
-) -> None:
+def act_on_offer(state: SessionState, window: QWidget, offer: str) -> None:
     """Do what the button says. Refusals are shown by the window, as with every command."""
     if offer == "go_on":
         state.request("go_on", {"turns": TURNS})
@@ -26,7 +23,7 @@ def act_on_offer(
         # Without a number: as many turns as the settings allow.
         state.request("go_on", {"turns": 0})
     elif offer == "backtrack":
-        state.request("backtrack", {}, jumped)
+        state.request("backtrack", {}, lambda answer: _gone_back(state, answer))
     elif offer == "compact":
         state.request("compact", {"instructions": ""})
     elif offer == "billing" and QDesktopServices.openUrl(QUrl(BILLING)):
@@ -35,3 +32,13 @@ def act_on_offer(
         from worldline.ui.dialogs.settings import open_settings
 
         open_settings(state, window, _PAGES.get(offer, ""))
+
+
+def _gone_back(state: SessionState, answer: dict[str, Any]) -> None:
+    if answer.get("plan"):
+        state.plan_needed.emit(answer["plan"], {"node": answer["plan"]["node"]})
+    elif answer.get("result"):
+        state.select("")
+        state.jumped.emit(answer["result"])
+        if answer["result"].get("composer_text"):
+            state.composer_text.emit(answer["result"]["composer_text"])

@@ -19,6 +19,7 @@ from worldline.ui.chat.message_menu import show_menu
 from worldline.ui.chat.offers import act_on_offer
 from worldline.ui.chat.row_base import ColorLabel, tool_button
 from worldline.ui.chat.view import ChatView
+from worldline.ui.chat.waiting import recent_prompts, waiting_texts
 from worldline.ui.recents import settings as window_settings
 from worldline.ui.session_state import SessionState
 from worldline.ui.theme import theme
@@ -31,8 +32,6 @@ WINDOW = 1_500
 """Nodes of the path that are shown at first; scrolling up adds as many again, so that opening never waits."""
 NEAR_TOP = 2_000
 """Pixels from the top at which more is added."""
-HISTORY = 200
-LOOKED_THROUGH = 20_000
 
 
 class ChatPane(QWidget):
@@ -90,7 +89,21 @@ class ChatPane(QWidget):
         self.setFocusProxy(self.composer.edit)
         self._refresh()
         if state.info:
-            self._on_info()
+            self._catch_up()
+
+    def _catch_up(self) -> None:
+        """The session was there before this pane: take over what has been announced already."""
+        state = self.state
+        self._on_info()
+        self._ask_models()
+        self._on_status(state.status)
+        self.composer.set_queue(state.queue)
+        for approval in state.approvals.values():
+            self._on_approval(approval)
+        for question in state.questions.values():
+            self._on_question(question)
+        if state.is_loaded:
+            self._on_loaded()
 
     def _connect(self) -> None:
         state, view, composer = self.state, self.view, self.composer
@@ -223,13 +236,7 @@ class ChatPane(QWidget):
         self.chat.set_runs(RunInfo.model_validate(one) for one in result["runs"])
 
     def _load_history(self) -> None:
-        tree, prompts = self.state.tree, []
-        for at in range(len(tree) - 1, max(-1, len(tree) - LOOKED_THROUGH), -1):
-            if self.state.is_prompt(at):
-                prompts.append(tree.preview(at))
-                if len(prompts) == HISTORY:
-                    break
-        self.composer.edit.history = prompts[::-1]
+        self.composer.edit.history = recent_prompts(self.state)
         self.composer.edit.remember("")
 
     def _need_bodies(self, uids: list[str]) -> None:
@@ -292,12 +299,7 @@ class ChatPane(QWidget):
         self._show_waiting()
 
     def _show_waiting(self) -> None:
-        texts = [
-            self.tr("approve “{}”").format(one.get("command") or one.get("title", ""))
-            for one in self.state.approvals.values()
-        ]
-        texts += [str(one.get("text", "")) for one in self.state.questions.values()]
-        self.waiting.set_waiting([" ".join(text.split())[:80] for text in texts])
+        self.waiting.set_waiting(waiting_texts(self.state))
 
     def _announce(self, text: str) -> None:
         """Said by a screen reader; the focus stays where it is."""
@@ -368,16 +370,7 @@ class ChatPane(QWidget):
             self.composer.set_text(text)
 
     def _on_offer(self, _run: str, offer: str) -> None:
-        act_on_offer(self.state, self.window(), offer, self._jump_answered)
-
-    def _jump_answered(self, answer: dict[str, Any]) -> None:
-        if answer.get("plan"):
-            self.state.plan_needed.emit(answer["plan"], {"node": answer["plan"]["node"]})
-        elif answer.get("result"):
-            self.state.select("")
-            self.state.jumped.emit(answer["result"])
-            if answer["result"].get("composer_text"):
-                self.composer.set_text(answer["result"]["composer_text"])
+        act_on_offer(self.state, self.window(), offer)
 
     def _reveal(self, uid: str) -> None:
         if self._above and self.chat.row(uid) is None:

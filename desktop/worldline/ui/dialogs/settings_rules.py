@@ -76,8 +76,7 @@ class RulesPage(Page):
         lines = [words.get(decision, decision)]
         for part in verdict.get("parts", []):
             why = part.get("rule") or part.get("why", "")
-            # The part that is judged as strictly as the whole is the one that decided.
-            sign = "▸" if part.get("decision") == decision and len(verdict["parts"]) > 1 else " "
+            sign = "▸" if part.get("decided") == "yes" else " "
             lines.append(
                 f"{sign} {part.get('part', '')}  →  {words.get(part.get('decision', ''), '')}  {why}"
             )
