@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from worldline.core.errors import WorkspaceError
 from worldline.workspace import isolate, worktrees
 from worldline.workspace.engine import Workspace
 
-from .conftest import run_sh, snapshot
+from .conftest import REPO, run_sh, snapshot
 from .test_scenarios import BASE
 
 Open = Callable[..., Workspace]
@@ -96,3 +97,27 @@ def test_a_worktree_goes_only_with_what_it_loses_named(work: Path, sh: Sh) -> No
     assert "5e55" not in sh("git worktree list") and sh("git status --porcelain") == ""
     with pytest.raises(WorkspaceError):
         worktrees.remove(work, [])
+
+
+def test_copies_are_synced_before_what_they_save_goes(
+    work: Path, sh: Sh, open_workspace: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sh(REPO + "echo 1 > a && git add . && git commit -qm i")
+    ws = open_workspace()
+    first = ws.capture(None).state
+    (work / "a").write_text("precious\n")
+    synced: list[str] = []
+    real = os.fsync
+
+    def fsync(fd: int) -> None:
+        synced.append(os.readlink(f"/proc/self/fd/{fd}"))
+        real(fd)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    seen: list[bool] = []
+    plan = ws.plan(first, last=first, default_choice="restore")
+    oid = ws.store.lookup(ws.state(plan.safety).files, "a").oid.hex()  # type: ignore[union-attr]
+    report = ws.apply(
+        plan, on_done=lambda _: seen.append(any(p.endswith(f"{oid[:2]}/{oid[2:]}") for p in synced))
+    )
+    assert report.done and seen == [True]

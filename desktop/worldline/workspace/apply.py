@@ -83,6 +83,7 @@ class Restorer:
             self._swap()
             self._move_roots()
             self._verify()
+            self.store.sync()  # what is replaced goes for good after this: its copy must be safe
             self.report.done = True
             self.report.branch = home or new_branch or ""
             self.report.note = " ".join(self.notes)

@@ -31,6 +31,7 @@ from worldline.workspace.objects import (
 _LOOSE_LIMIT = 24
 """Up to so many new objects are written one by one; more go into one pack."""
 _PENDING_BYTES = 8 << 20
+_MAX_UNSYNCED = 500
 _TREE_CACHE = 50_000
 FREE_FLOOR = 32 << 20
 """Bytes that a capture leaves free on the disk of the store."""
@@ -39,6 +40,14 @@ _CONFIG = (
     "[core]\n\trepositoryformatversion = 0\n\tbare = true\n\tautocrlf = false\n\tfsmonitor = false\n"
     "\thooksPath = /dev/null\n\tlogAllRefUpdates = false\n[gc]\n\tauto = 0\n[commit]\n\tgpgSign = false\n"
 )
+
+
+def _fsync(path: Path) -> None:
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
 
 
 class Store:
@@ -55,6 +64,7 @@ class Store:
         self._pending: list[tuple[bytes, int, bytes]] = []
         self._pending_bytes = 0
         self._new: dict[bytes, int] = {}
+        self._unsynced: list[str] = []
         self._pack: PackWriter | None = None
         self._trees: dict[bytes, list[TreeEntry]] = {}
         self._lock_fd = -1
@@ -105,6 +115,8 @@ class Store:
 
     def close(self) -> None:
         self.discard()
+        with contextlib.suppress(OSError):  # a disk that is gone takes nothing with it that was promised
+            self.sync()
         self.repo.free()
         if self._lock_fd >= 0:
             os.close(self._lock_fd)
@@ -151,10 +163,30 @@ class Store:
             if self._pack is not None:
                 self._pack.finish()
                 self._pack = None
-            for _, kind, data in self._pending:
+            for oid, kind, data in self._pending:
                 self.repo.write(_KINDS[kind], data)
+                self._unsynced.append(oid.hex())
         finally:
             self.discard()
+        if len(self._unsynced) > _MAX_UNSYNCED:
+            self.sync()
+
+    def sync(self) -> None:
+        """Make everything flushed so far survive a loss of power.
+
+        Packs are synced when they are written. The few loose objects of a small capture are not, since that would cost
+        more than the capture: they survive a kill at once, and a loss of power from here on. Called before a restore
+        throws away what it replaced, when the store is closed, and now and then.
+        """
+        folders = set()
+        for name in self._unsynced:
+            path = self.path / "objects" / name[:2] / name[2:]
+            with contextlib.suppress(FileNotFoundError):  # pruned, or part of a pack by now
+                _fsync(path)
+                folders.add(path.parent)
+        for folder in folders:
+            _fsync(folder)
+        self._unsynced = []
 
     def discard(self) -> None:
         """Forget what was added since the last `flush`."""
