@@ -28,7 +28,7 @@ _WHERE = {
     "seed-demo": "worldline.cli.engine",
 }
 """Command → the module that runs it, loaded only for that command: `verify` must not wait for what `run` needs."""
-_BAD_INPUT = frozenset({"missing", "not_a_session", "bad_input", "guarded", "exists"})
+_BAD_INPUT = frozenset({"missing", "not_a_session", "bad_input", "refused", "exists"})
 
 
 def main(argv: Sequence[str]) -> int:

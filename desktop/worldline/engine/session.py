@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -102,7 +102,7 @@ class SessionActor:
         self.recovered = ""
         self._background: set[asyncio.Task[None]] = set()
         self._closed = False
-        self._after_hello: list[Callable[[], Awaitable[None]]] = []
+        self._after_hello: list[Callable[[], Coroutine[Any, Any, None]]] = []
         self._handlers = self._table()
 
     # -- life -------------------------------------------------------------------------------------------------------
@@ -134,7 +134,7 @@ class SessionActor:
             self._in_background(work(), "after the hello")
         self._after_hello.clear()
 
-    def when_greeted(self, work: Callable[[], Awaitable[None]]) -> None:
+    def when_greeted(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Do this after the hello, in the background."""
         self._after_hello.append(work)
 
@@ -162,7 +162,7 @@ class SessionActor:
             await self.shared.work.close()
         self._opened.close()
 
-    def _in_background(self, work: Awaitable[None], name: str) -> None:
+    def _in_background(self, work: Coroutine[Any, Any, None], name: str) -> None:
         async def guarded() -> None:
             try:
                 await work
@@ -173,6 +173,8 @@ class SessionActor:
         task = asyncio.get_running_loop().create_task(guarded(), name=name)
         self._background.add(task)
         task.add_done_callback(self._background.discard)
+        # One that is cancelled before its first step would leave the work behind, which Python complains about.
+        task.add_done_callback(lambda _: work.close())
 
     def _process_changed(self, process: ProcessInfo) -> None:
         # Not asked of the table: it calls this while it looks.

@@ -46,6 +46,11 @@ def find(base_url: str = "", *, local: bool = False) -> Credential:
     return Credential("", "none")
 
 
+def is_needed(base_url: str) -> bool:
+    """Whether nothing answers there without a key. A server of the person's own may do."""
+    return is_first_party(base_url)
+
+
 def store(secret: str, base_url: str = "") -> None:
     """Keep a key in the keyring. Raises ProviderError, with what to do, when there is none."""
     secret = secret.strip()

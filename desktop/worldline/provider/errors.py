@@ -180,6 +180,7 @@ _BY_TYPE: dict[str, FailureKind] = {
     "conflict_error": "server_error",
 }
 _BY_CODE: dict[str, FailureKind] = {
+    "no_key": "no_key",  # ours: nothing was sent
     "enforced_spend_limit_reached": "quota",
     "contract_spend_limit_reached": "quota",
     "ramp_limit_exceeded": "rate_limited",
@@ -303,6 +304,7 @@ _WORDS: dict[FailureKind, tuple[StopReason, bool, str, str, str]] = {
     "stalled": (StopReason.NETWORK_ERROR, True, "The model stopped answering.", "Try again, or choose another model.", "retry"),
     "protocol": (StopReason.PROVIDER_ERROR, True, "What came back is not a valid answer.", "Check the address of the server in the settings, then try again.", "settings"),
     "auth": (StopReason.AUTH_ERROR, False, "The key was refused.", "Enter a valid key in the settings.", "login"),
+    "no_key": (StopReason.AUTH_ERROR, False, "There is no key for the model.", "Enter one in the settings, set ANTHROPIC_API_KEY, or name a server of your own.", "login"),
     "permission": (StopReason.AUTH_ERROR, False, "The key may not use this.", "Use a key with access to this model, or choose another model.", "settings"),
     "quota": (StopReason.QUOTA, False, "There is no credit left, or a spend limit is reached.", "Add credit or raise the limit on the billing page.", "billing"),
     "model_not_found": (StopReason.PROVIDER_ERROR, False, "The server does not have this model.", "Choose another model in the settings.", "settings"),

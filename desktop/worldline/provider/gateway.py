@@ -216,6 +216,9 @@ class Gateway:
     async def _exchange(self, request: ModelRequest, asking: Asking) -> Exchange:
         endpoint = request.endpoint
         features = self.features(endpoint)
+        if credentials.is_needed(endpoint.base_url) and not await self._secret(endpoint):
+            # The conversation is not sent only to be refused.
+            return Exchange("http_error", error_code="no_key", model=endpoint.model)
         client = await self._client(endpoint)
         frame: dict[str, Any] = {
             "place": endpoint.base_url, "model": endpoint.model, "system": request.system,

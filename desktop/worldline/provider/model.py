@@ -91,7 +91,7 @@ class Exchange:
 
 
 FailureKind = Literal[
-    "overloaded", "rate_limited", "server_error", "network", "stalled", "protocol", "auth", "permission", "quota",
+    "overloaded", "rate_limited", "server_error", "network", "stalled", "protocol", "auth", "no_key", "permission", "quota",
     "model_not_found", "context_overflow", "max_tokens_too_high", "request_too_large", "bad_image", "bad_thinking",
     "bad_block", "unpaired", "invalid_request", "refusal", "cancelled", "unknown",
 ]  # fmt: skip

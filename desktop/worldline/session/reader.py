@@ -93,7 +93,9 @@ class SessionReader:
         with connect.told(self.path):
             found = header_reader.seq_of(self._db, uid)
         if not found or found not in self.tree:
-            raise BadInput(f"There is no node {uid!r} in this session.", "`worldline tree` lists them.")
+            raise BadInput(
+                f"There is no node {uid!r} in this session.", "`worldline inspect FILE` lists them."
+            )
         return found
 
     def uid(self, seq: int) -> str:
@@ -130,7 +132,7 @@ class SessionReader:
         if len(rows) == 1 or (rows and rows[0][0] == ref):
             return str(rows[0][0])
         if not rows:
-            raise BadInput(f"No node begins with {ref!r}.", "`worldline tree` lists them.")
+            raise BadInput(f"No node begins with {ref!r}.", "`worldline inspect FILE` lists them.")
         raise BadInput(
             f"{ref!r} fits several nodes: {', '.join(row[0] for row in rows[:5])}.", "Give more of it."
         )

@@ -1,0 +1,96 @@
+"""A stranger's machine: a repository full of unfinished work, the command line in processes of its own, a server that is not ours."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests_support import git
+
+from .plain_server import PlainServer
+
+
+@dataclass
+class Done:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """Standard output as one document; fails when anything else is on it."""
+        return json.loads(self.out)
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.out.splitlines()]
+
+
+@pytest.fixture
+def server() -> Iterator[PlainServer]:
+    with PlainServer() as running:
+        yield running
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    """Staged, unstaged and untracked work, a link, a script, an ignored secret, a name that needs care."""
+    folder = tmp_path / "pro ject é"
+    folder.mkdir()
+    git(folder, "init", "-q", "-b", "main")
+    (folder / "a.txt").write_text("alpha\n")
+    (folder / "tool.sh").write_text("#!/bin/sh\necho hi\n")
+    (folder / "tool.sh").chmod(0o755)
+    (folder / "link").symlink_to("a.txt")
+    (folder / ".gitignore").write_text(".env\n")
+    (folder / "new\nline").write_text("odd\n")
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "one")
+    (folder / "a.txt").write_text("staged\n")
+    git(folder, "add", "a.txt")
+    (folder / "a.txt").write_text("unstaged\n")
+    (folder / "untracked.txt").write_text("mine\n")
+    (folder / ".env").write_text("PASSWORD=1\n")
+    return folder
+
+
+@pytest.fixture
+def cli() -> Callable[..., Done]:
+    def call(*arguments: str | Path, expect: int = 0, timeout: float = 120) -> Done:
+        done = subprocess.run(
+            [sys.executable, "-m", "worldline", *map(str, arguments)],
+            capture_output=True, text=True, timeout=timeout, env=os.environ,
+        )  # fmt: skip
+        assert done.returncode == expect, done.stdout + done.stderr
+        assert "Traceback" not in done.stderr and "Warning" not in done.stderr, done.stderr
+        return Done(done.returncode, done.stdout, done.stderr)
+
+    return call
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Start a command and go on; whatever is left of it is killed at the end."""
+    started: list[subprocess.Popen[str]] = []
+
+    def begin(*arguments: str | Path) -> subprocess.Popen[str]:
+        child = subprocess.Popen(
+            [sys.executable, "-m", "worldline", *map(str, arguments)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ,
+        )  # fmt: skip
+        started.append(child)
+        return child
+
+    yield begin
+    for child in started:
+        if child.poll() is None:
+            child.kill()
+        child.communicate()
