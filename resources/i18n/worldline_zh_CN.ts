@@ -3304,6 +3304,26 @@ Click a node to go back to it, files included.</source>
         <translation>因未知原因结束</translation>
     </message>
     <message>
+        <source>Allow this command?</source>
+        <translation>允许此命令？</translation>
+    </message>
+    <message>
+        <source>Allow this change?</source>
+        <translation>允许此更改？</translation>
+    </message>
+    <message>
+        <source>Allow reading outside the workspace?</source>
+        <translation>允许读取工作区之外的内容？</translation>
+    </message>
+    <message>
+        <source>Allow this network request?</source>
+        <translation>允许此网络请求？</translation>
+    </message>
+    <message>
+        <source>Allow this access?</source>
+        <translation>允许此访问？</translation>
+    </message>
+    <message>
         <source>Go on for 10 turns</source>
         <translation>再继续 10 轮</translation>
     </message>

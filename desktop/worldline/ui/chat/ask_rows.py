@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from worldline.protocol.model import Question
+from worldline.ui.chat import words
 from worldline.ui.chat.row_base import Card, ColorLabel, RowSignals, RowWidget
 from worldline.ui.chat.tool_card import diff_lines
 from worldline.ui.syntax.code_view import CodeView
@@ -36,7 +37,7 @@ class ApprovalRow(RowWidget):
         inner = QVBoxLayout(card)
         inner.setContentsMargins(12, 8, 12, 10)
         inner.setSpacing(6)
-        title = ColorLabel(f"❚❚  {approval.title}", "warn", card, bold=True)
+        title = ColorLabel(f"❚❚  {words.approval_title(approval.title)}", "warn", card, bold=True)
         inner.addWidget(title)
         if approval.command:
             code = CodeView(card, language="bash")

@@ -7,7 +7,7 @@ from typing import Any
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from worldline.core.headers import NodeHeader
 from worldline.core.kinds import NodeKind
@@ -17,7 +17,7 @@ from worldline.ui.chat import opening, words
 from worldline.ui.chat.composer import Composer, WaitingBar
 from worldline.ui.chat.message_menu import show_menu
 from worldline.ui.chat.offers import act_on_offer
-from worldline.ui.chat.row_base import ColorLabel, tool_button
+from worldline.ui.chat.row_base import ColorLabel, ElidedLabel, tool_button
 from worldline.ui.chat.view import ChatView
 from worldline.ui.chat.waiting import recent_prompts, waiting_texts
 from worldline.ui.recents import settings as window_settings
@@ -53,7 +53,7 @@ class ChatPane(QWidget):
         """Nodes of the path above what is shown."""
         self._prompts_above = 0
         self._pending: list[str] = []
-        self._crumbs = QLabel(self)
+        self._crumbs = ElidedLabel(self)
         self._crumbs.setFont(theme().font_ui(0, bold=True))
         self._crumbs.setTextFormat(Qt.TextFormat.PlainText)
         self._branch = ColorLabel("", "muted", self)
@@ -68,7 +68,8 @@ class ChatPane(QWidget):
         head.setContentsMargins(16, 6, 8, 6)
         head.setSpacing(8)
         head.addWidget(self._crumbs)
-        head.addWidget(self._branch, 1)
+        head.addWidget(self._branch)
+        head.addStretch(1)
         for widget in (self._back_to, self._go, self._as_model):
             head.addWidget(widget)
         self._end = QPushButton(self.tr("↓ New text"), self)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QContextMenuEvent, QEnterEvent, QGuiApplication, QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QToolButton, QWidget
 
@@ -142,6 +142,20 @@ class ColorLabel(QLabel):
         palette = self.palette()
         palette.setColor(self.foregroundRole(), theme().tokens.color(self._token))
         self.setPalette(palette)
+
+
+class ElidedLabel(QLabel):
+    """One line that ends in … where there is no room; the whole of it on hover."""
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(60, super().minimumSizeHint().height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        text = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, self.width())
+        painter.setPen(self.palette().color(self.foregroundRole()))
+        painter.drawText(self.rect(), Qt.AlignmentFlag.AlignVCenter, text)
+        self.setToolTip(self.text() if text != self.text() else "")
 
 
 class QuietButton(QToolButton):

@@ -75,6 +75,18 @@ def stop_title(reason: str) -> str:
     return words.get(reason, translate("Words", "Ended for an unknown reason"))
 
 
+def approval_title(title: str) -> str:
+    """The question of an approval in the language of the window; the engine asks in English."""
+    words = {
+        "Allow this command?": translate("Words", "Allow this command?"),
+        "Allow this change?": translate("Words", "Allow this change?"),
+        "Allow reading outside the workspace?": translate("Words", "Allow reading outside the workspace?"),
+        "Allow this network request?": translate("Words", "Allow this network request?"),
+        "Allow this access?": translate("Words", "Allow this access?"),
+    }
+    return words.get(title, title)
+
+
 def offer(name: str) -> str:
     words = {
         "go_on": translate("Words", "Go on for 10 turns"),

@@ -19,6 +19,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLineEdit, QPlainTextEdit, QRadioButton, QWidget
 
 from worldline.protocol.model import Approval
+from worldline.ui.chat import words
 from worldline.ui.chat.row_base import ColorLabel
 from worldline.ui.chat.tool_card import diff_lines
 from worldline.ui.dialogs.base import Dialog
@@ -76,7 +77,7 @@ class ApprovalDialog(Dialog):
     answered = Signal(dict)
 
     def __init__(self, approval: Approval, waiting: int = 1, parent: QWidget | None = None) -> None:
-        super().__init__(approval.title, parent, width=640)
+        super().__init__(words.approval_title(approval.title), parent, width=640)
         self.approval = approval
         self._edited: QPlainTextEdit | None = None
         self._field = next((name for name in _TEXTS if isinstance(approval.input.get(name), str)), "")
@@ -113,7 +114,7 @@ class ApprovalDialog(Dialog):
         super().showEvent(event)
         self.start_grace()
         QAccessible.updateAccessibility(
-            QAccessibleAnnouncementEvent(self, f"{self.approval.title} {self.accessibleDescription()}")
+            QAccessibleAnnouncementEvent(self, f"{self.windowTitle()} {self.accessibleDescription()}")
         )
 
     def start_grace(self) -> None:
@@ -167,7 +168,7 @@ class ApprovalDialog(Dialog):
             self.add_fact(self.tr("The agent says"), f"“{approval.agent_says}”")
 
     def _show_scopes(self) -> None:
-        words = {
+        names = {
             "once": self.tr("once"),
             "branch": self.tr("this branch"),
             "session": self.tr("this session"),
@@ -178,7 +179,7 @@ class ApprovalDialog(Dialog):
         line = QHBoxLayout()
         line.setSpacing(14)
         for at, scope in enumerate(self.approval.scopes):
-            button = QRadioButton(words[scope], self)
+            button = QRadioButton(names[scope], self)
             button.setProperty("scope", scope)
             button.setChecked(at == 0)
             self._scopes.addButton(button)
