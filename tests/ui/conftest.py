@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QSettings
+from PySide6.QtCore import QEvent, QSettings, QTimer
 from PySide6.QtWidgets import QApplication
+from shiboken6 import isValid
 
 from worldline.client.process import EngineProcess
 from worldline.ui.main_window import MainWindow
@@ -24,9 +25,16 @@ from . import sample
 FAKE = Path(__file__).with_name("fake_engine.py")
 
 
+def running_timers() -> dict[int, QTimer]:
+    """Timers that tick, by their id; those that run out by themselves are nobody's leak."""
+    found = (one for one in gc.get_objects() if isinstance(one, QTimer) and isValid(one))
+    return {timer.timerId(): timer for timer in found if timer.isActive() and not timer.isSingleShot()}
+
+
 @pytest.fixture(autouse=True)
 def nothing_leaks(qapp: QApplication) -> Iterator[None]:
     before = set(threading.enumerate())
+    ticking = running_timers()
     if theme().name != "light":
         theme().set_name("light")
     yield
@@ -34,6 +42,13 @@ def nothing_leaks(qapp: QApplication) -> Iterator[None]:
     gc.collect()
     left = [t.name for t in threading.enumerate() if t not in before and t.name.startswith("engine")]
     assert left == []
+    QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    left = [
+        f"{type(t.parent()).__name__} {t.interval()} ms"
+        for key, t in running_timers().items()
+        if key not in ticking
+    ]
+    assert left == [], "timers that nobody stopped"
     assert [w for w in QApplication.topLevelWidgets() if w.isVisible()] == []
 
 

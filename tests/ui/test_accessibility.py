@@ -63,21 +63,18 @@ def walk(face: QAccessibleInterface, depth: int = 0) -> Iterator[QAccessibleInte
 
 
 def stops(window: MainWindow) -> list[QWidget]:
-    """What Tab reaches, in its order, from the first control of the window on."""
+    """What Tab reaches, by pressing it until it comes round."""
+    window.activateWindow()
+    window.status.first.setFocus()
     found: list[QWidget] = []
-    widget: QWidget = window
     while True:
-        widget = widget.nextInFocusChain()
-        if widget is window or widget in found:
+        # As the key does; editors may keep a Tab for themselves.
+        window.focusNextPrevChild(True)
+        now = QApplication.focusWidget()
+        assert now is not None
+        if now in found:
             return found
-        policy = widget.focusPolicy()
-        if (
-            policy & Qt.FocusPolicy.TabFocus
-            and widget.isVisible()
-            and widget.isEnabled()
-            and widget.focusProxy() is None
-        ):
-            found.append(widget)
+        found.append(now)
 
 
 def test_everything_has_a_role_and_what_can_be_used_has_a_name(window: MainWindow) -> None:
@@ -100,15 +97,16 @@ def test_everything_has_a_role_and_what_can_be_used_has_a_name(window: MainWindo
 
 
 def test_tab_goes_through_the_window_from_above_to_below(window: MainWindow) -> None:
-    order = []
-    for widget in stops(window):
+    order: list[str] = []
+    walk_round = stops(window)
+    first = next(at for at, one in enumerate(walk_round) if window.title_bar.isAncestorOf(one))
+    for widget in walk_round[first:] + walk_round[:first]:
         place = next((name for name, pane in window.panes.items() if pane.isAncestorOf(widget)), "")
         place = place or ("status" if window.status.isAncestorOf(widget) else "bar")
         if not order or order[-1] != place:
             order.append(place)
     # Each part of the window is one stretch of the way: nobody is sent to and fro.
-    assert len(order) == len(set(order)), order
-    assert set(order) == {"bar", "tree", "chat", "changes", "status"}
+    assert order == ["bar", "tree", "chat", "changes", "status"]
 
 
 def test_the_focus_can_be_seen_everywhere(window: MainWindow) -> None:

@@ -116,7 +116,7 @@ def prepare(window: MainWindow, name: str) -> None:
         window.tree.open_search()
         window.tree.search_edit.setText("parser")
     if name in ("forward", "back"):
-        state._back.append(sample.uid(9))
+        state._back.append(sample.uid(4))
         state._forward.append(sample.uid(14))
         state.history_changed.emit()
     if name == "cursor":

@@ -31,6 +31,8 @@ class FocusRing(QWidget):
         wanted = (
             isinstance(now, QAbstractScrollArea)
             and not isinstance(now, QPlainTextEdit | QTextEdit)
+            # The tree marks the row that the keys work on.
+            and now.objectName() != "tree"
             and now.window() is self.window()
         )
         self.setVisible(wanted)

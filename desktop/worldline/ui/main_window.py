@@ -24,7 +24,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from worldline.ui import icons, panes
+from worldline.ui import icons, panes, tab_order
 from worldline.ui.actions import Actions
 from worldline.ui.drills import Drills
 from worldline.ui.exporting import Exporting
@@ -159,8 +159,7 @@ class MainWindow(QMainWindow):
     def _restyle(self) -> None:
         t = theme().tokens
         self.title_label.setFont(theme().font_ui(1, bold=True))
-        shade = t.color("text")
-        self.shade.setStyleSheet(f"background: rgba({shade.red()}, {shade.green()}, {shade.blue()}, 60);")
+        self.shade.setStyleSheet(f"background: rgba(0, 0, 0, {140 if t.dark else 60});")
 
     def _info_changed(self, info: dict[str, Any]) -> None:
         self.title_label.setText(str(info.get("title") or self.tr("Session")))
@@ -254,6 +253,14 @@ class MainWindow(QMainWindow):
             self.close_drawer()
             return True
         return super().eventFilter(watched, event)
+
+    def parts(self) -> list[QWidget]:
+        """The parts of the window in the order in which Tab goes through them."""
+        panes_in_order = [self.panes[place] for place in ("tree", "chat", "changes")]
+        return [self.title_bar, self.notices, *panes_in_order, self.status]
+
+    def focusNextPrevChild(self, forward: bool) -> bool:
+        return tab_order.step(self, self.parts(), forward)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape and self.shade.isVisible():

@@ -31,6 +31,10 @@ class Geometry:
             return self.scale + (self.scale - DOTS) * 6
         return self.scale
 
+    def scale_for(self, step: float) -> float:
+        """The scale at which an item takes `step` pixels."""
+        return (step + 6 * DOTS) / 7 if self.sideways and step > DOTS else step
+
     @property
     def lane_step(self) -> float:
         if self.sideways:

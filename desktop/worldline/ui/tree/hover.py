@@ -28,6 +28,7 @@ class HoverCard(QFrame):
         self._facts.setWordWrap(True)
         caption(self._facts)
         self._hint = QLabel(self)
+        self._hint.setWordWrap(True)
         caption(self._hint)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(SPACE_M, SPACE_S, SPACE_M, SPACE_S)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer
-from PySide6.QtGui import QActionGroup, QKeyEvent
+from PySide6.QtGui import QAction, QActionGroup, QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QLineEdit, QMenu, QToolButton, QVBoxLayout, QWidget
 
 from worldline.ui import icons
@@ -129,13 +129,11 @@ class TreePane(QWidget):
         menu = QMenu(self)
         menu.aboutToShow.connect(self._count_filters)
         group = QActionGroup(menu)
-        self._filter_actions = {}
         for name in FILTERS:
             action = menu.addAction(self.filter_words()[name])
             action.setCheckable(True)
             group.addAction(action)
             action.triggered.connect(lambda _checked=False, name=name: self.choose_filter(name))
-            self._filter_actions[name] = action
         return menu
 
     def _count_filters(self) -> None:
@@ -143,6 +141,11 @@ class TreePane(QWidget):
         counts, words = self.view.scene.items.counts(), self.filter_words()
         for name, action in self._filter_actions.items():
             action.setText(f"{words[name]}  ({counts[name]:,})")
+
+    @property
+    def _filter_actions(self) -> dict[str, QAction]:
+        # Asked for each time: kept wrappers of a menu's actions can be taken for dead by the binding.
+        return dict(zip(FILTERS, self.filter_button.menu().actions(), strict=True))
 
     def choose_filter(self, name: str) -> None:
         self._filter_actions[name].setChecked(True)
@@ -289,6 +292,7 @@ class TreePane(QWidget):
                 if self._hit >= 0
                 else (0 if by > 0 else len(self._hits) - 1)
             )
+            self.view.reveal(self._hits[self._hit])
             self.view.look_at(self._hits[self._hit])
             self._count()
 

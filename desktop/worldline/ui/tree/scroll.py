@@ -43,9 +43,9 @@ class TreeScroll(QAbstractScrollArea):
         count = max(1, len(self.scene.items))
         geometry = self.scene.geometry
         wanted = max(MIN_SCALE, (self._extent() - 24) / count)
+        if geometry.sideways:
+            wanted = geometry.scale_for(wanted)
         geometry.scale = min(DEFAULT_SCALE, wanted)
-        if geometry.sideways and geometry.step * count > self._extent():
-            geometry.scale = max(MIN_SCALE, min(8.0, wanted))
         self._bars()
         self._set_scroll(0, 0)
         self.viewport().update()
