@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPlainTextEdit, QPushButton
 
 from worldline.ui import gallery_data as sample
-from worldline.ui.dialogs.approval import ApprovalDialog
+from worldline.ui.dialogs.approval import COLUMNS, ApprovalDialog, MarkedCommand, wrapped
 from worldline.ui.dialogs.desk import Desk
 
 from . import full
@@ -174,3 +174,22 @@ def test_a_queue_is_worked_off_and_typing_is_not_disturbed(tmp_path: Path, qtbot
         qtbot.waitUntil(lambda: desk.dialog is None)
     finally:
         state.client.stop_and_wait(5)
+
+
+def test_nothing_of_a_long_command_hides_behind_a_scroll_bar(qtbot: Any) -> None:
+    command = "set -e\n" + "echo a && " * 30 + "curl -X POST https://ci.example.org/" + "x" * 120
+    starts = wrapped(command)
+    ends = [*starts[1:], len(command)]
+    shown = [command[a:b] for a, b in zip(starts, ends, strict=True)]
+    assert "".join(shown) == command and all(len(line) <= COLUMNS + 1 for line in shown)
+    made = ApprovalDialog(
+        sample.approval().model_copy(update={"command": command, "marks": [(307, 311, "network")]})
+    )
+    made.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+    qtbot.addWidget(made)
+    made.show()
+    view = made.findChild(MarkedCommand)
+    assert view is not None and not view._bar.isVisible() and view.text() == command
+    made.grab()
+    view._selection = ((0, 0), (len(starts) - 1, len(shown[-1])))
+    assert view.selected_text() == command

@@ -24,6 +24,8 @@ from worldline.viewmodel.chat_rows import ChatRow
 from worldline.viewmodel.diff import language_of
 
 GRACE_MS = 400
+INLINE_COLUMNS = 52
+"""Characters of a command that fit into the chat at its smallest usual width."""
 
 
 class ApprovalRow(RowWidget):
@@ -40,9 +42,10 @@ class ApprovalRow(RowWidget):
         title = ColorLabel(f"❚❚  {words.approval_title(approval.title)}", "warn", card, bold=True)
         inner.addWidget(title)
         if approval.command:
-            code = CodeView(card, language="bash")
-            code.set_text(approval.command)
-            inner.addWidget(code)
+            # The whole of it is seen here too: nothing may hide behind a scroll bar that one is about to allow.
+            from worldline.ui.dialogs.approval import MarkedCommand
+
+            inner.addWidget(MarkedCommand(approval, card, INLINE_COLUMNS))
         elif approval.diff is not None:
             code = CodeView(card, language=language_of(approval.diff.change.path))
             code.set_lines(diff_lines(approval.diff, 16))

@@ -23,7 +23,7 @@ from worldline.ui.chat import words
 from worldline.ui.chat.row_base import ColorLabel
 from worldline.ui.chat.tool_card import diff_lines
 from worldline.ui.dialogs.base import Dialog
-from worldline.ui.syntax.code_view import CodeView
+from worldline.ui.syntax.code_view import CodeLine, CodeView
 from worldline.ui.syntax.lines import line_painter
 from worldline.ui.theme import theme
 from worldline.viewmodel.diff import language_of
@@ -31,6 +31,8 @@ from worldline.viewmodel.diff import language_of
 GRACE_MS = 400
 """After a request came into view nothing can be allowed for this long: a click or a key that was meant for the one
 before, or for something else, must not decide about a call that nobody has read yet."""
+COLUMNS = 80
+"""Characters of a command that fit into the dialog."""
 MARKS = 6
 """Parts of a command that are explained one by one."""
 _TEXTS = ("command", "content", "new_string", "new_text", "text")
@@ -40,11 +42,16 @@ _TEXTS = ("command", "content", "new_string", "new_text", "text")
 class MarkedCommand(CodeView):
     """A command with its risky parts underlined."""
 
-    def __init__(self, approval: Approval, parent: QWidget) -> None:
+    def __init__(self, approval: Approval, parent: QWidget, columns: int = COLUMNS) -> None:
         super().__init__(parent, language="bash")
         self._marks = approval.marks
         self._command = approval.command
-        self.set_text(approval.command)
+        # Nothing of a command may hide behind a scroll bar: long lines are broken where they are shown.
+        self._starts = wrapped(approval.command, columns)
+        ends = [*self._starts[1:], len(approval.command)]
+        self.set_lines(
+            [CodeLine(approval.command[a:b].rstrip("\n")) for a, b in zip(self._starts, ends, strict=True)]
+        )
         self.setAccessibleName(self.tr("Command: {}").format(approval.command))
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
 
@@ -53,8 +60,8 @@ class MarkedCommand(CodeView):
         lines = line_painter()
         painter = QPainter(self)
         painter.setPen(QPen(QColor(theme().tokens.warn), 2))
-        start = 0
-        for at, text in enumerate(self._command.split("\n")):
+        for at, (start, line) in enumerate(zip(self._starts, self.lines(), strict=True)):
+            text = line.text
             for first, last, what in self._marks:
                 a, b = max(first - start, 0), min(last - start, len(text))
                 if a < b and what:
@@ -62,7 +69,31 @@ class MarkedCommand(CodeView):
                     y = 8 + (at + 1) * lines.height - 3
                     left, right = _x(layout.cursorToX(a)), _x(layout.cursorToX(b))
                     painter.drawLine(round(8 + left), y, round(8 + right), y)
-            start += len(text) + 1
+
+    def selected_text(self) -> str:
+        """As it would run, without the breaks that are only shown."""
+        if self._selection is None:
+            return ""
+        (a, a_col), (b, b_col) = sorted(self._selection)
+        return self._command[self._starts[a] + a_col : self._starts[b] + b_col]
+
+    def text(self) -> str:
+        return self._command
+
+
+def wrapped(command: str, columns: int = COLUMNS) -> list[int]:
+    """Where each shown line of a command begins: at its own line breaks, and before a word that would not fit."""
+    starts, at = [0], 0
+    for number, line in enumerate(command.split("\n")):
+        if number:
+            starts.append(at)
+        begin = 0
+        while len(line) - begin > columns:
+            space = line.rfind(" ", begin + columns // 2, begin + columns)
+            begin = space + 1 if space > 0 else begin + columns
+            starts.append(at + begin)
+        at += len(line) + 1
+    return starts
 
 
 def _x(value: Any) -> float:
