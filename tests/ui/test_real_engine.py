@@ -107,7 +107,9 @@ def test_killed_while_it_streams_the_session_goes_on(demo: MainWindow, qtbot: An
     assert state.cursor_row() == len(state.tree) - 1
 
 
-def test_settings_a_file_taken_over_and_a_message_left_out_on_the_real_engine(demo: MainWindow, qtbot: Any) -> None:
+def test_settings_a_file_taken_over_and_a_message_left_out_on_the_real_engine(
+    demo: MainWindow, qtbot: Any
+) -> None:
     state = demo.state
     # Settings: what is shown is what the engine has, what is changed is what it gets.
     from worldline.ui.dialogs.settings import open_settings

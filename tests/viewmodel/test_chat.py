@@ -78,6 +78,8 @@ def test_every_end_but_completed_is_told_with_its_offers_after_the_last_node_of_
     model.run_changed(RunInfo(uid="r2", prompt="", started=0, ended=1, stop_reason="completed"))
     kinds = [row.kind for row in model.rows]
     assert kinds == [RowKind.DIVIDER, RowKind.USER, RowKind.REPLY, RowKind.STOP, RowKind.USER]
+    assert model.rows[3].offers == []
+    model.set_path(rows[:3])
     assert model.rows[3].offers == ["go_on"]
 
 
@@ -217,3 +219,18 @@ def test_the_end_of_a_run_is_not_shown_where_the_path_leaves_it() -> None:
     for rows, stops in (([0, 1, 2, 3, 4], 1), ([0, 1, 2], 0), ([0, 1, 2, 5], 0), ([0, 1], 0)):
         model.set_path([nodes[at] for at in rows], left=left_runs(tree, rows))
         assert [row.kind for row in model.rows].count(RowKind.STOP) == stops
+
+
+def test_what_can_be_done_about_an_end_is_offered_at_the_cursor_also_after_a_restart() -> None:
+    model = ChatModel()
+    model.set_path(path(NodeKind.ROOT, NodeKind.USER))
+    model.set_runs(
+        [RunInfo(uid="r", prompt="", started=1, ended=2, stop_reason="interrupted", offers=["retry"])]
+    )
+    row = model.rows[-1]
+    assert row.kind is RowKind.STOP and row.offers == ["retry"]
+    revision = row.revision
+    model.node_stored(header(3, NodeKind.USER, run="s"))
+    assert row in model.rows and row.offers == [] and row.revision > revision
+    model.set_path(path(NodeKind.ROOT, NodeKind.USER), live=False)
+    assert model.rows[-1].offers == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from typing import Any
 
+from worldline.agent.stops import offers_for
 from worldline.core import paths
 from worldline.core.errors import BadInput
 from worldline.core.kinds import NodeKind
@@ -31,6 +32,7 @@ def run_info(run: RunRecord) -> RunInfo:
         mode=run.settings.get("mode") or "ask",
         model=str(run.settings.get("model", "")),
         usage=run.usage,
+        offers=offers_for(run.stop_reason) if run.stop_reason else [],
     )
 
 

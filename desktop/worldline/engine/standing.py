@@ -7,6 +7,7 @@ from worldline.engine.shared import Shared
 
 _BYTES_PER_TOKEN = 3.5
 _RESETS = (NodeKind.COMPACTION, NodeKind.IMPORTED_COMPACTION, NodeKind.CONTEXT_EDIT)
+_NOT_SENT = (NodeKind.ROOT, NodeKind.JUMP)
 _BROKEN_OFF = (Outcome.ABORTED, Outcome.FAILED, Outcome.INTERRUPTED)
 
 
@@ -33,7 +34,8 @@ def show_context(shared: Shared) -> None:
     """Estimate what a request at the cursor holds, from headers and the usage of the last answer, reading no bodies. The next
     request is measured exactly."""
     doc = shared.doc
-    headers = doc.headers_of(doc.tree.path(doc.seq(doc.cursor)))
+    path = doc.headers_of(doc.tree.path(doc.seq(doc.cursor)))
+    headers = [h for h in path if h.kind not in _NOT_SENT]
     start = next((at for at in range(len(headers) - 1, -1, -1) if headers[at].kind in _RESETS), 0)
     size = sum(h.size for h in headers[start:])
     tokens = size / _BYTES_PER_TOKEN

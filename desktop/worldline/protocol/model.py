@@ -260,6 +260,8 @@ class RunInfo(Message):
     mode: Mode = "ask"
     model: str = ""
     usage: Usage = Field(default_factory=Usage)
+    offers: list[str] = []
+    """What the person can do about the end, also after the session was opened again."""
 
 
 class Approval(Message):

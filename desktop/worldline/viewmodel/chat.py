@@ -41,6 +41,8 @@ class ChatModel:
         self._outputs: dict[str, OutputTail] = {}
         self._forks: Mapping[str, int] = {}
         self._left: frozenset[str] = frozenset()
+        self._stale: list[ChatRow] = []
+        """Rows that changed in place while the rows were made anew."""
         self.on_change: Callable[[int, int, int], None] = lambda first, removed, added: None
         self.on_touch: Callable[[ChatRow], None] = lambda row: None
 
@@ -78,6 +80,9 @@ class ChatModel:
         self._by_key = {row.key: row for row in wanted}
         if removed or added:
             self.on_change(first, removed, added)
+        stale, self._stale = self._stale, []
+        for row in stale:
+            self._touch(row)
 
     def _wanted(self) -> Iterable[ChatRow]:
         previous_run, previous = "", ""
@@ -105,7 +110,7 @@ class ChatModel:
         if self.live:
             yield from self._replies.values()
         if previous_run and previous not in self._left:
-            yield from self._stop_row(previous_run)
+            yield from self._stop_row(previous_run, here=self.live)
         if self.live:
             for approval in self._approvals.values():
                 row = self._row(f"approval:{approval.id}", RowKind.APPROVAL, None, None)
@@ -116,13 +121,17 @@ class ChatModel:
                 row.question = question
                 yield row
 
-    def _stop_row(self, uid: str) -> Iterable[ChatRow]:
+    def _stop_row(self, uid: str, *, here: bool = False) -> Iterable[ChatRow]:
+        """How a run ended. What can be done about it is offered at the cursor only: elsewhere it would act here."""
         run = self._runs.get(uid)
         if run is None or not run.ended or run.stop_reason in QUIET_STOPS:
             return
         row = self._row(f"stop:{uid}", RowKind.STOP, None, None)
         row.run = run
-        row.offers = self._offers.get(uid, [])
+        offers = self._offers.get(uid, run.offers) if here else []
+        if row.offers != offers:
+            row.offers = offers
+            self._stale.append(row)
         yield row
 
     def _row(
@@ -255,7 +264,6 @@ class ChatModel:
                 del self._replies[key]
             if (row := self._by_key.get(f"stop:{run.uid}")) is not None:
                 row.run = run
-                row.offers = self._offers.get(run.uid, row.offers)
                 self._touch(row)
         self._rebuild()
 
