@@ -109,6 +109,8 @@ class Approvals:
     def _save_rule(self, rule: str) -> None:
         """ "Always here": for this folder, in the person's own settings."""
         settings = self._shared.settings
+        # Another window may have added rules since: the list is written whole.
+        settings.reload()
         given = settings.for_folder(self._shared.info.root)
         allow = [*given.get("permissions", {}).get("allow", []), rule]
         settings.change({"projects": {self._shared.info.root: {"permissions": {"allow": allow}}}})
@@ -133,7 +135,9 @@ class Approvals:
 
     def _asked(self, approval: Approval) -> None:
         status = self._shared.status
-        self._states.append((approval.id, status.now.state))
+        # One that is asked beside another finds "waiting": that is not what the run goes back to.
+        before = "running" if status.now.state == "waiting" else status.now.state
+        self._states.append((approval.id, before))
         self._shared.emit("approval_asked", ApprovalAsked(approval=approval))
         shown = approval.command or approval.title
         status.set(

@@ -29,14 +29,48 @@ DEFAULTS: dict[str, Any] = {
     "auto_compact": True,
     "sandbox": "on",
 }
+_SHAPES: dict[str, tuple[type[Any], ...]] = {
+    **{key: (type(value),) for key, value in DEFAULTS.items()},
+    "approval_timeout_s": (int, float),
+    "instructions": (str,),
+    "branch_summary": (str,),
+    "projects": (dict,),
+    "mcpServers": (dict,),
+    "hooks": (dict,),
+}
+"""Key → the types its value may have. Other keys are nobody's business here."""
+_CHOICES = {"mode": ("plan", "ask", "work"), "sandbox": ("on", "off"), "backtracking": ("off", "ask", "auto")}
 _PROJECT_MAY_NOT_SET = frozenset(
     {"base_url", "limits", "chain", "projects", "sandbox", "sub_agents", "retry", "timeouts", "full_api"}
 )
 """A repository that is only being looked at must not send the person's key elsewhere or lift their limits."""
-_ONLY_WHEN_TRUSTED = frozenset({"hooks"})
-"""They run commands: from a project only when the person has set `projects.<folder>.trusted`."""
+_ONLY_WHEN_TRUSTED = frozenset({"hooks", "mode"})
+"""They run commands, or decide what is done unasked: from a project only when the person has set
+`projects.<folder>.trusted`."""
 _ASKED_ABOUT = frozenset({"mcpServers"})
 """Read from the project by whoever asks the person about each (`engine.mcp`); never mixed with the person's own."""
+
+
+def misshapen(values: dict[str, Any]) -> dict[str, str]:
+    """Key → the beginning of a sentence about it, for each value that nothing could be done with. None is no value."""
+    wrong = {}
+    for key, value in values.items():
+        shapes = _SHAPES.get(key)
+        if value is None or shapes is None:
+            continue
+        if not isinstance(value, shapes) or (isinstance(value, bool) and bool not in shapes):
+            wrong[key] = f"`{key}` has a value of the wrong type ({type(value).__name__})"
+        elif isinstance(value, str) and value not in _CHOICES.get(key, (value,)):
+            wrong[key] = f"`{key}` is {value!r} (possible: {', '.join(_CHOICES[key])})"
+        elif (
+            key == "permissions"
+            and isinstance(value, dict)
+            and not all(isinstance(v, list) for v in value.values())
+        ):
+            wrong[key] = "`permissions` holds something else than lists of rules"
+        elif key == "approval_timeout_s" and isinstance(value, int | float) and value < 0:
+            wrong[key] = "`approval_timeout_s` is below 0"
+    return wrong
 
 
 def project_file(root: Path) -> Path:
@@ -145,10 +179,13 @@ class Settings:
 
     def _read(self, path: Path) -> dict[str, Any]:
         try:
-            return read_file(path)
+            values = read_file(path)
         except BadInput as error:
             self.problems.append(str(error))
             return {}
+        wrong = misshapen(values)
+        self.problems.extend(f"{sentence} in {path} and is not used." for sentence in wrong.values())
+        return {key: value for key, value in values.items() if key not in wrong}
 
     def get(self, key: str) -> Any:
         return self.values.get(key, DEFAULTS.get(key))

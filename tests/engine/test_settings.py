@@ -1,0 +1,67 @@
+"""Settings files as people write them, and what of a project counts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from worldline.core import paths
+from worldline.engine.settings import DEFAULTS, Settings, misshapen
+
+WRONG: list[tuple[str, Any]] = [
+    ("mode", "yolo"), ("mode", 3), ("model", ["a"]), ("limits", "many"), ("permissions", "all"),
+    ("permissions", {"allow": "bash"}), ("approval_timeout_s", "an hour"), ("approval_timeout_s", -1),
+    ("approval_timeout_s", True), ("sandbox", "maybe"), ("projects", []), ("auto_compact", "yes"), ("hooks", []),
+]  # fmt: skip
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("WORLDLINE_HOME", str(tmp_path / "home"))
+    return paths.data_home()
+
+
+def project(tmp_path: Path, **values: Any) -> Path:
+    folder = tmp_path / "project"
+    (folder / ".worldline").mkdir(parents=True)
+    (folder / ".worldline" / "settings.json").write_text(json.dumps(values))
+    return folder
+
+
+@pytest.mark.parametrize(("key", "value"), WRONG)
+def test_a_value_of_the_wrong_kind_is_named_and_left_out(
+    home: Path, tmp_path: Path, key: str, value: Any
+) -> None:
+    paths.config_file().write_text(json.dumps({key: value, "model": "m"} | {key: value}))
+    settings = Settings(project(tmp_path, permissions={"ask": ["Bash(git push:*)"]}))
+    assert any(f"`{key}`" in p and str(paths.config_file()) in p for p in settings.problems)
+    if key != "permissions":
+        assert settings.get(key) == DEFAULTS.get(key)
+
+
+def test_every_default_is_a_value_that_may_be_written() -> None:
+    assert misshapen(DEFAULTS) == {}
+    assert misshapen({"mode": None, "approval_timeout_s": 2.5, "of another program": object()}) == {}
+
+
+def test_a_project_does_not_choose_the_mode_before_it_is_trusted(home: Path, tmp_path: Path) -> None:
+    folder = project(tmp_path, mode="work", hooks={"Stop": ["true"]})
+    settings = Settings(folder, folder=str(folder))
+    assert settings.get("mode") == "ask"
+    assert any("mode" in p and "trusted" in p for p in settings.problems)
+    paths.config_file().write_text(json.dumps({"projects": {str(folder): {"trusted": True}}}))
+    settings.reload()
+    assert settings.get("mode") == "work" and not settings.problems
+
+
+async def test_rules_that_another_window_added_stay(bench: Any, home: Path) -> None:
+    one = await bench()
+    root = one.actor.shared.info.root
+    other = Settings(None, folder=root)
+    other.change({"projects": {root: {"permissions": {"allow": ["Bash(make:*)"]}}}})
+    one.actor.approvals._save_rule("Bash(ls:*)")
+    stored = json.loads(paths.config_file().read_text())["projects"][root]["permissions"]["allow"]
+    assert stored == ["Bash(make:*)", "Bash(ls:*)"]
