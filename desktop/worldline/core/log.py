@@ -1,4 +1,4 @@
-"""Logging: one rotating file per process, and a filter that masks what looks like a credential."""
+"""Logging: a rotating file for each kind of process, without what looks like a credential."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ def mask(text: str) -> str:
     return _SECRET.sub("[masked]", text)
 
 
-class _MaskFilter(logging.Filter):
-    def filter(self, record: logging.LogRecord) -> bool:
-        record.msg = mask(record.getMessage())
-        record.args = None
-        return True
+class _Masked(logging.Formatter):
+    """Masks the whole entry: a traceback repeats what an error said."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return mask(super().format(record))
 
 
 def setup(process: str) -> None:
-    """Log to `logs/<process>.log` (1 MB × 3). `WORLDLINE_LOG` sets the level; warnings by default."""
+    """Log to `logs/<process>.log` (1 MB × 3). `WORLDLINE_LOG` sets the level; warnings by default, and where it names none."""
     handler = logging.handlers.RotatingFileHandler(
         paths.logs_dir() / f"{process}.log", maxBytes=1_000_000, backupCount=2, encoding="utf-8", delay=True
     )
-    handler.addFilter(_MaskFilter())
-    handler.setFormatter(logging.Formatter("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))
+    handler.setFormatter(_Masked("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))
     root = logging.getLogger("worldline")
     root.addHandler(handler)
-    root.setLevel(os.environ.get("WORLDLINE_LOG", "WARNING").upper())
+    level = os.environ.get("WORLDLINE_LOG", "").upper()
+    root.setLevel(level if level in logging.getLevelNamesMapping() else logging.WARNING)
     root.propagate = False

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
+import math
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 from worldline.protocol.wire import Response
+
+logger = logging.getLogger(__name__)
 
 BEAT_S = 0.016
 """At most one write in this time; what is put in between travels together."""
@@ -94,7 +98,10 @@ class Outbox:
             items, self._items = self._items, []
             try:
                 await self._write(encode(items))
-            except OSError:
+            except (OSError, ValueError, RuntimeError) as error:
+                # Closed on either side; whatever it is, nobody may wait here for an outbox that does not move.
+                if not isinstance(error, OSError):
+                    logger.error("what leaves the engine cannot be written", exc_info=error)
                 self.broken = True
                 self._items.clear()
                 self._idle.set()
@@ -104,8 +111,23 @@ class Outbox:
                 self._idle.set()
 
 
+def _finite(value: Any) -> Any:
+    """The same, with the name of a number that JSON cannot hold in its place."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, dict):
+        return {key: _finite(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_finite(inner) for inner in value]
+    return value
+
+
 def _line(value: dict[str, Any]) -> bytes:
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    try:
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    except ValueError:
+        # A model may write NaN into its arguments, and JSON has no such number.
+        text = json.dumps(_finite(value), ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "replace") + b"\n"
 
 

@@ -54,6 +54,15 @@ class EngineServer:
             # The client's first request gets the reason; without one, standard error has it.
             logger.error("the session could not be opened: %s", error)
             refusal = error
+        except (
+            Exception
+        ) as error:  # the edge of the engine: a start that breaks is told, and not tried again and again
+            logger.error("the session could not be opened", exc_info=error)
+            refusal = WorldlineError(
+                f"A defect in Worldline kept the session from opening ({type(error).__name__}: {error}).",
+                "The log has the details; `worldline verify` says whether the file is sound.",
+                kind="defect",
+            )
         reader = asyncio.get_running_loop().create_task(self._read(refusal), name="reader")
         over = asyncio.get_running_loop().create_task(self._over.wait(), name="over")
         await asyncio.wait([reader, over], return_when=asyncio.FIRST_COMPLETED)
