@@ -41,6 +41,7 @@ class Questions:
         self.open[question.id] = (question, future)
         self._shared.emit("question_asked", QuestionAsked(question=question))
         before = self._shared.status.now.state
+        before = "running" if before == "waiting" else before
         self._shared.status.set(state="waiting", sentence="The agent has a question for you.")
         seconds = self._shared.settings.get("approval_timeout_s") or DEFAULT_TIMEOUT_S
         timer = asyncio.get_running_loop().call_later(

@@ -117,10 +117,10 @@ class Edits:
         """Put a file, or some hunks of it, from another node onto disk; what is there becomes a node first."""
         shared = self._shared
         shared.writable()
-        if self._busy():
-            raise BadInput("A run is going on.", "Stop it first, or wait.")
         doc = shared.doc
         async with shared.turnstile:
+            if self._busy():
+                raise BadInput("A run is going on.", "Stop it first, or wait.")
             state = shared.state(doc.resolve(p.node))
             against = shared.state(doc.resolve(p.against)) if p.against else ""
             last = shared.good_state(doc.cursor)
@@ -196,3 +196,5 @@ class Edits:
         self._shared.writable()
         if self._busy():
             raise BadInput("A run is going on.", "Stop it first, then change what the model sees.")
+        if self._shared.turnstile.locked():
+            raise BadInput("The session is being changed at this moment.", "Try again in a moment.")

@@ -74,13 +74,14 @@ class Jumps:
         shared.writable()
         kept_lesson, kept_home = self._kept.get(command.plan, ("", ""))
         lesson, home = lesson or kept_lesson, home or kept_home
-        target = self._target(command.node)
-        if self._runs.busy:
-            await self._runs.stop_and_settle(
-                RunEnd(StopReason.ABORTED, "You went to another node.", offers=["retry"])
-            )
-            target = self._target(command.node)
+        self._target(command.node)  # refused before anything is stopped
         async with shared.turnstile:
+            # Looked at in here: a message that was on its way has become a run by now.
+            if self._runs.busy:
+                await self._runs.stop_and_settle(
+                    RunEnd(StopReason.ABORTED, "You went to another node.", offers=["retry"])
+                )
+            target = self._target(command.node)
             shared.status.set(state="jumping", sentence="Putting the files back.")
             try:
                 if command.plan and command.processes == "stop":
@@ -199,7 +200,9 @@ class Jumps:
         plan_id = secrets.token_hex(8)
         self._shown[plan_id] = (target.node, plan.token if plan else "")
         while len(self._shown) > 20:
-            self._shown.pop(next(iter(self._shown)))
+            oldest = next(iter(self._shown))
+            del self._shown[oldest]
+            self._kept.pop(oldest, None)
         return JumpPlan(
             id=plan_id,
             node=target.node,

@@ -136,6 +136,7 @@ def _create(request: OpenRequest, folder: Path) -> Opened:
     # Only for a new session: opening one must not wait for libgit2.
     from worldline.workspace import guard
 
+    guard.platform()
     source = folder.expanduser().resolve()
     if not source.is_dir():
         raise BadInput(f"{folder} is not a folder.", "Name the folder or repository to work in.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 from typing import Any
 
@@ -70,14 +71,17 @@ class Queries:
         part = data[p.offset : p.offset + min(p.limit, 8_000_000)]
         return c.Blob(data=base64.b64encode(part).decode(), total=len(data))
 
-    def search(self, p: c.Search) -> c.SearchResult:
+    async def search(self, p: c.Search) -> c.SearchResult:
         limit = max(1, min(p.limit, 2_000))
         if p.scope == "session":
             found = self._shared.doc.search(p.text, limit + 1)
         else:
             from worldline.session.catalog import search_sessions
 
-            found = list(search_sessions(paths.sessions_dir(), p.text, limit + 1))
+            # Reads every session file: on a thread, or a running answer would stand still meanwhile.
+            found = await asyncio.to_thread(
+                lambda: list(search_sessions(paths.sessions_dir(), p.text, limit + 1))
+            )
         hits = [
             c.SearchHit(session=h.session, uid=h.uid, seq=h.seq, kind=h.kind, snippet=h.snippet)
             for h in found[:limit]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from worldline.agent.stops import RunEnd
@@ -52,6 +53,10 @@ class Runs:
         self._loop: RunLoop | None = None
         self._task: asyncio.Task[None] | None = None
         self._stop_with: RunEnd | None = None
+        self._starting = False
+        """A message is on its way to becoming a run: the disk is looked at, nothing is stored yet."""
+        self._holds = 0
+        """Callers that stop a run for what they do next: nothing queued follows it by itself."""
         self._making: asyncio.Task[RunLoop] | None = None
         self._next: asyncio.Task[None] | None = None
         """About to start a queued message."""
@@ -98,8 +103,12 @@ class Runs:
         asked = [b.uid for b in doc.path_bodies(doc.cursor) if b.kind is NodeKind.USER]
         if not asked:
             raise BadInput("There is nothing to go on with here.", "Write a message first.")
-        async with self._shared.turnstile:
+        async with self._beginning():
+            if self.busy:
+                raise BadInput("A run is going on.", "Stop it first, or wait.")
+            self._save_late_end()
             await self._note_external_change()
+            self._check_wanted()
             prompt = self._as_before(asked[-1])
             run = self._begin(asked[-1], prompt)
             self._launch(run, prompt, max(0, command.turns))
@@ -116,13 +125,17 @@ class Runs:
         self.gate.set()
         if self._loop is not None:
             self._loop.stop(end)
-        elif self._task is not None:
+        elif self._starting:
+            self._stop_with = end or RunEnd(StopReason.ABORTED, "You stopped it.", offers=["retry"])
+        elif self.busy:
             if self._making is not None:
                 # It may wait for the person already: whether a server of the project may be started.
                 self._making.cancel()
             self._stop_with = end or RunEnd(StopReason.ABORTED, "You stopped it.", offers=["retry"])
 
     def pause(self, on: bool) -> None:
+        """Hold the run (or, where nothing runs, the next one) before its next step, or let it go on. The end of a run
+        ends its pause as well."""
         if on:
             self.gate.clear()
             if self.busy:
@@ -150,19 +163,23 @@ class Runs:
 
     async def stop_and_settle(self, end: RunEnd | None = None) -> None:
         """Stop, keep queued messages waiting, and return when everything is on record."""
-        held, self.closing = self.closing, True
+        self._holds += 1
         try:
             self.stop(end)
             await self.settled()
         finally:
-            self.closing = held
+            self._holds -= 1
 
     # -- one run ----------------------------------------------------------------------------------------------------
 
     async def _start(self, prompt: Prompt, item: Queued | None = None) -> PromptResult:
-        async with self._shared.turnstile:
+        async with self._beginning():
             if self.busy:
-                return PromptResult(queued=self.queue.add(prompt))
+                # Another message was faster. One from the queue stays in it, as the same entry.
+                if item is None:
+                    return await self.prompt(prompt)
+                self.queue.put_front(item)
+                return PromptResult(queued=item.id)
             self._save_late_end()
             notes = []
             if (jump := arrival(self._shared)) is not None:
@@ -171,6 +188,7 @@ class Runs:
                 notes.append(changed)
             if asks_to_ignore(prompt.text):
                 notes.append(remains_note(self._shared))
+            self._check_wanted()
             journal = self._shared.journal(new_uid())
             doc = self._shared.doc
             with doc.transaction():
@@ -187,6 +205,29 @@ class Runs:
             self._launch(run, prompt, 0)
             return PromptResult(run=run.uid, node=header.uid)
 
+    @asynccontextmanager
+    async def _beginning(self) -> AsyncIterator[None]:
+        """Alone with the session; what is inside leads to a run. A stop meanwhile keeps it from starting (see
+        `_check_wanted`)."""
+        async with self._shared.turnstile:
+            if not self.busy:
+                self._stop_with = None
+            self._starting = True
+            try:
+                yield
+            finally:
+                self._starting = False
+
+    def _check_wanted(self) -> None:
+        """Raise WorldlineError when the run was stopped before it began, or the session is being closed."""
+        if self.closing or self._stop_with is not None:
+            self._shared.status.set(state="ready", sentence="")
+            raise WorldlineError(
+                "It was stopped before the message was sent.",
+                "Send it again when you want it.",
+                kind="cancelled",
+            )
+
     def _begin(self, node: str, prompt: Prompt, uid: str = "") -> RunRecord:
         settings = {
             "mode": prompt.mode or self._shared.settings.get("mode"), "model": prompt.model, "effort": prompt.effort,
@@ -201,11 +242,12 @@ class Runs:
             uid=run.uid, prompt=run.prompt, started=run.started, mode=mode, model=prompt.model
         )
         self.last = None
-        self._stop_with = None
         self._shared.status.set(
             state="running", sentence="", run=run.uid, last_stop="", last_stop_detail="", offers=[], mode=mode
         )
         self._shared.emit("run_started", RunStarted(run=self.current))
+        if not self.gate.is_set():
+            self._shared.status.set(state="waiting", sentence="Paused. It stops before the next step.")
         self._task = asyncio.get_running_loop().create_task(self._drive(run, prompt, turns), name="run")
 
     async def _drive(self, run: RunRecord, prompt: Prompt, turns: int) -> None:
@@ -267,6 +309,7 @@ class Runs:
 
     def _ended(self, run: RunRecord, end: RunEnd) -> None:
         self.last = end
+        self.gate.set()
         status = self._shared.status
         if end.saved:
             status.saved()
@@ -287,7 +330,7 @@ class Runs:
             retry_attempt=0, retry_of=0, retry_at=0, retry_why="",
         )  # fmt: skip
         self._shared.emit("run_ended", RunEnded(run=info, offers=self.offers(end.offers)))
-        if self.closing:
+        if self.closing or self._holds:
             return
         # An interrupt is delivered whatever the end was; other messages go on after what ended well.
         waiting = [i for i in self.queue.items if i.when == "interrupt" or end.reason is StopReason.COMPLETED]
@@ -322,8 +365,10 @@ class Runs:
         prompt = Prompt.model_validate({**item.prompt, "text": item.text, "when": "now"})
         try:
             await self._start(prompt, item)
-        except WorldlineError as error:
+        except BaseException as error:
             self.queue.put_front(item)
+            if not isinstance(error, WorldlineError):
+                raise
             self._shared.status.set(sentence=f"A queued message could not be sent: {error}")
 
     def _save_late_end(self) -> None:

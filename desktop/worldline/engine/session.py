@@ -101,6 +101,7 @@ class SessionActor:
         self.storage = StorageDesk(shared, lambda: self.runs.busy)
         self.recovered = ""
         self._background: set[asyncio.Task[None]] = set()
+        self._compacting: asyncio.Future[None] | None = None
         self._closed = False
         self._after_hello: list[Callable[[], Coroutine[Any, Any, None]]] = []
         self._handlers = self._table()
@@ -110,7 +111,8 @@ class SessionActor:
     async def start(self) -> None:
         """Make a new session's first node, or recover what a crash left. The model client loads in the background."""
         shared = self.shared
-        if self._opened.created:
+        if not len(shared.doc.tree) and shared.work is not None and not shared.info.read_only:
+            # New, or the program ended before it had looked at the files for the first time.
             await plant_root(self._opened)
         else:
             self.recovered = sentence_about_crash(shared)
@@ -144,6 +146,8 @@ class SessionActor:
             return
         self._closed = True
         self.runs.closing = True
+        if self._compacting is not None:
+            self._compacting.cancel()
         waiting = bool(self.questions.open) or self.approvals.waiting()
         reason = StopReason.WAITING_FOR_USER if waiting else StopReason.ABORTED
         why = (
@@ -293,6 +297,8 @@ class SessionActor:
     def _stop(self, _: c.Stop) -> c.Nothing:
         self.runs.stop()
         self.jumps.farewell.cancel()
+        if self._compacting is not None:
+            self._compacting.cancel()
         return c.Nothing()
 
     async def backtrack(self) -> c.JumpAnswer:
@@ -339,10 +345,22 @@ class SessionActor:
 
     async def _compact(self, p: c.CompactNow) -> c.Nothing:
         self.shared.writable()
-        if self.runs.busy:
-            raise BadInput("A run is going on.", "Stop it first, then compact.")
         async with self.shared.turnstile:
-            await (await self.maker()).compact(p.instructions, p.how)
+            if self.runs.busy:
+                raise BadInput("A run is going on.", "Stop it first, then compact.")
+            maker = await self.maker()
+            self._compacting = asyncio.ensure_future(maker.compact(p.instructions, p.how))
+            try:
+                await self._compacting
+            except asyncio.CancelledError:
+                current = asyncio.current_task()
+                if current is not None and current.cancelling():
+                    raise
+                raise WorldlineError(
+                    "The compaction was stopped.", "The conversation is as it was.", kind="cancelled"
+                ) from None
+            finally:
+                self._compacting = None
         return c.Nothing()
 
     async def _export(self, p: c.Export) -> c.ExportResult:

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from worldline.workspace import guard
 from worldline.workspace.model import CaptureResult
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class WorkThread:
 
     def _open(self) -> Workspace:
         if self._workspace is None:
+            guard.platform()
             # Loaded here, on the thread: libgit2 takes a while, and a session can be shown without it.
             from worldline.workspace.engine import Workspace
 

@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from worldline.core import paths
 from worldline.core.errors import WorkspaceError
 from worldline.workspace import leases
+
+HAS_WORKSPACES = os.name == "posix"
+"""States and sandboxes need locks, modes and links as Linux and macOS have them."""
+
+
+def platform() -> None:
+    """Raise `WorkspaceError` (kind `platform`) where no workspace can be opened, before anything of it is loaded."""
+    if not HAS_WORKSPACES:
+        raise WorkspaceError(
+            "Working in a folder needs Linux or macOS.",
+            "On Windows, run Worldline inside WSL. Sessions can be read, searched, imported and exported here.",
+            kind="platform",
+        )
 
 
 def refuse(path: Path, *, session_id: str = "") -> None:

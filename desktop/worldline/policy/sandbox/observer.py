@@ -7,7 +7,6 @@ refuses. What is read from the other process is a hint for people and for the mo
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import select
 import socket
@@ -55,6 +54,8 @@ class Observer(threading.Thread):
         return list(self._seen.values())
 
     def run(self) -> None:
+        import fcntl  # not on Windows, where this module is imported and never used
+
         request, answer = bytearray(80), bytearray(24)
         poll = select.poll()
         poll.register(self._fd, select.POLLIN)
