@@ -41,11 +41,11 @@ def main(argv: Sequence[str]) -> int:
         options = build_parser().parse_args(argv)
     except SystemExit as end:  # argparse has said what is wrong, on standard error
         return end.code if isinstance(end.code, int) else 2
-    log.setup(f"cli-{options.command}" if options.command != "engine" else "engine")
     command: Callable[[Any], int] = getattr(
         import_module(_WHERE[options.command]), options.command.replace("-", "_") + "_command"
     )
     try:
+        log.setup(f"cli-{options.command}" if options.command != "engine" else "engine")
         return command(options)
     except KeyboardInterrupt:
         return 130
@@ -63,6 +63,8 @@ def main(argv: Sequence[str]) -> int:
         print(f"worldline {options.command}: {error.message}", file=sys.stderr)
         if error.hint:
             print(error.hint, file=sys.stderr)
+        if error.kind == "cancelled":
+            return 130
         bad_input = isinstance(error, BadInput) or (
             isinstance(error, SessionError | WorldlineError) and error.kind in _BAD_INPUT
         )

@@ -8,6 +8,7 @@ import sys
 from argparse import Namespace
 from typing import Any
 
+from worldline.agent.stops import RunEnd
 from worldline.cli.jump import jump_through
 from worldline.cli.output import flag_names, print_line, say, usage_json
 from worldline.core.errors import BadInput, SessionError
@@ -89,15 +90,25 @@ class Printer:
         self._json = as_json
         self.actor: SessionActor | None = None
         self._mid_line = False
+        self._gone = False
+        """The reader of standard output is gone."""
 
     def event(self, method: str, message: Message) -> None:
         shown = self._shape(message)
         if shown is None:
             return
-        if self._json:
-            print_line(shown)
-        else:
-            self._tell(shown)
+        if self._gone:
+            return
+        try:
+            if self._json:
+                print_line(shown)
+            else:
+                self._tell(shown)
+        except BrokenPipeError:
+            # Nobody reads any more (`| head`). The run ends in order; what it has done is in the session.
+            self._gone = True
+            if self.actor is not None:
+                self.actor.runs.stop(RunEnd(StopReason.ABORTED, "Nobody read the output any more."))
 
     def _shape(self, message: Message) -> dict[str, Any] | None:
         if isinstance(message, ev.NodeStored | ev.NodeEnded):
