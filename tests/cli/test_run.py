@@ -200,3 +200,19 @@ def test_import_of_time_is_not_waited_for() -> None:
     code = "import sys, worldline.cli.inspect, worldline.cli.files; print('anthropic' in sys.modules, 'worldline.agent.loop' in sys.modules)"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert out.split() == ["False", "False"]
+
+
+def test_a_run_whose_output_nobody_reads_ends_in_order(server: Any, cli: Any, tmp_path: Path) -> None:
+    folder, session = tmp_path / "plain", tmp_path / "s.worldline"
+    folder.mkdir()
+    child = subprocess.Popen(
+        [sys.executable, "-m", "worldline", "run", "--workspace", str(folder), "--session", str(session),
+         "--prompt", "for ever", "--mode", "work", "--approve", "allow", "--base-url", server.base_url, "--json"],
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert child.stdout is not None
+    child.stdout.readline()
+    child.stdout.close()
+    assert child.wait(60) == 1
+    runs = cli("inspect", session, "--json").json["runs"]
+    assert [r["stop_reason"] for r in runs] == ["aborted"]

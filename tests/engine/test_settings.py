@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from worldline.core import paths
+from worldline.core.errors import BadInput
 from worldline.engine.settings import DEFAULTS, Settings, misshapen
+from worldline.protocol.commands import SetSettings
 
 WRONG: list[tuple[str, Any]] = [
     ("mode", "yolo"), ("mode", 3), ("model", ["a"]), ("limits", "many"), ("permissions", "all"),
@@ -65,3 +67,16 @@ async def test_rules_that_another_window_added_stay(bench: Any, home: Path) -> N
     one.actor.approvals._save_rule("Bash(ls:*)")
     stored = json.loads(paths.config_file().read_text())["projects"][root]["permissions"]["allow"]
     assert stored == ["Bash(make:*)", "Bash(ls:*)"]
+
+
+async def test_a_value_of_the_wrong_kind_is_not_saved(bench: Any, home: Path) -> None:
+    b = await bench()
+    with pytest.raises(BadInput, match="mode"):
+        await handled(b, {"mode": "yolo", "model": "m"})
+    assert not paths.config_file().exists()
+    await handled(b, {"mode": "plan"})
+    assert json.loads(paths.config_file().read_text()) == {"mode": "plan"}
+
+
+async def handled(b: Any, values: dict[str, Any]) -> Any:
+    return await b.actor.handle("set_settings", SetSettings(values=values))

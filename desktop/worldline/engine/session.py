@@ -26,7 +26,7 @@ from worldline.engine.opening import Opened, OpenRequest, open_session, plant_ro
 from worldline.engine.queries import Queries
 from worldline.engine.recovery import recover_workspace, sentence_about_crash
 from worldline.engine.runs import Runs
-from worldline.engine.settings import Settings, merge
+from worldline.engine.settings import Settings, merge, misshapen
 from worldline.engine.shared import Emit, Shared, now_ms
 from worldline.engine.standing import show_context, show_standing
 from worldline.engine.status import StatusBoard
@@ -382,6 +382,8 @@ class SessionActor:
     def _set_settings(self, p: c.SetSettings) -> c.Settings:
         from worldline.engine.provider_settings import checked
 
+        for sentence in misshapen(p.values).values():
+            raise BadInput(f"{sentence}.", "Nothing was saved.")
         checked(merge(self.shared.settings.values, p.values))
         self.shared.settings.change(p.values)
         self.models.set_up()
