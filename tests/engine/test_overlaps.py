@@ -12,8 +12,9 @@ import pytest
 from worldline.core.errors import BadInput, WorkspaceError, WorldlineError
 from worldline.engine.opening import OpenRequest
 from worldline.engine.session import ActorOptions, SessionActor
-from worldline.protocol.commands import CompactNow, ContextEdit, GoOn, Jump, Prompt, QueueEdit
+from worldline.protocol.commands import CompactNow, ContextEdit, GoOn, Jump, Prompt, QueueEdit, Stop
 from worldline.rehearsal.events import Call, Reply
+from worldline.tools.process_table import KEEP_ENDED, ProcessEntry, ProcessTable
 from worldline.workspace import guard
 
 SLEEPS = Reply(text="A while.", calls=[Call("bash", {"command": "sleep 30"})])
@@ -155,3 +156,53 @@ async def test_where_no_workspace_can_be_opened_that_is_said(
     with pytest.raises(WorkspaceError, match="Linux or macOS"):
         await again.actor.runs.prompt(Prompt(text="two"))
     assert not again.actor.runs.busy and len(again.doc.runs()) == 1
+
+
+async def test_a_compaction_can_be_stopped(bench: Any) -> None:
+    b = await bench()
+    long = " ".join(f"word{n}" for n in range(4000))
+    echo = [Call("bash", {"command": "echo 1"})]
+    b.script(*[Reply(text=f"{n} {long}", calls=echo) for n in range(8)], "Done.")
+    await b.ask("make it long", mode="work")
+    b.script(Reply(text="a summary", fault="hang-before-headers"))
+    compact = asyncio.ensure_future(b.actor.handle("compact", CompactNow()))
+    sent = len(b.server.message_requests)
+    while len(b.server.message_requests) == sent and not compact.done():
+        await asyncio.sleep(0.01)
+    await b.actor.handle("stop", Stop())
+    with pytest.raises(WorldlineError, match="compaction was stopped"):
+        await compact
+    assert b.actor.shared.status.now.state == "ready" and not b.nodes("compaction")
+    b.script("Third.")
+    assert await b.ask("three") == "completed"
+
+
+async def test_the_file_is_given_back_though_something_before_it_breaks(bench: Any) -> None:
+    b = await bench()
+
+    async def broken() -> list[int]:
+        raise OSError("a process that cannot be ended")
+
+    b.actor.processes.add(
+        ProcessEntry(
+            pid=1, command="x", node="", alive=lambda: True, exit_code=lambda: None, output=bytes, stop=broken
+        )
+    )
+    with pytest.raises(OSError, match="cannot be ended"):
+        await b.actor.close()
+    again = await bench(session=b.actor.shared.doc.path)
+    assert not again.actor.shared.info.read_only
+
+
+def test_ended_processes_are_forgotten_in_time() -> None:
+    table = ProcessTable()
+    for number in range(30):
+        table.add(
+            ProcessEntry(
+                pid=number, command="x", node="", alive=lambda: False, exit_code=lambda: 0, output=bytes,
+                stop=lambda: asyncio.sleep(0, []),
+            )
+        )  # fmt: skip
+        table.refresh()
+    assert len(table.entries()) == KEEP_ENDED + 1
+    assert table.get("p30") is not None and table.get("p1") is None

@@ -14,15 +14,14 @@ from worldline.core.ids import new_uid
 from worldline.core.kinds import NodeKind
 from worldline.core.stop import StopReason
 from worldline.core.usage import Usage
-from worldline.engine.notes import arrival, asks_to_ignore, external_change_note, fork_note, remains_note
+from worldline.engine.notes import arrival, asks_to_ignore, fork_note, remains_note
+from worldline.engine.outside import note_external_change
 from worldline.engine.queue import Queue, Queued, image_blocks
 from worldline.engine.shared import Shared, now_ms
-from worldline.engine.worlds import same_but_for_branch
 from worldline.protocol.commands import GoOn, Prompt, PromptResult, QueueEdit
 from worldline.protocol.events import RunEnded, RunStarted
 from worldline.protocol.model import RunInfo
-from worldline.session.model import NodeDraft, RunRecord
-from worldline.workspace.model import NOT_CAPTURED
+from worldline.session.model import RunRecord
 
 if TYPE_CHECKING:
     # Loading the loop with all tools takes a while; a session can be shown without it.
@@ -107,7 +106,7 @@ class Runs:
             if self.busy:
                 raise BadInput("A run is going on.", "Stop it first, or wait.")
             self._save_late_end()
-            await self._note_external_change()
+            await note_external_change(self._shared)
             self._check_wanted()
             prompt = self._as_before(asked[-1])
             run = self._begin(asked[-1], prompt)
@@ -184,7 +183,7 @@ class Runs:
             notes = []
             if (jump := arrival(self._shared)) is not None:
                 notes.append(fork_note(self._shared, jump, self._effects_elsewhere()))
-            if changed := await self._note_external_change():
+            if changed := await note_external_change(self._shared):
                 notes.append(changed)
             if asks_to_ignore(prompt.text):
                 notes.append(remains_note(self._shared))
@@ -380,43 +379,9 @@ class Runs:
         self._unsaved = None
         self._shared.status.saved()
 
-    # -- the world between runs -------------------------------------------------------------------------------------
-
-    async def _note_external_change(self) -> str:
-        """Store what changed on disk since the last node, and return what the model is told of it."""
-        shared = self._shared
-        if shared.work is None:
-            return ""
-        doc = shared.doc
-        before = shared.state(doc.cursor)
-        result = await shared.work.capture(shared.good_state(doc.cursor) or None, "before a prompt")
-        if result.branch:
-            shared.branch = f"refs/heads/{result.branch}"
-        if result.state == NOT_CAPTURED:
-            shared.journal().diagnose(
-                "capture", f"The files could not be captured: {result.error}", node=doc.cursor
-            )
-            return ""
-        if not result.changed and before != NOT_CAPTURED:
-            return ""
-        good = shared.good_state(doc.cursor)
-        state = result.state
-        if (
-            good
-            and before != NOT_CAPTURED
-            and await shared.work.call(lambda w: same_but_for_branch(w, good, state))
-        ):
-            return ""
-        draft = NodeDraft(
-            kind=NodeKind.EXTERNAL_CHANGE,
-            parent=doc.cursor,
-            detail={"paths": result.paths, "head": result.head},
-            preview=f"{result.files} files changed from outside: {', '.join(result.paths[:3])}"
-            if result.paths
-            else "the git repository was changed from outside",
-            state=result.state,
-        )
-        draft.added, draft.removed, draft.files = result.added, result.removed, result.files
-        shared.journal().append(draft)
-        shared.status.files_changed(doc.cursor)
-        return external_change_note(result)
+    def save_late_end(self) -> None:
+        """At the end: once more. Where there still is no room, the next start shows the run as interrupted."""
+        try:
+            self._save_late_end()
+        except SessionError as error:
+            logger.error("the end of a run is lost: %s", error)

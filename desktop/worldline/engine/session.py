@@ -6,6 +6,7 @@ import asyncio
 import importlib
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from worldline.core.stop import StopReason
 from worldline.engine.approvals import Approvals
 from worldline.engine.asks import Questions
 from worldline.engine.backtrack import Backtracking
+from worldline.engine.compacting import Compacting
 from worldline.engine.edits import Edits
 from worldline.engine.effects import EffectList
 from worldline.engine.files import Files
@@ -101,7 +103,7 @@ class SessionActor:
         self.storage = StorageDesk(shared, lambda: self.runs.busy)
         self.recovered = ""
         self._background: set[asyncio.Task[None]] = set()
-        self._compacting: asyncio.Future[None] | None = None
+        self.compacting = Compacting(shared, lambda: self.runs.busy, self._run_compaction)
         self._closed = False
         self._after_hello: list[Callable[[], Coroutine[Any, Any, None]]] = []
         self._handlers = self._table()
@@ -146,25 +148,31 @@ class SessionActor:
             return
         self._closed = True
         self.runs.closing = True
-        if self._compacting is not None:
-            self._compacting.cancel()
+        self.compacting.cancel()
         waiting = bool(self.questions.open) or self.approvals.waiting()
         reason = StopReason.WAITING_FOR_USER if waiting else StopReason.ABORTED
         why = (
             "It waited for your answer when the session was closed." if waiting else "The session was closed."
         )
-        await self.runs.stop_and_settle(RunEnd(reason, why, offers=["retry"]))
-        await self.processes.stop_all()
-        await self.approvals.sandbox.settle()
+        async with AsyncExitStack() as left:
+            # Last in, first out. Each is done whatever the ones before it raised: the lease and the file are always
+            # given back, and the file last of all.
+            left.callback(self._opened.close)
+            left.callback(self.runs.save_late_end)
+            if self.shared.work is not None:
+                left.push_async_callback(self.shared.work.close)
+            left.push_async_callback(self.models.close)
+            if self._maker is not None:
+                left.push_async_callback(self._maker.close)
+            left.push_async_callback(self._end_background)
+            left.push_async_callback(self.approvals.sandbox.settle)
+            left.push_async_callback(self.processes.stop_all)
+            left.push_async_callback(self.runs.stop_and_settle, RunEnd(reason, why, offers=["retry"]))
+
+    async def _end_background(self) -> None:
         for task in list(self._background):
             task.cancel()
         await asyncio.gather(*self._background, return_exceptions=True)
-        if self._maker is not None:
-            await self._maker.close()
-        await self.models.close()
-        if self.shared.work is not None:
-            await self.shared.work.close()
-        self._opened.close()
 
     def _in_background(self, work: Coroutine[Any, Any, None], name: str) -> None:
         async def guarded() -> None:
@@ -207,6 +215,9 @@ class SessionActor:
 
     async def _make_loop(self, run: RunRecord, prompt: c.Prompt, turns: int) -> RunLoop:
         return await (await self.maker()).make(run, prompt, turns)
+
+    async def _run_compaction(self, instructions: str, how: str) -> None:
+        await (await self.maker()).compact(instructions, how)
 
     async def _warm_up(self) -> None:
         await self.maker()
@@ -257,7 +268,7 @@ class SessionActor:
             "prune": self.storage.prune,
             "take_file": e.take_file,
             "patch": f.patch,
-            "compact": self._compact,
+            "compact": self.compacting.command,
             "context_edit": lambda p: _done(lambda: e.context_edit(p)),
             "expand": lambda _: _done(e.expand),
             "settings": lambda _: self._settings(),
@@ -297,8 +308,7 @@ class SessionActor:
     def _stop(self, _: c.Stop) -> c.Nothing:
         self.runs.stop()
         self.jumps.farewell.cancel()
-        if self._compacting is not None:
-            self._compacting.cancel()
+        self.compacting.cancel()
         return c.Nothing()
 
     async def backtrack(self) -> c.JumpAnswer:
@@ -341,26 +351,6 @@ class SessionActor:
         if self.processes.get(p.id) is None:
             raise BadInput(f"There is no process {p.id!r}.", "It has ended.")
         await self.processes.stop(p.id)
-        return c.Nothing()
-
-    async def _compact(self, p: c.CompactNow) -> c.Nothing:
-        self.shared.writable()
-        async with self.shared.turnstile:
-            if self.runs.busy:
-                raise BadInput("A run is going on.", "Stop it first, then compact.")
-            maker = await self.maker()
-            self._compacting = asyncio.ensure_future(maker.compact(p.instructions, p.how))
-            try:
-                await self._compacting
-            except asyncio.CancelledError:
-                current = asyncio.current_task()
-                if current is not None and current.cancelling():
-                    raise
-                raise WorldlineError(
-                    "The compaction was stopped.", "The conversation is as it was.", kind="cancelled"
-                ) from None
-            finally:
-                self._compacting = None
         return c.Nothing()
 
     async def _export(self, p: c.Export) -> c.ExportResult:

@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 
 from worldline.protocol.model import ProcessInfo
 
+KEEP_ENDED = 20
+"""Ended processes that can still be asked about: each holds its output, which may be megabytes."""
+
 Changed = Callable[[ProcessInfo], None]
 
 
@@ -49,6 +52,8 @@ class ProcessTable:
         entry.id = f"p{self._next}"
         self._next += 1
         self._entries[entry.id] = entry
+        for old in [e.id for e in self._entries.values() if e.ended][:-KEEP_ENDED]:
+            del self._entries[old]
         self._changed(entry.info())
         return entry.id
 

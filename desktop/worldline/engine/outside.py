@@ -1,0 +1,49 @@
+"""The world between runs: what somebody else changed on disk becomes a node before the next message."""
+
+from __future__ import annotations
+
+from worldline.core.kinds import NodeKind
+from worldline.engine.notes import external_change_note
+from worldline.engine.shared import Shared
+from worldline.engine.worlds import same_but_for_branch
+from worldline.session.model import NodeDraft
+from worldline.workspace.model import NOT_CAPTURED
+
+
+async def note_external_change(shared: Shared) -> str:
+    """Store what changed on disk since the last node, and return what the model is told of it."""
+    if shared.work is None:
+        return ""
+    doc = shared.doc
+    before = shared.state(doc.cursor)
+    result = await shared.work.capture(shared.good_state(doc.cursor) or None, "before a prompt")
+    if result.branch:
+        shared.branch = f"refs/heads/{result.branch}"
+    if result.state == NOT_CAPTURED:
+        shared.journal().diagnose(
+            "capture", f"The files could not be captured: {result.error}", node=doc.cursor
+        )
+        return ""
+    if not result.changed and before != NOT_CAPTURED:
+        return ""
+    good = shared.good_state(doc.cursor)
+    state = result.state
+    if (
+        good
+        and before != NOT_CAPTURED
+        and await shared.work.call(lambda w: same_but_for_branch(w, good, state))
+    ):
+        return ""
+    draft = NodeDraft(
+        kind=NodeKind.EXTERNAL_CHANGE,
+        parent=doc.cursor,
+        detail={"paths": result.paths, "head": result.head},
+        preview=f"{result.files} files changed from outside: {', '.join(result.paths[:3])}"
+        if result.paths
+        else "the git repository was changed from outside",
+        state=result.state,
+    )
+    draft.added, draft.removed, draft.files = result.added, result.removed, result.files
+    shared.journal().append(draft)
+    shared.status.files_changed(doc.cursor)
+    return external_change_note(result)
