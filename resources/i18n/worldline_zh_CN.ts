@@ -3732,8 +3732,20 @@ Click a node to go back to it, files included.</source>
         <translation>文件之外所做的事，点击无法撤回</translation>
     </message>
     <message>
+        <source>{n} outside</source>
+        <translation>外部影响 {n} 项</translation>
+    </message>
+    <message>
         <source>nothing outside</source>
         <translation>无外部影响</translation>
+    </message>
+    <message>
+        <source>Cannot be undone by going back</source>
+        <translation>跳转无法撤销</translation>
+    </message>
+    <message>
+        <source>Can be put back from the list</source>
+        <translation>可在列表中恢复</translation>
     </message>
     <message>
         <source>⚠ {n} cannot be undone</source>
@@ -3842,10 +3854,6 @@ Click a node to go back to it, files included.</source>
     <message>
         <source>To confine commands on Linux: install bubblewrap, let users make namespaces, and start the session again. Settings say what else can be chosen.</source>
         <translation>要在 Linux 上限制命令：请安装 bubblewrap，允许普通用户创建命名空间，然后重新打开会话。设置中列出了其他可选方式。</translation>
-    </message>
-    <message>
-        <source>On this branch</source>
-        <translation>在此分支</translation>
     </message>
     <message>
         <source>On other branches</source>

@@ -170,6 +170,8 @@ class CallRunner:
             end.flags |= outcome.result.flags
         if effects:
             end.flags |= NodeFlag.EFFECT
+            if any(effect.get("reversibility", "irreversible") != "undoable" for effect in effects):
+                end.flags |= NodeFlag.IRREVERSIBLE  # no jump takes it back, though a counter move may exist
         if after is not None:
             self.states.describe(after, end)
         with self.journal.doc.transaction():

@@ -97,7 +97,10 @@ class EffectList:
 
     def count(self) -> None:
         here, elsewhere = self.split(self._shared.doc.cursor)
-        open_ones = [e for e in here + elsewhere if e.status == "open" and e.reversibility == "irreversible"]
+        still = [e for e in here + elsewhere if e.status == "open" and e.kind != "net_fetch"]
+        lasting = [e for e in still if e.reversibility != "undoable"]
         self._shared.status.set(
-            effects=len(open_ones), effects_elsewhere=len([e for e in elsewhere if e.status == "open"])
+            effects=len(lasting),
+            effects_undoable=len(still) - len(lasting),
+            effects_elsewhere=len([e for e in elsewhere if e.status == "open"]),
         )

@@ -348,6 +348,9 @@ class Status(Message):
     sandbox: Literal["complete", "partial", "none", "unknown"] = "unknown"
     sandbox_why: str = ""
     effects: int = 0
+    """Open effects that going back does not undo, here and elsewhere."""
+    effects_undoable: int = 0
+    """Open effects outside that the list can put back."""
     effects_elsewhere: int = 0
     saved: bool = True
     saved_note: str = ""

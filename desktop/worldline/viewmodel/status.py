@@ -212,7 +212,7 @@ def segments(status: Mapping[str, Any], engine: str, ready: bool, now_ms: int) -
                 hint=translate("status", "How much of the context was read from the cache"))
     )  # fmt: skip
     result.append(_sandbox(str(status.get("sandbox", "unknown"))))
-    result.append(_effects(int(status.get("effects", 0)), int(status.get("effects_elsewhere", 0))))
+    result.append(_effects(status))
     saved = bool(status.get("saved", True))
     result.append(
         Segment("saved", translate("status", "saved") if saved else translate("status", "not saved"),
@@ -232,15 +232,20 @@ def _sandbox(mode: str) -> Segment:
     return Segment("sandbox", text, color, hint=translate("status", "What commands can reach"))
 
 
-def _effects(here: int, elsewhere: int) -> Segment:
+def _effects(status: Mapping[str, Any]) -> Segment:
+    here, elsewhere, undoable = (
+        int(status.get(name, 0)) for name in ("effects", "effects_elsewhere", "effects_undoable")
+    )
     hint = translate("status", "Things done outside the files, which no click takes back")
-    if not here and not elsewhere:
-        return Segment("effects", translate("status", "nothing outside"), hint=hint)
     if here:
-        text = translate("status", "⚠ {n} cannot be undone").format(n=here)
+        text, color = translate("status", "⚠ {n} cannot be undone").format(n=here), "warn"
+    elif elsewhere:
+        text, color = translate("status", "⚠ {n} on other branches").format(n=elsewhere), "warn"
+    elif undoable:
+        text, color = translate("status", "{n} outside").format(n=undoable), "muted"
     else:
-        text = translate("status", "⚠ {n} on other branches").format(n=elsewhere)
-    return Segment("effects", text, "warn", hint=hint)
+        text, color = translate("status", "nothing outside"), "muted"
+    return Segment("effects", text, color, hint=hint)
 
 
 def explain(name: str, status: Mapping[str, Any]) -> tuple[str, list[tuple[str, str]], str]:
@@ -345,7 +350,8 @@ def _explain_sandbox(status: Mapping[str, Any]) -> Page:
 
 def _explain_effects(status: Mapping[str, Any]) -> Page:
     lines = [
-        (translate("status", "On this branch"), str(status.get("effects", 0))),
+        (translate("status", "Cannot be undone by going back"), str(status.get("effects", 0))),
+        (translate("status", "Can be put back from the list"), str(status.get("effects_undoable", 0))),
         (translate("status", "On other branches"), str(status.get("effects_elsewhere", 0))),
     ]
     return (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from worldline.ui.chat import words
@@ -16,6 +17,8 @@ from worldline.ui.theme import theme
 
 CHARS_PER_TOKEN = 3.6
 """Rough, and only for the line below the field; the engine counts exactly."""
+_ROOMY = 620
+"""Pixels of width from which everything fits beside the buttons of a run."""
 
 
 class Chip(QWidget):
@@ -116,6 +119,7 @@ class Composer(QWidget):
         self._models: list[dict[str, Any]] = []
         self._queue: list[dict[str, Any]] = []
         self._told_mode = ""
+        self._has_efforts = False
         self.set_running(False)
 
     def _chooser(self, name: str) -> Chooser:
@@ -131,7 +135,19 @@ class Composer(QWidget):
         )
         self._interrupt.setVisible(running)
         self._stop.setVisible(running)
+        self._fit()
         self._on_text()
+
+    def _fit(self) -> None:
+        """While a run goes on its buttons come first; what concerns the next run waits where there is no room."""
+        room = not self.running or self.width() >= _ROOMY
+        self._estimate.setVisible(room)
+        self.model.setVisible(room)
+        self.effort.setVisible(room and self._has_efforts)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
 
     def set_read_only(self, why: str) -> None:
         self.edit.setReadOnly(bool(why))
@@ -269,7 +285,8 @@ class Composer(QWidget):
         self.effort.clear()
         for effort in efforts:
             self.effort.add(str(effort), str(effort))
-        self.effort.setVisible(bool(efforts))
+        self._has_efforts = bool(efforts)
+        self._fit()
         if "high" in efforts:
             self.effort.set_value("high")
 

@@ -1,0 +1,23 @@
+"""The words of the status bar about what lies outside the files."""
+
+from __future__ import annotations
+
+import pytest
+
+from worldline.viewmodel.status import segments
+
+
+@pytest.mark.parametrize(
+    ("status", "text"),
+    [
+        ({}, "nothing outside"),
+        ({"effects": 2, "effects_elsewhere": 1, "effects_undoable": 3}, "⚠ 2 cannot be undone"),
+        ({"effects_elsewhere": 1}, "⚠ 1 on other branches"),
+        ({"effects_undoable": 1}, "1 outside"),
+    ],
+)
+def test_nothing_outside_is_said_only_when_it_is_so(status: dict[str, int], text: str) -> None:
+    (segment,) = [
+        s for s in segments({"state": "ready", **status}, "running", True, 0) if s.name == "effects"
+    ]
+    assert segment.text == text
