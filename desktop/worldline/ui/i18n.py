@@ -10,7 +10,7 @@ import logging
 from PySide6.QtCore import QCoreApplication, QLocale, QTranslator
 
 from worldline.core import paths
-from worldline.viewmodel import words
+from worldline.viewmodel import engine_words, words
 
 log = logging.getLogger("worldline.ui")
 
@@ -48,6 +48,7 @@ def install(app: QCoreApplication, wanted: str = "") -> str:
     code = choose(wanted)
     QLocale.setDefault(QLocale(code))
     words.set_translator(QCoreApplication.translate)
+    engine_words.use(code)
     # English has a file as well: its plurals.
     translator = QTranslator(app) if code == "en" else _Translator(app)
     file = paths.resources_dir() / "i18n" / f"worldline_{code}.qm"

@@ -15,6 +15,7 @@ from PySide6.QtCore import QObject, QTimer
 
 from worldline.client.process import EngineProcess
 from worldline.ui.session_rows import SessionRows
+from worldline.viewmodel import engine_words
 from worldline.viewmodel.tree_model import NO_ROW
 
 log = logging.getLogger("worldline.ui")
@@ -45,7 +46,7 @@ class SessionState(SessionRows):
         self._outputs: list[dict[str, Any]] = []
         client.batch.connect(self._on_batch)
         client.hello.connect(self._on_hello)
-        client.refused.connect(self.refused)
+        client.refused.connect(lambda error: self.refused.emit(engine_words.error(error)))
         client.state_changed.connect(self._on_engine_state)
 
     # Commands --------------------------------------------------------------------------------------------------
@@ -57,7 +58,13 @@ class SessionState(SessionRows):
         on_error: Callable[[dict[str, Any]], None] | None = None,
     ) -> None:
         """Send a command; callbacks run in the GUI thread. Without `on_error` a refusal is shown by the window."""
-        self.client.request(method, params, on_result, on_error or self.failed.emit)
+        fail = on_error or self.failed.emit
+
+        def answered(answer: Any) -> None:
+            if on_result is not None:
+                on_result(engine_words.result(method, answer))
+
+        self.client.request(method, params, answered, lambda error: fail(engine_words.error(error)))
 
     @property
     def read_only(self) -> bool:
@@ -180,6 +187,7 @@ class SessionState(SessionRows):
         self.engine_state_changed.emit(state)
 
     def _on_hello(self, result: dict[str, Any]) -> None:
+        result = engine_words.hello(result)
         self.info = result["session"]
         # From now on a restart opens this document, also when the first start made a new one.
         self.client.reopen = ["--session", str(self.info["path"])]
@@ -215,7 +223,7 @@ class SessionState(SessionRows):
             if handler is None:
                 log.info("a notification this window does not know: %s", method)
             else:
-                handler(params)
+                handler(engine_words.event(method, params))
         self._announce_rows()
         self._announce_deltas()
 

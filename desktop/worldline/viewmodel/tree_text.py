@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from worldline.core.kinds import NodeFlag, NodeKind, Outcome
+from worldline.viewmodel.engine_words import say
 from worldline.viewmodel.tree_model import TreeModel
 from worldline.viewmodel.words import translate
 
@@ -135,6 +136,10 @@ def kind_word(kind: NodeKind) -> str:
     return words[kind]
 
 
+_OURS = (NodeKind.COMPACTION, NodeKind.JUMP, NodeKind.EXTERNAL_CHANGE, NodeKind.CONTEXT_EDIT)
+"""Kinds whose preview is a sentence of the engine; others show what somebody said or did."""
+
+
 def title(model: TreeModel, row: int) -> str:
     """The words of a node without marks."""
     preview = model.preview(row).strip()
@@ -154,7 +159,7 @@ def title(model: TreeModel, row: int) -> str:
         if kind is NodeKind.ASSISTANT and model.outcome_of(row) is Outcome.RUNNING:
             return translate("tree", "thinking…")
         return kind_word(kind)
-    return preview
+    return say(preview) if kind in _OURS else preview
 
 
 def row_text(model: TreeModel, row: int) -> RowText:

@@ -1,0 +1,274 @@
+"""Sentences of the engine in the language of the window.
+
+The engine speaks English, on the wire and in the session file: what is stored must not depend on who looks at it. The
+window translates where it takes the texts in. A catalogue holds the sentences as templates with named places,
+`"Trying again in {seconds} s ({attempt} of {of})."`; names, paths, commands and numbers pass through a place as they
+are, a place written `{~why}` holds a sentence of the engine itself and is translated as well. A text of several
+sentences is translated piece by piece; what no template fits stays English. No Qt, any thread.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from worldline.core import paths
+
+log = logging.getLogger("worldline.viewmodel")
+
+_PLACE = re.compile(r"\{(~?)(\w+)\}")
+_BOUNDARY = re.compile(r"(?<=[.!?…])\s+")
+_LONGEST = 4_000
+"""Longer texts are the output of something, not sentences of ours."""
+_MOST_SENTENCES = 24
+
+
+@dataclass(slots=True)
+class Template:
+    """`inner`: places that hold sentences. `words`: the longest fixed part, looked for before the pattern is tried."""
+
+    source: str
+    target: str
+    inner: tuple[str, ...]
+    words: str
+    fixed: int
+    pattern: re.Pattern[str] | None = None
+
+    def match(self, text: str) -> re.Match[str] | None:
+        if self.words not in text:
+            return None
+        if self.pattern is None:
+            self.pattern = re.compile(_regex(self.source), re.DOTALL)
+        return self.pattern.fullmatch(text)
+
+
+class Catalogue:
+    """The templates of one language, in buckets by their first word."""
+
+    def __init__(self, pairs: Mapping[str, str]) -> None:
+        self._exact: dict[str, str] = {}
+        self._buckets: dict[str, list[Template]] = {}
+        for source, target in pairs.items():
+            if _PLACE.search(source):
+                template = _template(source, target)
+                self._buckets.setdefault(_first_word(source), []).append(template)
+            else:
+                self._exact[source] = target
+        for bucket in self._buckets.values():
+            # The template with the most fixed text says most about the sentence.
+            bucket.sort(key=lambda template: -template.fixed)
+
+    def __len__(self) -> int:
+        return len(self._exact) + sum(map(len, self._buckets.values()))
+
+    def whole(self, text: str) -> str | None:
+        """The translation when one template fits all of the text."""
+        known = self._exact.get(text)
+        if known is not None:
+            return known
+        for template in self._candidates(text):
+            found = template.match(text)
+            if found is None:
+                continue
+            values = found.groupdict()
+            said = {name: self._inside(values[name]) for name in template.inner}
+            if any(c.isalpha() for c in template.words) or any(said[n] != values[n] for n in said):
+                return _filled(template.target, {**values, **said})
+        return None
+
+    def _candidates(self, text: str) -> Iterator[Template]:
+        word = text.split(" ", 1)[0]
+        yield from self._buckets.get(word, ())
+        yield from self._buckets.get("", ())
+
+    def _inside(self, text: str) -> str:
+        if "; " in text and self.whole(text) is None:
+            return "；".join(self.text(part) for part in text.split("; "))
+        return self.text(text)
+
+    def text(self, text: str) -> str:
+        """The text in this language as far as it is known."""
+        return "".join(said if known else english for said, english, known in self._pieces(text)).strip()
+
+    def fits(self, text: str) -> bool:
+        """Whether all of the text is known."""
+        return all(known for _, _, known in self._pieces(text))
+
+    def _pieces(self, text: str) -> Iterator[tuple[str, str, bool]]:
+        """Pieces as (translation, English, known): at each place the longest run of sentences that one template
+        fits. English pieces keep a space round them, Chinese ones need none."""
+        whole = self.whole(text)
+        if whole is not None:
+            yield whole, text, True
+            return
+        sentences = _BOUNDARY.split(text)
+        if len(sentences) > _MOST_SENTENCES:
+            yield text, text, False
+            return
+        at = 0
+        while at < len(sentences):
+            for end in range(len(sentences), at, -1):
+                said = self.whole(" ".join(sentences[at:end])) if end - at < len(sentences) else None
+                if said is not None:
+                    yield said, "", True
+                    at = end
+                    break
+            else:
+                yield "", f" {sentences[at]} ", False
+                at += 1
+
+
+def _filled(target: str, values: Mapping[str, str]) -> str:
+    return _PLACE.sub(lambda place: values[place[2]], target)
+
+
+def _template(source: str, target: str) -> Template:
+    parts = _PLACE.split(source)[::3]
+    inner = tuple(name for mark, name in _PLACE.findall(source) if mark)
+    return Template(source, target, inner, max(parts, key=len), sum(map(len, parts)))
+
+
+def _regex(source: str) -> str:
+    result, at, seen = "", 0, set[str]()
+    for place in _PLACE.finditer(source):
+        name = place[2]
+        result += re.escape(source[at : place.start()])
+        # A sentence that begins with a place must not swallow the sentences before it.
+        part = ".+?" if result else r"(?:(?![.!?;] \w).)+?"
+        result += f"(?P={name})" if name in seen else f"(?P<{name}>{part})"
+        seen.add(name)
+        at = place.end()
+    return result + re.escape(source[at:])
+
+
+def _first_word(source: str) -> str:
+    """The first word when it is fixed and stands alone; "" when the template may begin with anything."""
+    word, space, _ = source.partition(" ")
+    return word if space and "{" not in word else ""
+
+
+_catalogue: Catalogue | None = None
+
+
+def use(language: str, folder: Path | None = None) -> None:
+    """Translate into this language from now on. English needs no catalogue; a language without one stays English."""
+    global _catalogue
+    _catalogue = None
+    _say.cache_clear()
+    if language == "en":
+        return
+    file = (folder or paths.resources_dir() / "i18n") / f"engine_{language}.json"
+    try:
+        _catalogue = Catalogue(json.loads(file.read_text(encoding="utf-8")))
+    except (OSError, ValueError) as error:
+        log.warning("the engine's sentences stay English: %s cannot be read (%s)", file, error)
+
+
+@lru_cache(maxsize=4096)
+def _say(text: str) -> str:
+    return text if _catalogue is None else _catalogue.text(text)
+
+
+def say(text: str) -> str:
+    """The engine's text in the language of the window; unchanged where no template fits."""
+    if _catalogue is None or not text or len(text) > _LONGEST:
+        return text
+    return _say(text)
+
+
+# What crosses -------------------------------------------------------------------------------------------------------
+
+_SENTENCES = frozenset(
+    {
+        "sentence", "last_stop_detail", "fallback_why", "retry_why", "cost_note", "cache_note", "sandbox_why",
+        "saved_note", "read_only_why", "detail", "why", "effect", "copy_first", "reason", "lossy", "note", "summary",
+        "undo_label", "recovered", "fix", "problem", "notes", "warnings",
+    }
+)  # fmt: skip
+_OPAQUE = frozenset(
+    {
+        "rows",
+        "headers",
+        "bodies",
+        "input",
+        "data",
+        "message",
+        "messages",
+        "request",
+        "call",
+        "items",
+        "labels",
+    }
+)
+"""Parts that hold what was said, done or written, never a sentence for the person."""
+_EVENTS = frozenset(
+    {"status", "run_started", "run_ended", "approval_asked", "effect_changed", "diagnosed", "progress"}
+)
+_UNTOUCHED = frozenset({"headers", "bodies", "blob", "view", "search", "labels", "patch", "complete"})
+
+
+def event(method: str, params: dict[str, Any]) -> dict[str, Any]:
+    """A notification with its sentences translated."""
+    if _catalogue is None or method not in _EVENTS:
+        return params
+    if method == "progress":
+        return {**params, "text": say(str(params.get("text", "")))}
+    return {key: _approval(value) if key == "approval" else _walk(value) for key, value in params.items()}
+
+
+def result(method: str, answer: Any) -> Any:
+    """The answer to a command with its sentences translated."""
+    if _catalogue is None or method in _UNTOUCHED:
+        return answer
+    return _walk(answer)
+
+
+def hello(answer: dict[str, Any]) -> dict[str, Any]:
+    """What the engine tells first."""
+    if _catalogue is None:
+        return answer
+    said: dict[str, Any] = _walk(answer)
+    said["approvals"] = [_approval(approval) for approval in answer.get("approvals", [])]
+    return said
+
+
+def error(refusal: dict[str, Any]) -> dict[str, Any]:
+    """A refusal: message and hint."""
+    if _catalogue is None:
+        return refusal
+    return {
+        key: say(value) if key in ("message", "hint") and isinstance(value, str) else value
+        for key, value in refusal.items()
+    }
+
+
+def _approval(approval: dict[str, Any]) -> dict[str, Any]:
+    said: dict[str, Any] = _walk(approval)
+    said["title"] = say(str(approval.get("title", "")))
+    said["marks"] = [[start, end, say(what)] for start, end, what in approval.get("marks", [])]
+    return said
+
+
+def _walk(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _field(key, part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_walk(part) for part in value]
+    return value
+
+
+def _field(key: str, value: Any) -> Any:
+    if key in _OPAQUE:
+        return value
+    if key in _SENTENCES:
+        if isinstance(value, str):
+            return say(value)
+        if isinstance(value, list) and all(isinstance(part, str) for part in value):
+            return [say(part) for part in value]
+    return _walk(value)

@@ -1,0 +1,105 @@
+"""The engine's sentences in the language of the window."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from worldline.viewmodel import engine_words
+from worldline.viewmodel.engine_words import Catalogue, say
+
+
+@pytest.fixture(autouse=True)
+def in_chinese() -> Iterator[None]:
+    engine_words.use("zh_CN")
+    yield
+    engine_words.use("en")
+
+
+@pytest.mark.parametrize(
+    ("english", "chinese"),
+    [
+        ("The model is overloaded. Trying again in 8 s (2 of 5).", "模型过载，8 秒后重试（第 2 次，共 5 次）。"),
+        ("The key was refused. Enter a valid key in the settings.", "密钥被拒绝。请在设置中输入有效的密钥。"),
+        ("This step's files could not be captured: the disk is full.", "此步骤的文件未能保存：磁盘已满。"),
+        (
+            "From here the model knows the first 212 messages only as a summary.",
+            "从这里开始，模型只通过摘要了解前 212 条消息。",
+        ),
+        ("opus-5-5 does not answer: The model is overloaded.", "opus-5-5 没有作答：模型过载。"),
+        ("no rule allows `git push a; b`; commands are not confined on this machine",
+         "没有规则允许 `git push a; b`；此机器上的命令不受限制"),
+        (
+            "The key was refused. Also tried: haiku: The key was refused.; opus: not asked: opus cannot see images",
+            "密钥被拒绝。也已尝试：haiku：密钥被拒绝。；opus：未请求：opus 无法查看图片",
+        ),
+    ],
+)  # fmt: skip
+def test_sentences_are_translated_and_names_and_numbers_pass_through(english: str, chinese: str) -> None:
+    assert say(english) == chinese
+
+
+def test_what_no_template_fits_stays_english_beside_what_is_known() -> None:
+    assert say("Something new. Only reads. Another one.") == "Something new. 仅读取。 Another one."
+    assert say("notes: hello world") == "notes: hello world"
+    assert say("") == ""
+    assert say("x" * 100_000) == "x" * 100_000
+
+
+def test_english_needs_no_catalogue() -> None:
+    engine_words.use("en")
+    status = {"status": {"sentence": "The model is overloaded."}}
+    assert engine_words.event("status", status) is status
+    assert say("The model is overloaded.") == "The model is overloaded."
+
+
+def test_a_catalogue_that_is_missing_is_reported_and_leaves_english(
+    tmp_path: object, caplog: pytest.LogCaptureFixture
+) -> None:
+    from pathlib import Path
+
+    engine_words.use("zh_CN", Path(str(tmp_path)))
+    assert say("Only reads.") == "Only reads."
+    assert "stay English" in caplog.text
+    caplog.clear()
+
+
+def test_the_same_place_twice_must_hold_the_same() -> None:
+    catalogue = Catalogue({"{a} and {a}": "{a} 和 {a}"})
+    assert catalogue.text("x and x") == "x 和 x"
+    assert catalogue.text("x and y") == "x and y"
+
+
+def test_only_sentences_are_translated_where_messages_come_in() -> None:
+    approval = {
+        "id": "1", "title": "Allow this command?", "command": "Only reads.", "why": "it contacts a.example",
+        "effect": "Only reads.", "marks": [(0, 4, "runs code")], "input": {"why": "Only reads."},
+    }  # fmt: skip
+    said = engine_words.event("approval_asked", {"approval": approval})["approval"]
+    assert said["title"] == "允许此命令？"
+    assert said["why"] == "它会联系 a.example"
+    assert said["effect"] == "仅读取。"
+    assert said["marks"] == [[0, 4, "运行代码"]]
+    assert said["command"] == "Only reads."
+    assert said["input"] == {"why": "Only reads."}
+    assert approval["why"] == "it contacts a.example", "what came in is not changed"
+    # What was said and done is never a sentence of the engine.
+    bodies = {"bodies": [{"detail": "Only reads."}]}
+    assert engine_words.result("bodies", bodies) is bodies
+    refusal = {"message": "A run is going on.", "hint": "Stop it first, or wait.", "kind": "bad_input"}
+    assert engine_words.error(refusal) == {
+        "message": "有运行正在进行。",
+        "hint": "请先停止，或等待。",
+        "kind": "bad_input",
+    }
+
+
+def test_a_known_sentence_costs_next_to_nothing() -> None:
+    text = "The model is overloaded. Try again in a few minutes, or choose another model."
+    say(text)
+    begun = time.perf_counter()
+    for _ in range(1_000):
+        say(text)
+    assert (time.perf_counter() - begun) / 1_000 < 0.0001
