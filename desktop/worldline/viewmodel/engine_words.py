@@ -88,8 +88,9 @@ class Catalogue:
         yield from self._buckets.get("", ())
 
     def _inside(self, text: str) -> str:
-        if "; " in text and self.whole(text) is None:
-            return "；".join(self.text(part) for part in text.split("; "))
+        parts = text.split("; ")
+        if len(parts) > 1 and all(map(self.fits, parts)):
+            return "；".join(map(self.text, parts))
         return self.text(text)
 
     def text(self, text: str) -> str:
@@ -140,7 +141,7 @@ def _regex(source: str) -> str:
         name = place[2]
         result += re.escape(source[at : place.start()])
         # A sentence that begins with a place must not swallow the sentences before it.
-        part = ".+?" if result else r"(?:(?![.!?;] \w).)+?"
+        part = ".+?" if result else r"(?:(?![.!?:] \w).)+?"
         result += f"(?P={name})" if name in seen else f"(?P<{name}>{part})"
         seen.add(name)
         at = place.end()
