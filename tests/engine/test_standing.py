@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,10 @@ async def test_a_message_that_waited_for_a_run_that_was_stopped_can_be_sent(benc
     b = await bench()
     b.script(bash("sleep 60"), "Sent.")
     await b.actor.runs.prompt(Prompt(text="go"))
+    # Stopped before it asked, the run would leave the first answer of the script to the message.
+    async with asyncio.timeout(30):
+        while not b.nodes("tool"):
+            await asyncio.sleep(0.01)
     queued = await b.actor.runs.prompt(Prompt(text="then this"))
     b.actor.runs.stop()
     await b.actor.runs.idle()

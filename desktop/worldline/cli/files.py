@@ -191,13 +191,9 @@ def export_command(options: Namespace) -> int:
 
 def _export(options: Namespace) -> Path:
     if options.format == "bundle":
-        from worldline.engine.bundle import write_bundle
-        from worldline.session.export.run import SUFFIXES
+        from worldline.engine.bundle import export
 
-        out: Path = options.out or options.file.with_suffix(SUFFIXES["bundle"])
-        write_bundle(options.file, out)
-    else:
-        from worldline.session.export.run import export_session
+        return export(options.file, "bundle", options.out)
+    from worldline.session.export.run import export_session
 
-        out = export_session(options.file, options.format, options.out)
-    return out
+    return export_session(options.file, options.format, options.out)

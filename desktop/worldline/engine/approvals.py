@@ -36,8 +36,7 @@ class Approvals:
         unattended: Unattended = (
             "" if attended else "allow" if approve == "allow" else "rules" if approve == "rules" else "deny"
         )
-        timeout = shared.settings.get("approval_timeout_s") or DEFAULT_TIMEOUT_S
-        self._desk = ApprovalDesk(self._asked, self._gone, timeout_s=timeout)
+        self._desk = ApprovalDesk(self._asked, self._gone, timeout_s=self._timeout())
         rules, self.problems = self._rules()
         self.gate = PolicyGate(rules, self._desk, unattended=unattended, save_rule=self._save_rule)
         self.sandbox = SandboxDesk(shared, self.gate, effects)
@@ -64,6 +63,7 @@ class Approvals:
     def describe(self) -> None:
         """Take over changed settings, and say how far commands are confined."""
         self.gate.rules, self.problems = self._rules()
+        self._desk.set_timeout(self._timeout())
         for problem in self.problems:
             logger.warning(problem)
         self._shared.status.set(sandbox=self.gate.sandbox, sandbox_why=self._sandbox_why)
@@ -102,6 +102,9 @@ class Approvals:
             if kind in _RISKY:
                 self._effects.assume(request.node, kind, request.command, says, answer.why)
 
+    def _timeout(self) -> float:
+        return float(self._shared.settings.get("approval_timeout_s") or DEFAULT_TIMEOUT_S)
+
     def _rules(self) -> tuple[RuleSet, list[str]]:
         rules, problems = parse_rules(self._shared.settings.get("permissions"), "settings")
         return RuleSet(rules, self._shared.root.resolve()), problems
@@ -124,14 +127,14 @@ class Approvals:
         return bool(self._desk.pending())
 
     def answer(self, p: c.AnswerApproval) -> None:
-        approval = next((a for a in self._desk.pending() if a.id == p.id), None)
+        approval = self._desk.check(p)
+        data = {
+            "tool": approval.tool, "command": approval.command, "digest": p.digest, "decision": p.decision,
+            "scope": p.scope, "reason": p.reason, "edited": p.edited_input is not None,
+        }  # fmt: skip
+        # On the record before the call goes on: what cannot be recorded is not released.
+        self._shared.doc.add_record("approval", data, node=approval.node)
         self._desk.answer(p)
-        if approval is not None:
-            data = {
-                "tool": approval.tool, "command": approval.command, "digest": p.digest, "decision": p.decision,
-                "scope": p.scope, "reason": p.reason, "edited": p.edited_input is not None,
-            }  # fmt: skip
-            self._shared.doc.add_record("approval", data, node=approval.node)
 
     def _asked(self, approval: Approval) -> None:
         status = self._shared.status

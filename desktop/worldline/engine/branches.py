@@ -7,6 +7,9 @@ import os
 import subprocess
 from pathlib import Path
 
+from worldline.core.errors import WorldlineError
+from worldline.engine.shared import Shared
+
 logger = logging.getLogger(__name__)
 
 
@@ -22,6 +25,9 @@ def delete_branch(folder: Path, name: str, commit: str) -> bool:
         env=environment,
         check=False,
     )
+    if checked_out.returncode:
+        logger.info("branch %s stays: %s", name, checked_out.stderr.strip())
+        return False
     if f"branch refs/heads/{name}\n" in checked_out.stdout + "\n":
         return False
     done = subprocess.run(
@@ -31,3 +37,23 @@ def delete_branch(folder: Path, name: str, commit: str) -> bool:
     if done.returncode:
         logger.info("branch %s stays: %s", name, done.stderr.strip())
     return done.returncode == 0
+
+
+async def drop_empty(shared: Shared, branch: str) -> str:
+    """Remove a fork of ours that never got a commit or a node of its own, when it is left. Returns a sentence where that
+    failed: what was done before stays done, so it is no error."""
+    name = branch.removeprefix("refs/heads/")
+    if not name.startswith("worldline/") or branch == shared.branch or shared.work is None:
+        return ""
+    if any(h.branch == branch for h in shared.doc.headers()):
+        return ""
+    records = reversed(shared.doc.records("branch"))
+    commit = next((r.data.get("commit", "") for r in records if r.data["name"] == name), "")
+    if not commit:
+        return ""
+    try:
+        await shared.work.call(lambda _: delete_branch(shared.root, name, commit))
+    except (OSError, WorldlineError) as error:
+        logger.warning("the empty branch %s stays", name, exc_info=error)
+        return f"The empty branch {name} stays: git could not remove it ({error})."
+    return ""

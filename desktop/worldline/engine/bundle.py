@@ -17,7 +17,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from worldline.core import paths
 from worldline.core.errors import BadInput
@@ -65,6 +65,22 @@ def write_bundle(source: Path, out: Path) -> int:
     finally:
         part.unlink(missing_ok=True)
     return len(states)
+
+
+def export(
+    source: Path,
+    form: Literal["jsonl", "html", "markdown", "bundle"],
+    out: Path | None = None,
+    node: str = "",
+) -> Path:
+    """Write the session in any form, a bundle too; returns where it is. Raises as `export_session` does."""
+    from worldline.session.export.run import SUFFIXES, export_session, free
+
+    if form != "bundle":
+        return export_session(source, form, out, node)
+    target = out or free(source.with_suffix(SUFFIXES[form]))
+    write_bundle(source, target)
+    return target
 
 
 def is_bundle(path: Path) -> bool:

@@ -13,7 +13,7 @@ from worldline.core.errors import WorkspaceError
 from worldline.core.headers import NodeHeader
 from worldline.core.kinds import NodeFlag, NodeKind
 from worldline.core.stop import StopReason
-from worldline.engine.branches import delete_branch
+from worldline.engine.branches import drop_empty
 from worldline.engine.effects import EffectList
 from worldline.engine.farewell import Farewell
 from worldline.engine.models import ModelDesk
@@ -247,7 +247,7 @@ class Jumps:
         else:
             report = await self._restore(plan, name, facts, home)
         announce_jump(shared)
-        await self._drop_empty(left_branch)
+        stayed = await drop_empty(shared, left_branch)
         here, _ = self._effects.split(doc.cursor)
         known = {e.id for e in here}
         return JumpResult(
@@ -262,7 +262,7 @@ class Jumps:
             ],
             safety_node=safety,
             composer_text=target.composer_text,
-            note=" ".join(t for t in (target.note, report.note, summary.note) if t),
+            note=" ".join(t for t in (target.note, report.note, summary.note, stayed) if t),
         )
 
     async def _restore(self, plan: RestorePlan, name: str, facts: dict[str, Any], home: str) -> RestoreReport:
@@ -334,25 +334,6 @@ class Jumps:
             if (tail := str(r.data.get("name", "")).rsplit("/", 1)[-1]).isdigit()
         ]
         return f"worldline/{self._shared.slug}/{max([1, *numbers]) + 1}"
-
-    async def _drop_empty(self, branch: str) -> None:
-        """A fork that never got a commit or a node of its own is removed when it is left."""
-        shared = self._shared
-        name = short(branch)
-        if not name.startswith("worldline/") or branch == shared.branch or shared.work is None:
-            return
-        if any(h.branch == branch for h in shared.doc.headers()):
-            return
-        commit = next(
-            (
-                r.data.get("commit", "")
-                for r in reversed(shared.doc.records("branch"))
-                if r.data["name"] == name
-            ),
-            "",
-        )
-        if commit:
-            await shared.work.call(lambda _: delete_branch(shared.root, name, commit))
 
 
 def commit_jump(shared: Shared, facts: dict[str, Any], report: RestoreReport) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import time
 from typing import Any
 
 from worldline.agent.stops import offers_for
@@ -19,6 +20,10 @@ from worldline.provider import prices
 from worldline.session.model import Record, RunRecord
 
 _MAX_BODIES = 2_000
+_SLICE = 2_000
+"""Headers that are read before others have their turn."""
+_SLICE_S = 0.01
+"""How long one piece of a long answer may keep the loop to itself."""
 
 
 def run_info(run: RunRecord) -> RunInfo:
@@ -49,9 +54,19 @@ class Queries:
     def __init__(self, shared: Shared) -> None:
         self._shared = shared
 
-    def headers(self, p: c.HeadersSince) -> c.Headers:
-        rows = self._shared.doc.headers(p.since, min(p.limit, 100_000))
-        return c.Headers(headers=[Header.of(r) for r in rows], cursor=self._shared.doc.cursor)
+    async def headers(self, p: c.HeadersSince) -> c.Headers:
+        """In slices: a running answer goes on between them."""
+        doc = self._shared.doc
+        left, since = min(p.limit, 100_000), p.since
+        found: list[Header] = []
+        while left > 0:
+            rows = doc.headers(since, min(left, _SLICE))
+            found += [Header.of(r) for r in rows]
+            if len(rows) < min(left, _SLICE):
+                break
+            left, since = left - len(rows), rows[-1].seq
+            await asyncio.sleep(0)
+        return c.Headers(headers=found, cursor=doc.cursor)
 
     def bodies(self, p: c.Nodes) -> c.Bodies:
         if len(p.nodes) > _MAX_BODIES:
@@ -114,18 +129,22 @@ class Queries:
             prices_as_of=prices.load().as_of,
         )
 
-    def branches(self) -> c.Branches:
-        """One entry for each leaf: where it left the others, how its last run ended."""
+    async def branches(self) -> c.Branches:
+        """One entry for each leaf: where it left the others, how its last run ended. In slices, like `headers`."""
         doc = self._shared.doc
         tree = doc.tree
         ends = {r.uid: r for r in doc.runs()}
         found = []
+        began = time.monotonic()
         for leaf in tree.leaves():
+            if time.monotonic() - began > _SLICE_S:
+                await asyncio.sleep(0)
+                began = time.monotonic()
             path = tree.path(leaf)
             fork = next((seq for seq in reversed(path[:-1]) if tree.child_count(seq) > 1), path[0])
-            header = doc.headers_of([leaf])[0]
             own = path[path.index(fork) + 1 :] or path
-            title = next((h.preview for h in doc.headers_of(own) if h.kind is NodeKind.USER), header.preview)
+            prompt = next((seq for seq in own if tree.kind(seq) is NodeKind.USER), leaf)
+            header, title = doc.headers_of([leaf])[0], doc.headers_of([prompt])[0].preview
             run = ends.get(header.run)
             reason = run.stop_reason if run and run.stop_reason else None
             found.append(

@@ -38,6 +38,7 @@ from worldline.protocol.events import LabelChanged, ProcessChanged, TitleChanged
 from worldline.protocol.model import EffectInfo, ProcessInfo
 from worldline.protocol.wire import PROTOCOL_VERSION, Message
 from worldline.session.model import RunRecord
+from worldline.tools.hooks import parse_hooks
 from worldline.tools.process_table import ProcessTable
 
 if TYPE_CHECKING:
@@ -299,7 +300,13 @@ class SessionActor:
             approvals=self.approvals.open(),
             questions=[q for q, _ in self.questions.open.values()],
             recovered=self.recovered,
+            problems=self._problems(),
         )
+
+    def _problems(self) -> list[str]:
+        settings = self.shared.settings
+        _, hooks = parse_hooks(settings.get("hooks"))
+        return list(dict.fromkeys([*settings.problems, *self.approvals.problems, *hooks]))
 
     async def _undo_effect(self, p: c.UndoEffect) -> EffectInfo:
         effect = self.effects.get(p.id)
@@ -354,16 +361,10 @@ class SessionActor:
         return c.Nothing()
 
     async def _export(self, p: c.Export) -> c.ExportResult:
-        if p.format == "bundle":
-            raise WorldlineError(
-                "Bundles cannot be written in this version.", "Use JSON lines, which lose nothing."
-            )
-        from worldline.session.export.run import export_session
+        from worldline.engine.bundle import export
 
-        form = p.format
-        out = await asyncio.to_thread(
-            export_session, self.shared.doc.path, form, Path(p.out) if p.out else None, p.node
-        )
+        place = Path(p.out) if p.out else None
+        out = await asyncio.to_thread(export, self.shared.doc.path, p.format, place, p.node)
         return c.ExportResult(path=str(out), bytes=out.stat().st_size)
 
     def _settings(self) -> c.Settings:

@@ -38,6 +38,9 @@ class _Waiting:
     approval: Approval
     verdict: asyncio.Future[Verdict]
     first: asyncio.Event = field(default_factory=asyncio.Event)
+    since: float = 0.0
+    """When its time began, on the loop's clock."""
+    limit: asyncio.Timeout | None = None
 
 
 def digest_of(tool: str, value: dict[str, Any], command: str = "", cwd: str = "") -> str:
@@ -97,18 +100,28 @@ class ApprovalDesk:
             await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
         finally:
             first.cancel()
+        waiting.since = asyncio.get_running_loop().time()
         try:
-            async with asyncio.timeout(self._timeout_s):
+            async with asyncio.timeout(self._timeout_s) as waiting.limit:
                 return await asyncio.shield(waiting.verdict)
         except TimeoutError:
             return Verdict(False, "timeout")
+        finally:
+            waiting.limit = None
+
+    def set_timeout(self, seconds: float | None) -> None:
+        """Another time limit, for what waits already too."""
+        self._timeout_s = seconds
+        for waiting in self._queue.values():
+            if waiting.limit is not None and not waiting.limit.expired():
+                waiting.limit.reschedule(None if seconds is None else waiting.since + seconds)
 
     def _advance(self) -> None:
         if self._queue:
             next(iter(self._queue.values())).first.set()
 
-    def answer(self, answer: AnswerApproval) -> None:
-        """Raises BadInput when it does not fit what is pending; nothing is decided then."""
+    def check(self, answer: AnswerApproval) -> Approval:
+        """What the answer is for. Raises BadInput when it does not fit what is pending; decides nothing."""
         waiting = self._queue.get(answer.id)
         if waiting is None or waiting.verdict.done():
             raise BadInput(
@@ -127,6 +140,11 @@ class ApprovalDesk:
             )
         if answer.edited_input is not None and not approval.editable:
             raise BadInput("The arguments of this call cannot be edited.", "Allow or deny it as it is.")
+        return approval
+
+    def answer(self, answer: AnswerApproval) -> None:
+        """Decide. Raises as `check`; nothing is decided then."""
+        waiting = self._queue[self.check(answer).id]
         waiting.verdict.set_result(
             Verdict(
                 answer.decision == "allow",

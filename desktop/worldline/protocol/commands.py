@@ -48,6 +48,8 @@ class HelloResult(Message):
     questions: list[Question] = []
     recovered: str = ""
     """What was found after a crash and what was done about it; "" = nothing."""
+    problems: list[str] = []
+    """Settings and rules that could not be used, one sentence each; the session goes on without them."""
 
 
 class Image(Message):

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QFileDialog
 if TYPE_CHECKING:
     from worldline.ui.main_window import MainWindow
 
-SUFFIXES = {"markdown": ".md", "html": ".html", "jsonl": ".jsonl"}
+SUFFIXES = {"markdown": ".md", "html": ".html", "jsonl": ".jsonl", "bundle": ".zip"}
 
 
 class Exporting(QObject):
@@ -29,6 +29,7 @@ class Exporting(QObject):
             "markdown": self.tr("This branch to read (*.md)"),
             "html": self.tr("The whole tree as a page (*.html)"),
             "jsonl": self.tr("The whole session, nothing lost (*.jsonl)"),
+            "bundle": self.tr("The whole session with its files, to open elsewhere (*.zip)"),
         }
 
     def ask(self, uid: str) -> QFileDialog:

@@ -68,4 +68,6 @@ class SessionSignals(QObject):
     failed = Signal(dict)
     """A command was refused: {"message", "hint", "kind"}; the window shows it as a quiet line."""
     recovered = Signal(str)
+    problems = Signal(list)
+    """Sentences about settings and rules that are not used; [] = there are none (any more)."""
     hello = Signal(dict)

@@ -206,6 +206,7 @@ class SessionState(SessionRows):
             self.question_asked.emit(question)
         self.request("labels", {}, self._take_labels)
         self.hello.emit(result)
+        self.problems.emit(result.get("problems") or [])
         if result.get("recovered"):
             self.recovered.emit(result["recovered"])
 

@@ -28,7 +28,7 @@ class WindowNotices(QObject):
         state.refused.connect(self._refused)
         state.failed.connect(self._failed)
         state.jumped.connect(self._jumped)
-        state.recovered.connect(self._recovered)
+        state.problems.connect(self._problems)
         state.approval_asked.connect(
             lambda a: self._notify(self.tr("Waiting for you: {title}").format(title=a.get("title", "")))
         )
@@ -92,8 +92,27 @@ class WindowNotices(QObject):
             "failed", f"{error.get('message', '')} {error.get('hint', '')}".strip(), icon="warn", color="bad"
         )
 
-    def _recovered(self, text: str) -> None:
-        self._window.notices.say("recovered", text, icon="repair", color="warn")
+    def _problems(self, sentences: list[str]) -> None:
+        """Settings and rules that do not count as written: said where the person looks, not in the log alone."""
+        notices = self._window.notices
+        if not sentences:
+            notices.clear("problems")
+            return
+        text = "\n".join(sentences[:3])
+        if len(sentences) > 3:
+            text += "\n" + self.tr("… and {n} more").format(n=len(sentences) - 3)
+        notices.say(
+            "problems",
+            text,
+            icon="warn",
+            color="warn",
+            buttons=[(self.tr("Open settings"), self._open_settings)],
+        )
+
+    def _open_settings(self) -> None:
+        from worldline.ui.dialogs.settings import open_settings
+
+        open_settings(self._window.state, self._window)
 
     def _jumped(self, result: dict[str, Any]) -> None:
         state = self._window.state

@@ -21,7 +21,7 @@ def export_session(source: Path, form: Format, out: Path | None = None, node: st
     Without `out` the file is put beside the session, under a free name. Raises BadInput when `out` exists or cannot be
     written, SessionError when the session cannot be read. A file appears whole or not at all.
     """
-    target = out or _free(source.with_suffix(SUFFIXES[form]))
+    target = out or free(source.with_suffix(SUFFIXES[form]))
     if target.exists():
         raise BadInput(f"{target} is already there.", "Choose another name with --out.")
     if form == "jsonl":
@@ -36,7 +36,8 @@ def export_session(source: Path, form: Format, out: Path | None = None, node: st
     return target
 
 
-def _free(wanted: Path) -> Path:
+def free(wanted: Path) -> Path:
+    """The name itself, or one with a number where something has that name."""
     candidate, number = wanted, 2
     while candidate.exists():
         candidate = wanted.with_stem(f"{wanted.stem}-{number}")
