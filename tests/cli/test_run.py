@@ -195,6 +195,15 @@ def test_wrong_usage_says_what_to_do(cli: CLI, arguments: list[str], said: str) 
     assert "Traceback" not in done.err
 
 
+def test_what_is_no_address_is_refused_before_anything_is_made(cli: CLI, tmp_path: Path) -> None:
+    session = tmp_path / "s.worldline"
+    done = cli(
+        "run", "--workspace", tmp_path, "--session", session, "--base-url", "notaurl", "--prompt", "x", expect=2
+    )  # fmt: skip
+    assert "'notaurl' is no address of a server." in done.err and "http://notaurl" in done.err
+    assert not session.exists()
+
+
 def test_import_of_time_is_not_waited_for() -> None:
     """`verify` and `inspect` load neither the SDK nor the loop."""
     code = "import sys, worldline.cli.inspect, worldline.cli.files; print('anthropic' in sys.modules, 'worldline.agent.loop' in sys.modules)"

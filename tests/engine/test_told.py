@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,9 @@ import pytest
 from worldline.core import paths
 from worldline.core.errors import BadInput, WorldlineError
 from worldline.engine.bundle import is_bundle, read_bundle
+from worldline.engine.following import follow
+from worldline.engine.opening import OpenRequest
+from worldline.engine.session import ActorOptions, SessionActor
 from worldline.protocol.commands import (
     AnswerApproval,
     Export,
@@ -138,3 +142,32 @@ async def test_long_answers_let_others_have_their_turn(bench: Any, monkeypatch: 
     (branch,) = (await b.actor.handle("branches", Nothing())).branches
     assert turns > before and branch.title == "go"
     counting.cancel()
+
+
+async def test_a_follower_is_told_when_the_writer_has_gone(tmp_path: Path) -> None:
+    path, script = tmp_path / "s.worldline", tmp_path / "write.py"
+    script.write_text(
+        "import sys\nfrom pathlib import Path\nfrom worldline.session.document import SessionDocument\n"
+        "from worldline.session.model import NodeDraft\nfrom worldline.core.kinds import NodeKind\n"
+        "doc = SessionDocument.create(Path(sys.argv[1]), title='t', workspace={}, app_version='0')\n"
+        "doc.append(NodeDraft(kind=NodeKind.ROOT, parent=None))\nprint('open', flush=True)\nsys.stdin.read()\n"
+    )
+    writer = await asyncio.create_subprocess_exec(
+        sys.executable, str(script), str(path), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )  # fmt: skip
+    assert writer.stdout is not None
+    assert (await writer.stdout.readline()).strip() == b"open"
+    heard: list[tuple[str, Any]] = []
+    actor = SessionActor(OpenRequest(session=path), lambda *event: heard.append(event), ActorOptions())
+    try:
+        assert actor.shared.info.read_only
+        following = asyncio.ensure_future(follow(actor.shared))
+        await asyncio.sleep(0)
+        writer.kill()
+        await writer.wait()
+        await until(lambda: any(name == "writer_changed" for name, _ in heard))
+        assert [m.lives for name, m in heard if name == "writer_changed"] == [False]
+        following.cancel()
+    finally:
+        await actor.close()

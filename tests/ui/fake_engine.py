@@ -70,7 +70,7 @@ class Engine:
         return {
             "protocol": 1, "version": "0", "session": session, "cursor": self.cursor, "status": self.status,
             "run": None, "approvals": self.script.get("approvals", []), "questions": [],
-            "recovered": self.script.get("recovered", ""),
+            "recovered": self.script.get("recovered", ""), "problems": self.script.get("problems", []),
         }  # fmt: skip
 
     def do_headers(self, params: dict[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,11 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
 from worldline.protocol.commands import BringHomeResult, Compare
+from worldline.provider.errors import describe
+from worldline.provider.model import Exchange
 from worldline.ui import gallery_data as sample_data
+from worldline.ui import i18n
+from worldline.ui.chat import words
 from worldline.ui.compare.view import CompareDialog, open_compare
 from worldline.ui.dialogs.bring_home import BringHomeDialog
 from worldline.ui.dialogs.diagnostics import open_diagnostics
@@ -23,6 +27,7 @@ from worldline.ui.dialogs.new_session import NewSessionDialog
 from worldline.ui.dialogs.settings import open_settings
 from worldline.ui.dialogs.small import BranchSummaryDialog
 from worldline.ui.session_state import SessionState
+from worldline.viewmodel.status import stop_words
 
 from . import full, sample
 
@@ -173,6 +178,21 @@ def test_first_start_needs_what_the_way_needs(qtbot: Any) -> None:
     dialog.secret.setText("sk-x")
     dialog._go.click()
     assert chosen[0]["way"] == "key" and chosen[0]["secret"] == "sk-x"
+
+
+def test_first_start_shows_the_language_of_the_window(qtbot: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(i18n, "in_use", "zh_CN")
+    dialog = FirstStartDialog()
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+    qtbot.addWidget(dialog)
+    assert dialog.language.currentData() == "zh_CN"
+
+
+def test_a_missing_key_is_not_called_a_refused_one() -> None:
+    missing, refused = (describe(kind, Exchange("http_error")).sentence for kind in ("no_key", "auth"))
+    assert words.stop_title("auth_error", missing) == "There is no key for the model"
+    assert words.stop_title("auth_error", refused) == "The key was not accepted"
+    assert stop_words("auth_error", missing) == "there is no key"
 
 
 def test_a_branch_summary_is_none_unless_asked_for(qtbot: Any) -> None:

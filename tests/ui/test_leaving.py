@@ -139,6 +139,7 @@ def test_a_place_that_the_model_knows_as_a_summary_only_is_warned_of(
         ("retry", "go_on", {"turns": 0}),
         ("backtrack", "backtrack", {}),
         ("compact", "compact", {"instructions": ""}),
+        ("drop_results", "compact", {"instructions": "", "how": "drop_results"}),
     ],
 )
 def test_the_offers_of_a_run_do_what_they_say(

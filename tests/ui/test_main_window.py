@@ -12,6 +12,7 @@ from PySide6.QtGui import QAccessible, QDropEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLineEdit
 
+from worldline.ui.dialogs.desk import desk_of
 from worldline.ui.main_window import MainWindow
 
 from . import sample
@@ -145,6 +146,41 @@ def test_banners(window_of: Open) -> None:
     window.state.go(sample.uid(9))
     assert window.state.cursor == sample.uid(27)
     assert window.state.selection == sample.uid(9)
+
+
+def test_settings_that_do_not_count_are_said_with_a_way_to_them(window_of: Open, qtbot: Any) -> None:
+    window = window_of(problems=["`limits` has a value of the wrong type.", "two", "three", "four"])
+    notice = window.notices.items["problems"]
+    assert notice.text.text() == "`limits` has a value of the wrong type.\ntwo\nthree\n… and 1 more"
+    assert [button.text() for button in notice.buttons] == ["Open settings"]
+    window.state.problems.emit([])
+    assert "problems" not in window.notices.items
+
+
+def test_after_a_crash_one_dialog_says_it_and_no_line_repeats_it(window_of: Open, qtbot: Any) -> None:
+    window = window_of(recovered="The program ended in the middle of 1 step (run make).")
+    desk = desk_of(window.state)
+    first = desk.recovery
+    assert first is not None and first.isVisible()
+    assert "recovered" not in window.notices.items
+    window.state.recovered.emit("Again.")
+    assert desk.recovery is not None and desk.recovery is not first and not first.isVisible()
+    desk.recovery.accept()
+    assert desk.recovery is None
+
+
+def test_a_session_that_nobody_writes_any_more_can_be_opened_for_writing(window_of: Open, qtbot: Any) -> None:
+    window = window_of(session={"read_only": True, "read_only_why": "It is open elsewhere."})
+    window.state.client.batch.emit([("writer_changed", {"lives": False})])
+    notice = window.notices.items["read_only"]
+    assert [button.text() for button in notice.buttons] == ["Open for writing"]
+    window.state.client.batch.emit([("writer_changed", {"lives": True})])
+    assert window.notices.items["read_only"].buttons == []
+    window.state.client.batch.emit([("writer_changed", {"lives": False})])
+    before = window.state.client.pid
+    with qtbot.waitSignal(window.state.hello, timeout=15_000):
+        window.notices.items["read_only"].buttons[0].click()
+    assert window.state.client.pid != before and window.state.client.state == "running"
 
 
 def test_an_engine_that_dies_is_said_and_comes_back(window_of: Open, qtbot: Any) -> None:

@@ -9,6 +9,7 @@ from PySide6.QtGui import QAccessible, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from worldline.ui.dialogs.small import ExpandDialog
 from worldline.ui.tree.menu import LabelEditor
 from worldline.ui.tree.pane import TreePane
 from worldline.ui.tree.view import TreeView
@@ -201,6 +202,19 @@ def test_the_menu_offers_what_can_be_done(state: Any, qtbot: Any) -> None:
     assert asked.args[0] == [sample.uid(14), sample.uid(27)]
     with qtbot.waitSignal(state.as_model_sees_asked):
         next(a for a in menu.actions() if a.text() == "What the model saw").trigger()
+
+
+def test_originals_are_asked_about_before_they_are_expanded(state: Any, qtbot: Any) -> None:
+    pane = pane_of(state, qtbot)
+    sent: list[str] = []
+    state.request = lambda method, *_: sent.append(method)
+    menu = pane.menu.build(26)
+    next(a for a in menu.actions() if a.text().startswith("Expand summaries")).trigger()
+    dialog = next(w for w in QApplication.topLevelWidgets() if isinstance(w, ExpandDialog) and w.isVisible())
+    assert sent == []
+    dialog.confirmed.emit()
+    assert sent == ["expand"]
+    dialog.reject()
 
 
 def test_the_card_says_what_a_click_would_do(state: Any, qtbot: Any) -> None:

@@ -18,6 +18,7 @@ from worldline.engine.session import ActorOptions, SessionActor
 from worldline.protocol import events as ev
 from worldline.protocol.commands import Prompt
 from worldline.protocol.wire import Message
+from worldline.provider.address import normalise
 
 _DIAGNOSTICS = {"view_repair": "repair", "poisoned": "repair"}
 """Kinds of diagnostics that have another name in the output."""
@@ -36,7 +37,8 @@ def run_command(options: Namespace) -> int:
 
 
 def request_of(options: Namespace) -> OpenRequest:
-    """What to open, with the options that stand above the settings files."""
+    """What to open, with the options that stand above the settings files. Raises BadInput for what is no address."""
+    normalise(getattr(options, "base_url", None) or "")
     settings: dict[str, Any] = {}
     for name, key in (("base_url", "base_url"), ("model", "model"), ("mode", "mode"), ("effort", "effort")):
         if value := getattr(options, name, None):

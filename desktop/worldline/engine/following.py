@@ -6,8 +6,9 @@ import asyncio
 
 from worldline.core.errors import SessionError
 from worldline.engine.shared import Shared
-from worldline.protocol.events import CursorMoved, NodeEnded, NodeStored
+from worldline.protocol.events import CursorMoved, NodeEnded, NodeStored, WriterChanged
 from worldline.protocol.model import Header
+from worldline.session.lock import writer_lives
 
 FOLLOW_S = 0.5
 
@@ -16,7 +17,7 @@ async def follow(shared: Shared) -> None:
     """Announce new and ended nodes of a session opened for reading, until cancelled. What cannot be read any more
     ends it: the rows that are known stay."""
     doc = shared.doc
-    known, cursor = len(doc.tree), doc.cursor
+    known, cursor, lived = len(doc.tree), doc.cursor, writer_lives(doc.path)
     while True:
         await asyncio.sleep(FOLLOW_S)
         try:
@@ -30,6 +31,10 @@ async def follow(shared: Shared) -> None:
             else:
                 shared.emit("node_ended", NodeEnded(header=Header.of(row)))
         known = max(known, len(doc.tree))
+        lives = writer_lives(doc.path)
+        if lives != lived:
+            lived = lives
+            shared.emit("writer_changed", WriterChanged(lives=lives))
         if doc.cursor != cursor:
             cursor = doc.cursor
             shared.emit("cursor_moved", CursorMoved(node=cursor, why="append"))

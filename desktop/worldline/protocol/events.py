@@ -149,6 +149,12 @@ class EngineReady(Message):
     seconds: float
 
 
+class WriterChanged(Message):
+    """Of a session that is open for reading because another process writes it: whether one does still."""
+
+    lives: bool
+
+
 EVENTS: dict[str, type[Message]] = {
     "batch": Batch,
     "node_stored": NodeStored,
@@ -173,4 +179,5 @@ EVENTS: dict[str, type[Message]] = {
     "progress": Progress,
     "files_changed": FilesChanged,
     "engine_ready": EngineReady,
+    "writer_changed": WriterChanged,
 }

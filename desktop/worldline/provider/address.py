@@ -19,7 +19,13 @@ def normalise(text: str) -> str:
     if not text:
         return ""
     if "://" not in text:
-        host = text.split("/", 1)[0].rsplit(":", 1)[0]
+        place = text.split("/", 1)[0]
+        host = place.rsplit(":", 1)[0]
+        if place == host and _is_one_word(host):
+            # Some name of this network, or a slip: asking it would end as a fault of the network.
+            raise BadInput(
+                f"{text!r} is no address of a server.", f"If it is the name of one, write http://{host}."
+            )
         text = f"{'http' if _is_local_name(host) else 'https'}://{text}"
     try:
         parts = urlsplit(text)
@@ -53,6 +59,10 @@ def is_first_party(base_url: str) -> bool:
         return True
     parts = urlsplit(base_url)
     return parts.scheme == "https" and parts.hostname == "api.anthropic.com" and parts.port in (None, 443)
+
+
+def _is_one_word(host: str) -> bool:
+    return "." not in host and ":" not in host and host != "localhost"
 
 
 def _is_local_name(host: str) -> bool:

@@ -17,6 +17,9 @@ log = logging.getLogger("worldline.ui")
 LANGUAGES = {"en": "English", "zh_CN": "简体中文"}
 
 
+in_use = ""
+"""The language of this window, "" before `install`."""
+
 LOOSE = ("", "dialog", "desk", "label", "window", "self._dialog", "self._view", "self.edit")
 """Contexts of texts that are said through another object (`dialog.tr(…)`): the tool that collects texts cannot know
 its class. They are looked through when a class has no such text; a test holds the list complete."""
@@ -45,7 +48,8 @@ def choose(wanted: str = "") -> str:
 
 def install(app: QCoreApplication, wanted: str = "") -> str:
     """Translate everything made from now on; returns the language in use. Call before the first widget."""
-    code = choose(wanted)
+    global in_use
+    code = in_use = choose(wanted)
     QLocale.setDefault(QLocale(code))
     words.set_translator(QCoreApplication.translate)
     engine_words.use(code)

@@ -71,3 +71,5 @@ class SessionSignals(QObject):
     problems = Signal(list)
     """Sentences about settings and rules that are not used; [] = there are none (any more)."""
     hello = Signal(dict)
+    writer_changed = Signal(bool)
+    """Of a session open for reading: whether another process writes it still."""

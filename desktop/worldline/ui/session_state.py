@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QObject, Qt, QTimer
 
 from worldline.client.process import EngineProcess
 from worldline.ui.session_rows import SessionRows
@@ -35,6 +35,8 @@ class SessionState(SessionRows):
         self.questions: dict[str, dict[str, Any]] = {}
         self.queue: list[dict[str, Any]] = []
         self.effects: dict[int, dict[str, Any]] = {}
+        self.crash = ""
+        """What was found when the engine opened the session last, "" = nothing."""
         self.ready = False
         """The SDK is loaded in the engine."""
         self.jumping = False
@@ -207,8 +209,9 @@ class SessionState(SessionRows):
         self.request("labels", {}, self._take_labels)
         self.hello.emit(result)
         self.problems.emit(result.get("problems") or [])
-        if result.get("recovered"):
-            self.recovered.emit(result["recovered"])
+        self.crash = str(result.get("recovered") or "")
+        if self.crash:
+            self.recovered.emit(self.crash)
 
     # Notifications ---------------------------------------------------------------------------------------------
     def _on_batch(self, events: list[tuple[str, dict[str, Any]]]) -> None:
@@ -329,6 +332,15 @@ class SessionState(SessionRows):
     def _on_title_changed(self, params: dict[str, Any]) -> None:
         self.info = {**self.info, "title": params["title"]}
         self.info_changed.emit(self.info)
+
+    def _on_writer_changed(self, params: dict[str, Any]) -> None:
+        self.writer_changed.emit(bool(params["lives"]))
+
+    def open_again(self) -> None:
+        """Open the session anew in place, for writing where that is possible now."""
+        if self.client.state == "running":
+            self.client.stopped.connect(self.client.start, Qt.ConnectionType.SingleShotConnection)
+            self.client.stop()
 
     def _on_progress(self, params: dict[str, Any]) -> None:
         self.progress.emit(params)

@@ -28,6 +28,7 @@ class WindowNotices(QObject):
         state.refused.connect(self._refused)
         state.failed.connect(self._failed)
         state.jumped.connect(self._jumped)
+        state.writer_changed.connect(self._writer_changed)
         state.problems.connect(self._problems)
         state.approval_asked.connect(
             lambda a: self._notify(self.tr("Waiting for you: {title}").format(title=a.get("title", "")))
@@ -63,6 +64,19 @@ class WindowNotices(QObject):
             )
         else:
             notices.clear("read_only")
+
+    def _writer_changed(self, lives: bool) -> None:
+        state = self._window.state
+        if lives or not state.read_only:
+            self._banners(state.info)
+            return
+        self._window.notices.say(
+            "read_only",
+            self.tr("Read only. The session is not open elsewhere any more."),
+            icon="lock",
+            buttons=[(self.tr("Open for writing"), state.open_again)],
+            closable=False,
+        )
 
     def _engine(self, engine: str) -> None:
         notices = self._window.notices
@@ -189,7 +203,7 @@ class WindowNotices(QObject):
     def _run_ended(self, run: dict[str, Any], _offers: list[str]) -> None:
         reason = str(run.get("stop_reason", ""))
         if reason != "aborted":
-            self._notify(self.tr("The agent ended: {reason}").format(reason=stop_words(reason)))
+            self._notify(self.tr("The agent ended: {reason}").format(reason=stop_words(reason, str(run.get("detail", "")))))
 
     def _notify(self, text: str) -> None:
         """Only when the person looks elsewhere: the window itself shows it otherwise."""

@@ -60,7 +60,14 @@ def short_branch(name: str) -> str:
     return name.removeprefix("refs/heads/")
 
 
-def stop_words(reason: str) -> str:
+def key_is_missing(detail: str) -> bool:
+    """Whether a run ended because no key is set: none was refused then."""
+    return detail.startswith("There is no key")
+
+
+def stop_words(reason: str, detail: str = "") -> str:
+    if reason == "auth_error" and key_is_missing(detail):
+        return translate("status", "there is no key")
     words = {
         "completed": translate("status", "completed"),
         "waiting_for_user": translate("status", "waits for you"),
@@ -149,7 +156,9 @@ def state_segment(status: Mapping[str, Any], engine: str, ready: bool, now_ms: i
     last = str(status.get("last_stop", ""))
     text = translate("status", "Ready")
     if last:
-        text = translate("status", "Ready · last: {reason}").format(reason=stop_words(last))
+        text = translate("status", "Ready · last: {reason}").format(
+            reason=stop_words(last, str(status.get("last_stop_detail") or ""))
+        )
     if stop_color(last) == "muted":
         return Segment("state", text, "text", "dot")
     return Segment("state", text, stop_color(last), "warn", [("why", translate("status", "Why"))])
@@ -269,7 +278,12 @@ Page = tuple[str, list[tuple[str, str]], str]
 def _explain_state(status: Mapping[str, Any]) -> Page:
     lines = []
     if status.get("last_stop"):
-        lines.append((translate("status", "Last run"), stop_words(str(status["last_stop"]))))
+        lines.append(
+            (
+                translate("status", "Last run"),
+                stop_words(str(status["last_stop"]), str(status.get("last_stop_detail") or "")),
+            )
+        )
     if status.get("retry_why"):
         lines.append((translate("status", "Waits because"), str(status["retry_why"])))
     if status.get("branch"):

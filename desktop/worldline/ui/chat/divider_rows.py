@@ -185,7 +185,7 @@ class StopRow(RowWidget):
         run = row.run
         assert run is not None
         glyph, token, _ = words.outcome(StopReason.of(run.stop_reason).outcome.value)
-        title = words.stop_title(run.stop_reason)
+        title = words.stop_title(run.stop_reason, run.detail)
         self._title.set(f"{glyph}  {title}", token)
         self._card.set_edge(token if token in ("bad", "warn") else "line")
         self._detail.setText(run.detail)

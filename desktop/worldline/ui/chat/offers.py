@@ -26,6 +26,8 @@ def act_on_offer(state: SessionState, window: QWidget, offer: str) -> None:
         state.request("backtrack", {}, lambda answer: _gone_back(state, answer))
     elif offer == "compact":
         state.request("compact", {"instructions": ""})
+    elif offer == "drop_results":
+        state.request("compact", {"instructions": "", "how": "drop_results"})
     elif offer == "billing" and QDesktopServices.openUrl(QUrl(BILLING)):
         return
     else:

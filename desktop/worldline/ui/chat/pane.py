@@ -277,7 +277,7 @@ class ChatPane(QWidget):
         self.chat.run_changed(info, offers)
         self.composer.set_running(False)
         self._end.hide()
-        self._announce(words.stop_title(info.stop_reason))
+        self._announce(words.stop_title(info.stop_reason, info.detail))
 
     def _on_approval(self, raw: dict[str, Any]) -> None:
         approval = Approval.model_validate(raw)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from PySide6.QtCore import QCoreApplication, QDateTime, QLocale
 
+from worldline.viewmodel.status import key_is_missing
+
 translate = QCoreApplication.translate
 
 
@@ -45,7 +47,10 @@ def outcome(word: str) -> tuple[str, str, str]:
     return table.get(word, ("", "muted", ""))
 
 
-def stop_title(reason: str) -> str:
+def stop_title(reason: str, detail: str = "") -> str:
+    """How a run ended. `detail` is the engine's sentence: it tells apart what has one reason and several causes."""
+    if reason == "auth_error" and key_is_missing(detail):
+        return translate("Words", "There is no key for the model")
     words = {
         "completed": translate("Words", "Completed"),
         "waiting_for_user": translate("Words", "Waits for your answer"),
@@ -96,6 +101,7 @@ def offer(name: str) -> str:
         "login": translate("Words", "Enter a key"),
         "compact": translate("Words", "Compact the context"),
         "bigger_model": translate("Words", "Use a larger model"),
+        "drop_results": translate("Words", "Leave out old tool results"),
         "billing": translate("Words", "Open the billing page"),
     }
     return words.get(name, name)

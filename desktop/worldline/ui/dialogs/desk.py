@@ -32,6 +32,7 @@ class Desk(QObject):
         self.window = window
         self.dialog: ApprovalDialog | QuestionDialog | None = None
         self.plan_dialog: JumpPlanDialog | None = None
+        self.recovery: RecoveryDialog | None = None
         self.leaving = Leaving(state, window)
         state.approval_asked.connect(lambda _raw: self._arrived())
         state.approval_gone.connect(lambda approval_id, _why: self._gone(approval_id))
@@ -39,6 +40,8 @@ class Desk(QObject):
         state.question_gone.connect(self._gone)
         state.plan_needed.connect(self.show_plan)
         state.recovered.connect(self._show_recovery)
+        if state.crash:  # the engine was faster than the window
+            self._show_recovery(state.crash)
         if state.approvals or state.questions:
             self._arrived()
 
@@ -109,9 +112,17 @@ class Desk(QObject):
         tree = self.state.tree
         rows = [row for row in range(len(tree)) if tree.outcome_of(row) is Outcome.INTERRUPTED]
         titles = [f"{tree.tool(row)} {tree.preview(row)}".strip() for row in rows[-5:]]
-        dialog = RecoveryDialog(what, titles, self.window)
+        # It says all there is to say, once: a second crash replaces what the first one said.
+        if self.recovery is not None:
+            self.recovery.done(0)
+        dialog = self.recovery = RecoveryDialog(what, titles, self.window)
+        dialog.finished.connect(lambda _code: self._recovery_read(dialog))
         dialog.show_diagnostics.connect(self._diagnostics)
         dialog.open()
+
+    def _recovery_read(self, dialog: RecoveryDialog) -> None:
+        if self.recovery is dialog:
+            self.recovery = None
 
     def _diagnostics(self) -> None:
         from worldline.ui.dialogs.diagnostics import open_diagnostics

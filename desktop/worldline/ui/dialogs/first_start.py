@@ -16,9 +16,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from worldline.ui import i18n
 from worldline.ui.chat.row_base import ColorLabel
 from worldline.ui.dialogs.base import Dialog, checked_value, while_open
-from worldline.ui.i18n import LANGUAGES, choose
+from worldline.ui.i18n import LANGUAGES
 from worldline.ui.recents import settings as window_settings
 from worldline.ui.session_state import SessionState
 from worldline.ui.theme import theme
@@ -94,7 +95,12 @@ class FirstStartDialog(Dialog):
         for code, name in LANGUAGES.items():
             self.language.addItem(name, code)
         self.language.setCurrentIndex(
-            max(0, self.language.findData(choose(str(window_settings().value("language", "")))))
+            max(
+                0,
+                self.language.findData(
+                    i18n.in_use or i18n.choose(str(window_settings().value("language", "")))
+                ),
+            )
         )
         self.language.activated.connect(self._on_language)
         self.theme_box = QComboBox(self)

@@ -126,6 +126,24 @@ class LossyDialog(Dialog):
         self.accept()
 
 
+class ExpandDialog(Dialog):
+    """Before the model is given the originals in place of their summaries."""
+
+    confirmed = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(self.tr("Give the model the originals again?"), parent, width=520)
+        self.add_text(self.tr("On this branch the summaries are replaced by the messages that they stand for. Requests become "
+                              "larger and cost more."))  # fmt: skip
+        self.add_text(self.tr("Nothing is deleted. If the originals do not fit, nothing is changed."), "muted")
+        self.add_cancel()
+        self.add_button(self.tr("Expand"), self._go, role="primary")
+
+    def _go(self) -> None:
+        self.confirmed.emit()
+        self.accept()
+
+
 class NoteDialog(Dialog):
     """One text of several lines: a note on a node, a reason."""
 

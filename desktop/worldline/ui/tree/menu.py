@@ -111,12 +111,19 @@ class NodeMenu:
             lambda: self._replace(uid),
             enabled=here and row > 0,
         )
-        add("unfold", tr("Expand summaries from the originals"), lambda: state.request("expand", {}),
-            enabled=here)  # fmt: skip
+        add("unfold", tr("Expand summaries from the originals…"), self._expand, enabled=here)
         menu.addSeparator()
         add("home", tr("Bring to my branch…"), lambda: state.bring_home_asked.emit(uid), enabled=writable)
         add("export", tr("Export this branch…"), lambda: state.export_asked.emit(uid))
         return menu
+
+    def _expand(self) -> None:
+        """Asked before: every request after it is larger, and it is not undone by the next compaction alone."""
+        from worldline.ui.dialogs.small import ExpandDialog
+
+        dialog = ExpandDialog(self._window)
+        dialog.confirmed.connect(lambda: self._state.request("expand", {}))
+        dialog.open()
 
     def edit(self, row: int, what: str) -> None:
         known = self._state.tree.labels.get(row)
