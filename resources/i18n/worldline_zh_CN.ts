@@ -48,8 +48,8 @@
         <translation>改为告诉模型别的内容…</translation>
     </message>
     <message>
-        <source>Expand summaries from the originals</source>
-        <translation>用原文展开摘要</translation>
+        <source>Expand summaries from the originals…</source>
+        <translation>用原文展开摘要…</translation>
     </message>
     <message>
         <source>Bring to my branch…</source>
@@ -1042,6 +1042,25 @@
     </message>
 </context>
 <context>
+    <name>ExpandDialog</name>
+    <message>
+        <source>Give the model the originals again?</source>
+        <translation>再次向模型提供原文？</translation>
+    </message>
+    <message>
+        <source>On this branch the summaries are replaced by the messages that they stand for. Requests become larger and cost more.</source>
+        <translation>在此分支上，摘要将替换为它们所概括的消息。请求会变大，费用也会增加。</translation>
+    </message>
+    <message>
+        <source>Nothing is deleted. If the originals do not fit, nothing is changed.</source>
+        <translation>不会删除任何内容。如果原文放不下，则不作任何更改。</translation>
+    </message>
+    <message>
+        <source>Expand</source>
+        <translation>展开</translation>
+    </message>
+</context>
+<context>
     <name>Exporting</name>
     <message>
         <source>This branch to read (*.md)</source>
@@ -1054,6 +1073,10 @@
     <message>
         <source>The whole session, nothing lost (*.jsonl)</source>
         <translation>整个会话，无任何丢失 (*.jsonl)</translation>
+    </message>
+    <message>
+        <source>The whole session with its files, to open elsewhere (*.zip)</source>
+        <translation>整个会话及其文件，可在别处打开 (*.zip)</translation>
     </message>
     <message>
         <source>Export</source>
@@ -3050,6 +3073,14 @@ Click a node to go back to it, files included.</source>
         <translation>只读。{why}</translation>
     </message>
     <message>
+        <source>Read only. The session is not open elsewhere any more.</source>
+        <translation>只读。该会话已不在别处打开。</translation>
+    </message>
+    <message>
+        <source>Open for writing</source>
+        <translation>以可写方式打开</translation>
+    </message>
+    <message>
         <source>The engine stopped. Nothing saved is lost. Restarting…</source>
         <translation>引擎已停止，已保存的内容不会丢失。正在重启……</translation>
     </message>
@@ -3060,6 +3091,14 @@ Click a node to go back to it, files included.</source>
     <message>
         <source>Other sessions…</source>
         <translation>其他会话…</translation>
+    </message>
+    <message>
+        <source>… and {n} more</source>
+        <translation>…还有 {n} 条</translation>
+    </message>
+    <message>
+        <source>Open settings</source>
+        <translation>打开设置</translation>
     </message>
     <message>
         <source>At “{title}”</source>
@@ -3202,6 +3241,10 @@ Click a node to go back to it, files included.</source>
     <message>
         <source>waiting for you</source>
         <translation>等待你处理</translation>
+    </message>
+    <message>
+        <source>There is no key for the model</source>
+        <translation>尚未设置模型的密钥</translation>
     </message>
     <message>
         <source>Completed</source>
@@ -3352,6 +3395,10 @@ Click a node to go back to it, files included.</source>
         <translation>使用更大的模型</translation>
     </message>
     <message>
+        <source>Leave out old tool results</source>
+        <translation>略去旧的工具结果</translation>
+    </message>
+    <message>
         <source>Open the billing page</source>
         <translation>打开账单页面</translation>
     </message>
@@ -3482,6 +3529,10 @@ Click a node to go back to it, files included.</source>
     <message>
         <source>cost unknown</source>
         <translation>费用未知</translation>
+    </message>
+    <message>
+        <source>there is no key</source>
+        <translation>没有密钥</translation>
     </message>
     <message>
         <source>completed</source>

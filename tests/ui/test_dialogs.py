@@ -27,6 +27,7 @@ from worldline.ui.dialogs.new_session import NewSessionDialog
 from worldline.ui.dialogs.settings import open_settings
 from worldline.ui.dialogs.small import BranchSummaryDialog
 from worldline.ui.session_state import SessionState
+from worldline.viewmodel import engine_words
 from worldline.viewmodel.status import stop_words
 
 from . import full, sample
@@ -193,6 +194,12 @@ def test_a_missing_key_is_not_called_a_refused_one() -> None:
     assert words.stop_title("auth_error", missing) == "There is no key for the model"
     assert words.stop_title("auth_error", refused) == "The key was not accepted"
     assert stop_words("auth_error", missing) == "there is no key"
+    engine_words.use("zh_CN")
+    try:
+        assert stop_words("auth_error", engine_words.say(missing)) == "there is no key"
+        assert stop_words("auth_error", engine_words.say(refused)) == "the key was refused"
+    finally:
+        engine_words.use("en")
 
 
 def test_a_branch_summary_is_none_unless_asked_for(qtbot: Any) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from worldline.viewmodel import engine_words
 from worldline.viewmodel.words import translate
 
 SEGMENTS = ("state", "model", "context", "cost", "cache", "sandbox", "effects", "saved")
@@ -60,9 +61,13 @@ def short_branch(name: str) -> str:
     return name.removeprefix("refs/heads/")
 
 
+_NO_KEY = "There is no key for the model."
+"""How the engine's sentence about it begins."""
+
+
 def key_is_missing(detail: str) -> bool:
     """Whether a run ended because no key is set: none was refused then."""
-    return detail.startswith("There is no key")
+    return detail.startswith((_NO_KEY, engine_words.say(_NO_KEY)))
 
 
 def stop_words(reason: str, detail: str = "") -> str:
