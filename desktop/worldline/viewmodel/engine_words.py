@@ -211,7 +211,7 @@ _OPAQUE = frozenset(
 _EVENTS = frozenset(
     {"status", "run_started", "run_ended", "approval_asked", "effect_changed", "diagnosed", "progress"}
 )
-_UNTOUCHED = frozenset({"headers", "bodies", "blob", "view", "search", "labels", "patch", "complete"})
+_UNTOUCHED = frozenset({"headers", "bodies", "blob", "search", "labels", "patch", "complete"})
 
 
 def event(method: str, params: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,151 @@
+"""Every sentence that the engine makes for the person has a template in every language: found in the source by its
+place (arguments of errors, fields and tables of sentences), not by a list that someone would have to keep."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import worldline
+from worldline.viewmodel import engine_words
+
+ROOT = Path(worldline.__file__).parent
+PARTS = ("engine", "agent", "provider", "policy", "workspace", "session", "context",
+         "tools/breaker.py", "tools/hooks.py", "tools/mcp_client.py", "client")  # fmt: skip
+"""Tools speak to the model; three of them to the person as well."""
+ERRORS = {"WorldlineError", "BadInput", "SessionError", "WorkspaceError", "ProviderError",
+          "SandboxFailed", "CompactionRefused"}  # fmt: skip
+FIELDS = {"sentence", "detail", "why", "reason", "note", "undo_label", "effect", "fix", "lossy", "advice",
+          "last_stop_detail", "cost_note", "saved_note", "recovered", "copy_first"}  # fmt: skip
+ARGUMENTS = {
+    "diagnose": (1,), "Judgement": (2,), "Brake": (1,), "Stopped": (1,), "Omitted": (1,), "effect": (3,), "Step": (1,),
+    "_not_saved": (0, 1), "progress": (1,), "repair": (1,), "Repair": (2,), "_Question": (1,), "CacheVerdict": (2,), "set_state": (1,),
+}  # fmt: skip
+"""Positions of sentences in calls that are no errors."""
+TABLES = {
+    "provider/errors.py": ("_WORDS",), "provider/cache_health.py": ("_WORDS",),
+    "policy/wording.py": ("_GIT", "_EFFECT", "_PUSH"), "policy/decide.py": ("_LASTING", "_TITLES"),
+}  # fmt: skip
+NEVER_SEEN = (
+    "session/importers/", "session/export/", "session/recover.py", "session/verify.py", "session/checks_",
+    "session/pages.py", "session/salvage.py", "policy/sandbox/inside/", "engine/notes.py", "policy/answers.py",
+    "provider/accumulator.py", "provider/sdk.py", "provider/sse.py", "context/check", "engine/subagents.py",
+    "context/compact_text.py", "session/schema.py", "session/model.py", "agent/journal.py",
+)  # fmt: skip
+"""What the command line, the log or the model reads, and what the window shows as it came from a server."""
+COMPOSED = {
+    "It is X from X to X.", "X earlier steps are X.", "On this branch this step is X.", "X at X", "X MB", "X bytes",
+    "unsendable X",
+    "X X to X", "X X at X", "X was X", "X since", "X, and it differs at that node",
+    "X since; your version is kept in the node before the jump", "From here the model knows the first X messages X.",
+}  # fmt: skip
+"""Put together from words that the source chooses a line before: the templates hold each whole sentence."""
+NOT_FOR_THE_WINDOW = ("ToolError", "ToolFailure", "failure", "fail", "denied", "user_error", "environment")
+"""Calls that make answers for the model."""
+
+
+def texts(node: ast.expr) -> list[str] | None:
+    """The texts that an expression can be, with X in place of what is filled in; None = it is no text of ours."""
+    if isinstance(node, ast.Constant):
+        return [node.value] if isinstance(node.value, str) else None
+    if isinstance(node, ast.IfExp):
+        return [*(texts(node.body) or []), *(texts(node.orelse) or [])] or None
+    if isinstance(node, ast.BoolOp):
+        return [text for value in node.values for text in texts(value) or []] or None
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        left, right = texts(node.left), texts(node.right)
+        if left is None and right is None:
+            return None
+        return ["".join(pair) for pair in itertools.product(left or ["X"], right or ["X"])]
+    if isinstance(node, ast.JoinedStr):
+        parts = [
+            [str(part.value)] if isinstance(part, ast.Constant) else texts(part.value) or ["X"]
+            for part in node.values
+            if isinstance(part, ast.Constant | ast.FormattedValue)
+        ]
+        return ["".join(parts) for parts in itertools.product(*parts)]
+    return None
+
+
+def name_of(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+
+
+def places(tree: ast.Module, tables: tuple[str, ...]) -> Iterator[ast.expr]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            name = name_of(node)
+            if name in ERRORS:
+                yield from node.args[:2]
+                yield from (k.value for k in node.keywords if k.arg in ("message", "hint"))
+            elif name == "append" and isinstance(node.func, ast.Attribute):
+                if ast.unparse(node.func.value).endswith(("notes", "problems")):
+                    yield node.args[0]
+            elif name not in NOT_FOR_THE_WINDOW:
+                yield from (node.args[at] for at in ARGUMENTS.get(name, ()) if at < len(node.args))
+                yield from (k.value for k in node.keywords if k.arg in FIELDS)
+        elif isinstance(node, ast.Return) and node.value is not None:
+            yield node.value
+        elif isinstance(node, ast.Assign):
+            target = node.targets[0]
+            named = target.attr if isinstance(target, ast.Attribute) else getattr(target, "id", "")
+            if named in FIELDS:
+                yield node.value
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            if getattr(target, "id", "") in tables:
+                table = node.value
+                yield from _of_table(table)
+
+
+def _of_table(table: ast.expr) -> Iterator[ast.expr]:
+    if isinstance(table, ast.Dict):
+        for value in table.values:
+            yield from value.elts[2:4] if isinstance(value, ast.Tuple) else [value]
+    else:
+        yield table
+
+
+def sentences() -> Iterator[tuple[str, str]]:
+    for part in PARTS:
+        for file in sorted((ROOT / part).rglob("*.py")) or [ROOT / part]:
+            short = file.relative_to(ROOT).as_posix()
+            if short.startswith(NEVER_SEEN):
+                continue
+            for place in places(ast.parse(file.read_text(encoding="utf-8")), TABLES.get(short, ())):
+                for text in texts(place) or ():
+                    if (
+                        text not in COMPOSED
+                        and " " in text.strip()
+                        and any(c.isalpha() and c != "X" for c in text)
+                    ):
+                        yield f"{short}:{place.lineno}", text
+
+
+def fits(text: str) -> bool:
+    """A number or a name may stand in a place; a sentence after which another one stands has its full stop."""
+    catalogue = engine_words._catalogue
+    assert catalogue is not None
+    variants = (
+        text,
+        text.replace("X", "7"),
+        text.replace("X ", "Stopped. ").replace("X", "7"),
+        text.replace(" X", " Stopped."),
+    )
+    return any(catalogue.fits(variant.strip()) for variant in variants)
+
+
+def test_every_sentence_has_a_template() -> None:
+    engine_words.use("zh_CN")
+    try:
+        found = list(dict.fromkeys(sentences()))
+        missing = [f"{where}  {text}" for where, text in found if not fits(text)]
+    finally:
+        engine_words.use("en")
+    assert len(found) > 500, "the search finds the sentences"
+    if missing:
+        pytest.fail(f"{len(missing)} of {len(found)} sentences have no template:\n" + "\n".join(missing))
