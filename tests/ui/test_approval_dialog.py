@@ -133,8 +133,8 @@ def test_everything_that_matters_is_said(dialog: ApprovalDialog) -> None:
 
     said = " ".join(label.text() for label in dialog.findChildren(QLabel))
     for text in (
-        "sends commits to github.com:443",
-        "It reaches the network",
+        "changes the remote repository",
+        "it changes something on another machine",
         "old position",
         "CI runs",
         "1 of 2 waiting",

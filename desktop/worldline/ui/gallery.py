@@ -7,6 +7,7 @@ from collections.abc import Callable
 from PySide6.QtWidgets import QWidget
 
 from worldline.ui import gallery_data as sample
+from worldline.viewmodel import engine_words
 
 Factory = Callable[[], QWidget]
 
@@ -116,14 +117,17 @@ def recovery() -> QWidget:
     from worldline.ui.dialogs.small import RecoveryDialog
 
     return RecoveryDialog(
-        "A jump was half done; it was undone, and all files are as before it.", ["bash npm run build"]
+        engine_words.say("A jump was interrupted; the files are as they were before it."),
+        ["bash npm run build"],
     )
 
 
 def lossy() -> QWidget:
     from worldline.ui.dialogs.small import LossyDialog
 
-    return LossyDialog("From here the model knows the first 212 messages only as a summary.")
+    return LossyDialog(
+        engine_words.say("From here the model knows the first 212 messages only as a summary.")
+    )
 
 
 def about() -> QWidget:
@@ -218,11 +222,11 @@ def diagnostics() -> QWidget:
     rows = (
         ("retry", "Overloaded. Trying again in 8 s (2 of 5)."),
         ("fallback", "Opus 5.5 is overloaded; Sonnet 5.5 answers for now."),
-        ("repair", "A tool call without a result was given one that says it was interrupted."),
-        ("cache_miss", "The prompt cache was missed: the system prompt changed."),
+        ("repair", "A late tool result was moved to its call."),
+        ("cache_miss", "The prompt cache was missed: the system text changed."),
     )
     dialog.pane.set_items([
-        Diagnostic(id=at, kind=kind, at=sample.T0 + at * 9000, detail=detail) for at, (kind, detail) in enumerate(rows)
+        sample.said(Diagnostic(id=at, kind=kind, at=sample.T0 + at * 9000, detail=detail)) for at, (kind, detail) in enumerate(rows)
     ])  # fmt: skip
     return dialog
 
@@ -254,12 +258,10 @@ def model_view() -> QWidget:
         request=request,
         origin=["", "n2", "n3", "n4"],
         diagnostics=[
-            Diagnostic(
-                id=1,
-                kind="repair",
-                node="n3",
-                at=0,
-                detail="A tool call had no result; one was made that says so.",
+            sample.said(
+                Diagnostic(
+                    id=1, kind="repair", node="n3", at=0, detail="A second result for one call is not sent."
+                )
             )
         ],
         tokens=41_000,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from worldline.core.headers import NodeHeader
 from worldline.core.kinds import NodeFlag, NodeKind, Outcome
 from worldline.core.usage import Usage
@@ -19,6 +21,16 @@ from worldline.protocol.model import (
     Question,
     RunInfo,
 )
+from worldline.protocol.wire import Message
+from worldline.viewmodel import engine_words
+
+Said = TypeVar("Said", bound=Message)
+
+
+def said(message: Said) -> Said:
+    """As the window takes it in: with the engine's sentences in its language."""
+    return type(message).model_validate(engine_words.message(message.model_dump()))
+
 
 T0 = 1_790_000_000_000
 
@@ -191,36 +203,40 @@ def run_stopped() -> RunInfo:
 
 
 def approval(number: int = 1) -> Approval:
-    return Approval(
-        id=f"a{number}",
-        digest="d" * 8,
-        node=f"{9:016x}",
-        tool="bash",
-        title="Allow this command?",
-        command="git push origin wip",
-        marks=[(0, 8, "network: sends commits to github.com:443"), (9, 15, "")],
-        why="It reaches the network.",
-        effect="Can be countered: the old position of origin/wip is noted first.",
-        copy_first="",
-        agent_says="I want to share the branch so that CI runs.",
-        scopes=["once", "branch", "session", "always"],
-        rule="Bash(git push origin wip)",
-        editable=True,
-        input={"command": "git push origin wip"},
+    return said(
+        Approval(
+            id=f"a{number}",
+            digest="d" * 8,
+            node=f"{9:016x}",
+            tool="bash",
+            title="Allow this command?",
+            command="git push origin wip",
+            marks=[(0, 19, "changes the remote repository")],
+            why="it changes something on another machine",
+            effect="Changes the remote repository. This can be countered: the old position of its branch is noted first.",
+            copy_first="",
+            agent_says="I want to share the branch so that CI runs.",
+            scopes=["once", "branch", "session", "always"],
+            rule="Bash(git push origin wip)",
+            editable=True,
+            input={"command": "git push origin wip"},
+        )
     )
 
 
 def approval_write() -> Approval:
-    return Approval(
-        id="a9",
-        digest="e" * 8,
-        node=f"{7:016x}",
-        tool="edit",
-        title="Allow this change?",
-        diff=parser_diff(),
-        why="In the mode “ask” every write is approved.",
-        effect="Can be undone: the file is in the state before this step.",
-        scopes=["once", "session"],
+    return said(
+        Approval(
+            id="a9",
+            digest="e" * 8,
+            node=f"{7:016x}",
+            tool="edit",
+            title="Allow this change?",
+            diff=parser_diff(),
+            why="no rule allows it",
+            effect="Can be undone, but it may run or steer something before.",
+            scopes=["once", "session"],
+        )
     )
 
 
@@ -234,12 +250,13 @@ def question() -> Question:
 
 
 def effects() -> list[EffectInfo]:
-    return [
+    found = [
         EffectInfo(id=1, kind="git_push", reversibility="compensatable", evidence="enforced", node=f"{9:016x}", at=T0,
-                   summary="pushed origin/wip (1b2c3d4 → 9f8e7d6)", undo_label="Push the old position back"),
+                   summary="Pushed wip to github.com:443", undo_label="Push 1b2c3d4f9 back"),
         EffectInfo(id=2, kind="package", reversibility="irreversible", evidence="observed", node=f"{8:016x}", at=T0,
-                   summary="published shop-0.4.1 to the package index"),
+                   summary="Published to packages.example:443 (41,310 bytes)"),
     ]  # fmt: skip
+    return [said(effect) for effect in found]
 
 
 def jump_plan() -> JumpPlan:
@@ -250,26 +267,26 @@ def jump_plan() -> JumpPlan:
         "notes.md",
         "src/shop/tokens.py",
     ]
-    entries = [PlanEntry(path=one, action="overwrite", reason="changed by the agent since") for one in back]
-    entries += [PlanEntry(path="src/shop/new.py", action="delete", reason="made by the agent since")]
+    entries = [PlanEntry(path=one, action="overwrite") for one in back]
+    entries += [PlanEntry(path="src/shop/new.py", action="delete")]
+    entries += [PlanEntry(path="README.md", action="keep_mine", reason="you changed it since", choice="keep")]
     entries += [
-        PlanEntry(path="README.md", action="keep_mine", reason="you changed it at 10:31", choice="keep")
+        PlanEntry(path="data/big.bin", action="not_captured", reason="is larger than 50 MB"),
+        PlanEntry(path="data/old.bin", action="not_captured", reason="is larger than 50 MB"),
     ]
-    entries += [
-        PlanEntry(path="data/big.bin", action="not_captured", reason="over 50 MB"),
-        PlanEntry(path="data/old.bin", action="not_captured", reason="over 50 MB"),
-    ]
-    return JumpPlan(
-        id="p1",
-        node=f"{2:016x}",
-        entries=entries,
-        files_back=6,
-        stays=1,
-        not_captured=2,
-        effects_left=effects()[:1],
-        processes=[ProcessInfo(id="x", pid=4711, command="npm run dev", node=f"{8:016x}", started=T0)],
-        needs_confirmation=True,
-        lossy="From here the model knows the first 212 messages only as a summary.",
+    return said(
+        JumpPlan(
+            id="p1",
+            node=f"{2:016x}",
+            entries=entries,
+            files_back=6,
+            stays=1,
+            not_captured=2,
+            effects_left=effects()[:1],
+            processes=[ProcessInfo(id="x", pid=4711, command="npm run dev", node=f"{8:016x}", started=T0)],
+            needs_confirmation=True,
+            lossy="From here the model knows the first 212 messages only as a summary.",
+        )
     )
 
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from worldline.core import paths
 
@@ -228,6 +228,13 @@ def result(method: str, answer: Any) -> Any:
     if _catalogue is None or method in _UNTOUCHED:
         return answer
     return _walk(answer)
+
+
+def message(fields: dict[str, Any]) -> dict[str, Any]:
+    """One message of the protocol with its sentences translated; of an approval its title and marks as well."""
+    if _catalogue is None:
+        return fields
+    return _approval(fields) if "marks" in fields else cast(dict[str, Any], _walk(fields))
 
 
 def hello(answer: dict[str, Any]) -> dict[str, Any]:
