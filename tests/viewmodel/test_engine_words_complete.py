@@ -29,6 +29,7 @@ ARGUMENTS = {
 TABLES = {
     "provider/errors.py": ("_WORDS",), "provider/cache_health.py": ("_WORDS",),
     "policy/wording.py": ("_GIT", "_EFFECT", "_PUSH"), "policy/decide.py": ("_LASTING", "_TITLES"),
+    "tools/breaker.py": ("_HINTS",),
 }  # fmt: skip
 NEVER_SEEN = (
     "session/importers/", "session/export/", "session/recover.py", "session/verify.py", "session/checks_",

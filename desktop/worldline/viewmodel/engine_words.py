@@ -94,8 +94,13 @@ class Catalogue:
         return self.text(text)
 
     def text(self, text: str) -> str:
-        """The text in this language as far as it is known."""
-        return "".join(said if known else english for said, english, known in self._pieces(text)).strip()
+        """The text in this language as far as it is known. English stands apart by a space, Chinese needs none."""
+        result, was_known = "", True
+        for said, english, known in self._pieces(text):
+            space = "" if not result or (known and was_known) else " "
+            result += space + (said if known else english)
+            was_known = known
+        return result
 
     def fits(self, text: str) -> bool:
         """Whether all of the text is known."""
@@ -103,7 +108,7 @@ class Catalogue:
 
     def _pieces(self, text: str) -> Iterator[tuple[str, str, bool]]:
         """Pieces as (translation, English, known): at each place the longest run of sentences that one template
-        fits. English pieces keep a space round them, Chinese ones need none."""
+        fits."""
         whole = self.whole(text)
         if whole is not None:
             yield whole, text, True
@@ -121,7 +126,7 @@ class Catalogue:
                     at = end
                     break
             else:
-                yield "", f" {sentences[at]} ", False
+                yield "", sentences[at], False
                 at += 1
 
 
