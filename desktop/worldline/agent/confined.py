@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
+import re
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from worldline.agent.aftermath import denials_of, effect_key, not_seen, remove_unused_places
 from worldline.core.access import CommandResult, Emit
 from worldline.core.errors import ErrorClass, ToolError, ToolFailure
 from worldline.policy.copies import Copies, SavedCopy
@@ -18,7 +21,6 @@ from worldline.policy.sandbox.confine import Confinement, SandboxFailed
 from worldline.policy.sandbox.model import (
     APPROVAL_TIMEOUT,
     PUSH,
-    Denial,
     Grant,
     HostPolicy,
     Label,
@@ -37,11 +39,16 @@ from worldline.policy.sandbox.places import (
 from worldline.tools.process import Started, entry_of, finish, run_command, shell_argv, start
 from worldline.tools.process_table import ProcessTable
 
+logger = logging.getLogger(__name__)
+
 HOLD_S = 15.0
 """Seconds that a connection waits for the person before it is refused."""
 _TRIES = 3
-_QUIET_WRITES = ("/__pycache__", ".pyc", "/.cache/", "/.npm/_logs", "/.python_history", "/.local/state/")
-"""Programs try these and go on without; naming them would only send the model astray."""
+_LOOK_S = 0.2
+"""How often it is looked whether what a command left behind has ended."""
+_LEAVES_BEHIND = re.compile(r"(?<![&>|\\])&(?![&>])|\b(?:nohup|setsid|disown|daemon)\b")
+"""What starts something that outlives its shell. One that is taken for it and does not only loses the tie that ends it
+with this app; what is left behind without a sign of it (a daemon) ends with the shell."""
 
 AskHost = Callable[[str, int, str, str], Coroutine[Any, Any, str]]
 """(host, port, method, command) → "" allow, else why not. Awaited on the engine's loop."""
@@ -108,12 +115,13 @@ class ConfinedRunner:
             hidden=self._place.hidden,
             grants=grants,
             host_policy=self._host_policy(command, grants),
+            outlives=_LEAVES_BEHIND.search(command) is not None,
         )
         before = await asyncio.to_thread(self._before, command, profile)
         try:
             confinement, started = await self._start(command, cwd, profile, emit)
         except BaseException:
-            await asyncio.shield(asyncio.to_thread(_remove_unused_places, before.copies, Report("none")))
+            await asyncio.shield(asyncio.to_thread(remove_unused_places, before.copies, Report("none")))
             raise
         if background:
             return await self._background(started, confinement, before)
@@ -123,7 +131,15 @@ class ConfinedRunner:
             # Stopped half way; what it did by then stays done, and belongs into the list.
             await asyncio.shield(self._late(confinement, before))
             raise
-        report, effects = await self._after(confinement, before)
+        left = bool(result.survivors) and not result.timed_out
+        report, effects, failure = await self._after(confinement, before, over=not left)
+        if left:
+            entry = entry_of(started, self._node, result.survivors[0])
+            result.process_id = self._table.add(entry)
+            self._watch(started, confinement, before, effects)
+        if failure is not None:
+            self._enter(effects)
+            raise failure
         result.confinement = report.label
         result.denials = denials_of(report)
         result.effects += effects
@@ -153,16 +169,24 @@ class ConfinedRunner:
 
         return policy
 
-    async def _after(self, confinement: Confinement, before: _Before) -> tuple[Report, list[dict[str, Any]]]:
-        """When the command has ended: take over what it committed, and see what it did outside."""
+    async def _after(
+        self, confinement: Confinement, before: _Before, *, over: bool = True
+    ) -> tuple[Report, list[dict[str, Any]], ToolFailure | None]:
+        """When the command has ended: take over what it committed, and see what it did outside. Not `over`: something
+        of it still runs and goes on being watched. The failure says that commits could not be taken over."""
         profile = before.profile
         common = profile.git.common_dir
-        report = await asyncio.to_thread(confinement.report)
-        await asyncio.to_thread(_remove_unused_places, before.copies, report)
+        report = await asyncio.to_thread(confinement.report if over else confinement.seen)
+        if over:
+            await asyncio.to_thread(remove_unused_places, before.copies, report)
         await asyncio.to_thread(before.files.put_back)
+        failure: ToolFailure | None = None
         if common is not None and self._place.label == "complete":
             await asyncio.to_thread(tidy_refs, common)
-            await self._absorb(profile.private_objects, common / "objects")
+            try:
+                await self._absorb(profile.private_objects, common / "objects")
+            except ToolFailure as error:  # told once what was done outside is known as well
+                failure = error
         after = await asyncio.to_thread(refs_of, common) if common is not None else {}
         found = await asyncio.to_thread(
             effects_of,
@@ -173,11 +197,24 @@ class ConfinedRunner:
             before.command,
             before.remotes,
         )
-        return report, found.effects
+        return report, found.effects, failure
 
-    async def _late(self, confinement: Confinement, before: _Before) -> None:
-        """The same for a command whose call is over: its effects are entered by themselves."""
-        _, effects = await self._after(confinement, before)
+    async def _late(
+        self, confinement: Confinement, before: _Before, known: Sequence[dict[str, Any]] = ()
+    ) -> None:
+        """The same for a command whose call is over: its effects are entered by themselves, `known` ones not again."""
+        try:
+            _, effects, failure = await self._after(confinement, before)
+        except Exception as error:
+            # Nobody waits for this any more: what is known is entered, and why it is not more is logged.
+            logger.exception("what a command did could not be read: %s", before.command[:200])
+            effects, failure = not_seen(before.profile.grants, before.command, error), None
+        if failure is not None:
+            logger.error("%s %s", failure.error.message, failure.error.hint)
+        entered = {effect_key(e) for e in known}
+        self._enter([e for e in effects if effect_key(e) not in entered])
+
+    def _enter(self, effects: list[dict[str, Any]]) -> None:
         if effects:
             self._place.enter(self._node, effects)
 
@@ -246,13 +283,7 @@ class ConfinedRunner:
             async with asyncio.timeout(0.3):
                 await started.ended.wait()
 
-        async def watch() -> None:
-            await started.ended.wait()
-            await self._late(confinement, before)
-
-        task = asyncio.get_running_loop().create_task(watch())
-        self._place.watchers.add(task)
-        task.add_done_callback(self._place.watchers.discard)
+        self._watch(started, confinement, before)
         return CommandResult(
             exit_code=started.process.poll(),
             output=started.output.get(),
@@ -260,6 +291,31 @@ class ConfinedRunner:
             process_id=entry.id,
             confinement=self._place.label,
         )
+
+    def _watch(
+        self,
+        started: Started,
+        confinement: Confinement,
+        before: _Before,
+        known: Sequence[dict[str, Any]] = (),
+    ) -> None:
+        """Enter what a command did once all of it has ended."""
+
+        async def watch() -> None:
+            await started.ended.wait()
+            # No event tells it, and a thread that waits would be one for each such command.
+            while confinement.watching():  # noqa: ASYNC110
+                await asyncio.sleep(_LOOK_S)
+            await self._late(confinement, before, known)
+
+        task = asyncio.get_running_loop().create_task(watch())
+        self._place.watchers.add(task)
+        task.add_done_callback(self._watched)
+
+    def _watched(self, task: asyncio.Task[None]) -> None:
+        self._place.watchers.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            logger.error("what a command in the background did could not be entered", exc_info=error)
 
     async def _plain(
         self, command: str, grants: list[Grant], cwd: Path, timeout_s: float, emit: Emit, background: bool
@@ -276,32 +332,6 @@ class ConfinedRunner:
         unconfined = [g for g in grants if g.kind == "unconfined"] or [Grant("unconfined", "")]
         result.effects += effects_of(Report("none"), unconfined, [], ({}, {}), command).effects
         return result
-
-
-def _remove_unused_places(copies: Sequence[SavedCopy], report: Report) -> None:
-    """Take away the empty files that were made so that they could be mounted, where the command did not touch them."""
-    used = {g.target for g in report.used}
-    for saved in copies:
-        if not saved.existed and str(saved.target) not in used:
-            with contextlib.suppress(OSError):
-                if saved.target.is_file() and saved.target.stat().st_size == 0:
-                    saved.target.unlink()
-
-
-def denials_of(report: Report) -> list[dict[str, Any]]:
-    """Refusals worth telling, by name, at most 50."""
-    told = [d for d in report.denials if not _quiet(d)]
-    return [
-        {"kind": d.kind, "target": d.target, "how": d.how, "by": d.program, "count": d.count}
-        | ({"why": d.why} if d.why else {})
-        for d in told[:50]
-    ]
-
-
-def _quiet(denial: Denial) -> bool:
-    if denial.kind == "write":
-        return any(part in denial.target for part in _QUIET_WRITES)
-    return denial.kind == "lookup" and "." not in denial.target
 
 
 def _repository_changed() -> ToolFailure:

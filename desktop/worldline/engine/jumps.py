@@ -21,7 +21,8 @@ from worldline.engine.runs import Runs
 from worldline.engine.shared import Shared
 from worldline.engine.standing import show_context
 from worldline.engine.views import lossy_note
-from worldline.engine.worlds import same_but_for_branch
+from worldline.engine.worlds import newest_on, same_but_for_branch
+from worldline.policy.sandbox.places import branch_of
 from worldline.protocol.commands import Jump, JumpAnswer, JumpPlanFor
 from worldline.protocol.events import CursorMoved, NodeStored
 from worldline.protocol.model import Header, JumpPlan, JumpResult, PlanEntry
@@ -103,10 +104,10 @@ class Jumps:
 
     async def return_home(self) -> JumpAnswer:
         """Back to the person's own branch and the newest node on it. Where it was never left, that is said."""
-        shared = self._shared
-        doc = shared.doc
+        shared, doc = self._shared, self._shared.doc
         base = shared.info.base_branch or short(doc.header(doc.resolve("root")).branch)
         note = ""
+        shared.branch = await asyncio.to_thread(branch_of, shared.root) or shared.branch
         if shared.info.workspace_mode != "in_place":
             note = "Your own folder was never touched: the agent works in a folder beside it. Bring the work home instead."
         elif not base:
@@ -117,8 +118,7 @@ class Jumps:
             here, branch = doc.cursor, short(shared.branch)
             stayed = JumpResult(node=here, cursor=here, branch=branch, verified=0, of=0, note=note)
             return JumpAnswer(result=stayed)
-        own = [h for h in doc.headers() if h.branch == f"refs/heads/{base}" and h.kind is not NodeKind.USER]
-        return await self.jump(Jump(node=own[-1].uid if own else "root", fork=False), home=base)
+        return await self.jump(Jump(node=await newest_on(shared, base), fork=False), home=base)
 
     def last_trusted(self, prompt: str) -> str:
         """The newest node below `prompt` whose checks passed, else the prompt."""
@@ -169,6 +169,7 @@ class Jumps:
 
     async def _plan(self, target: Target, choices: dict[str, str], default: str) -> RestorePlan | None:
         """None: there are no files to put back."""
+        await self._processes.look()  # for what asks about them below
         shared = self._shared
         if shared.work is None or target.state in ("", NOT_CAPTURED):
             return None
@@ -188,7 +189,7 @@ class Jumps:
 
     def _asks(self, plan: RestorePlan | None) -> bool:
         """Whether the jump would touch something that is not the agent's, or something cannot follow."""
-        if self._processes.running():
+        if self._processes.running(look=False):
             return True
         return plan is not None and any(i.choice or i.action == "conflict" for i in plan.items)
 
@@ -212,7 +213,7 @@ class Jumps:
             not_captured=sum(i.action == "not_captured" for i in items),
             effects_left=[e for e in before if e.id not in known and e.status in ("open", "running")],
             effects_unknown_there=[e for e in elsewhere if e.status in ("open", "running")],
-            processes=self._processes.running(),
+            processes=self._processes.running(look=False),
             lossy=lossy_note(self._shared.doc, target.cursor, self._models.window()),
             needs_confirmation=self._asks(plan),
             composer_text=target.composer_text,

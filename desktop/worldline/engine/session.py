@@ -349,10 +349,13 @@ class SessionActor:
         self.shared.emit("title_changed", TitleChanged(title=title))
         return c.Nothing()
 
-    def _effects(self, p: c.EffectsAt) -> c.Effects:
+    async def _effects(self, p: c.EffectsAt) -> c.Effects:
+        await self.processes.look()
         uid = self.shared.doc.resolve(p.node or "cursor")
         here, elsewhere = self.effects.split(uid)
-        return c.Effects(cursor=uid, here=here, elsewhere=elsewhere, processes=self.processes.running())
+        return c.Effects(
+            cursor=uid, here=here, elsewhere=elsewhere, processes=self.processes.running(look=False)
+        )
 
     async def _stop_process(self, p: c.StopProcess) -> c.Nothing:
         if self.processes.get(p.id) is None:

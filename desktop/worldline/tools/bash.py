@@ -21,6 +21,7 @@ DEFAULT_TIMEOUT_S = 120
 MAX_TIMEOUT_S = 1800
 SHOWN_BYTES = 30_000
 
+_BRANCH = re.compile(r"/refs/heads/(?!worldline/)(.+?)(?:\.lock)?$")
 _EXIT_MEANING = {
     2: "wrong usage or a shell syntax error",
     126: "the command was found but may not be run",
@@ -177,13 +178,24 @@ def _result(args: BashInput, done: CommandResult, limit: float) -> ToolResult:
 def _error(args: BashInput, done: CommandResult, value: str, limit: float) -> ToolError | None:
     if done.denials:
         named = ", ".join(f"{item.get('kind')} {item.get('target')}" for item in done.denials[:5])
+        hint = "This is policy, not a fault of the command or of the network."
+        next_ = "If it is needed, ask with request_access; otherwise find a way inside the workspace."
+        branch = next((m[1] for d in done.denials if (m := _BRANCH.search(str(d.get("target", ""))))), "")
+        if branch:
+            hint = (
+                f"The branch {branch} is the person's and never moves; branches below worldline/ are yours."
+            )
+            next_ = (
+                f"Make one and do the same there: git switch -c worldline/{branch}. What is staged and changed comes "
+                f"along; the person brings it to {branch} when they want it. Do not ask for access to it."
+            )
         return ToolError(
             error_class=ErrorClass.PERMISSION,
             type="sandbox_denied",
             message=f"Blocked by the sandbox: {named}."
             + (f" Exit code {done.exit_code}." if done.exit_code else ""),
-            hint="This is policy, not a fault of the command or of the network.",
-            next="If it is needed, ask with request_access; otherwise find a way inside the workspace.",
+            hint=hint,
+            next=next_,
             details={"denied": done.denials[:10], "exit_code": done.exit_code},
         )
     if done.timed_out:

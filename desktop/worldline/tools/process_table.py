@@ -68,12 +68,25 @@ class ProcessTable:
                 entry.ended = True
                 self._changed(entry.info())
 
-    def entries(self) -> list[ProcessEntry]:
-        self.refresh()
+    async def look(self) -> None:
+        """The same without holding up the loop: each look goes through all processes of the machine."""
+        open_ones = [entry for entry in self._entries.values() if not entry.ended]
+        if not open_ones:
+            return
+        gone = await asyncio.to_thread(lambda: [entry for entry in open_ones if not entry.alive()])
+        for entry in gone:
+            if not entry.ended:
+                entry.ended = True
+                self._changed(entry.info())
+
+    def entries(self, *, look: bool = True) -> list[ProcessEntry]:
+        """`look=False` where `look()` was awaited just before."""
+        if look:
+            self.refresh()
         return list(self._entries.values())
 
-    def running(self) -> list[ProcessInfo]:
-        return [entry.info() for entry in self.entries() if not entry.ended]
+    def running(self, *, look: bool = True) -> list[ProcessInfo]:
+        return [entry.info() for entry in self.entries(look=look) if not entry.ended]
 
     async def wait(self, id_: str, timeout_s: float) -> bool:
         """Whether it has ended within the time."""
@@ -83,18 +96,19 @@ class ProcessTable:
             if time.monotonic() >= deadline:
                 return False
             await asyncio.sleep(min(0.1, max(0.0, deadline - time.monotonic())))
-        self.refresh()
+        await self.look()
         return True
 
     async def stop(self, id_: str) -> list[int]:
         """End one; gives the pids that could not be ended."""
         entry = self._entries[id_]
         left = await entry.stop()
-        self.refresh()
+        await self.look()
         return left
 
     async def stop_all(self) -> list[int]:
-        running = [entry for entry in self.entries() if not entry.ended]
+        await self.look()
+        running = [entry for entry in self._entries.values() if not entry.ended]
         left = await asyncio.gather(*(entry.stop() for entry in running))
-        self.refresh()
+        await self.look()
         return [pid for pids in left for pid in pids]

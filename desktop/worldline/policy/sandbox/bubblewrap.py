@@ -10,7 +10,13 @@ import sys
 from pathlib import Path
 
 from worldline.policy.sandbox.model import PUSH, Profile
-from worldline.policy.sandbox.places import OBJECTS_MOUNT, foreign_mounts, pipes_below, prepare_objects
+from worldline.policy.sandbox.places import (
+    OBJECTS_MOUNT,
+    configuration_of_person,
+    foreign_mounts,
+    pipes_below,
+    prepare_objects,
+)
 
 INSIDE = Path(__file__).resolve().parent / "inside"
 INSIDE_MOUNT = "/run/worldline"
@@ -54,9 +60,11 @@ def arguments(profile: Profile, names_folder: Path | None, *, network: bool = Fa
     write; secrets, sockets and devices of the person are not there at all."""
     workspace = profile.workspace
     args = [
-        program() or "bwrap", "--new-session", "--die-with-parent", "--unshare-user", "--unshare-pid", "--unshare-ipc",
+        program() or "bwrap", "--new-session", "--unshare-user", "--unshare-pid", "--unshare-ipc",
         "--unshare-uts", "--unshare-cgroup-try", "--disable-userns",
     ]  # fmt: skip
+    if not profile.outlives:
+        args.append("--die-with-parent")
     if not network:
         args.append("--unshare-net")
     args += [
@@ -76,6 +84,7 @@ def arguments(profile: Profile, names_folder: Path | None, *, network: bool = Fa
     _python, covered = helper_python()
     for folder in covered:
         args += ["--ro-bind", str(folder), str(folder)]
+    args += _configuration(profile)
     args += _hide(profile)
     writable = [workspace, *profile.writable]
     for folder in writable:
@@ -99,6 +108,31 @@ def arguments(profile: Profile, names_folder: Path | None, *, network: bool = Fa
         if grant.kind == "socket" and Path(grant.target).exists():
             args += ["--bind", grant.target, grant.target]
     return args
+
+
+def _configuration(profile: Profile) -> list[str]:
+    """The person's git configuration where a home folder lies below a covered place: without it git knows nobody."""
+    args: list[str] = []
+    hidden: list[Path] | None = None
+    for path in configuration_of_person():
+        if not any(path.is_relative_to(c) for c in _COVERED) or path.is_relative_to(profile.workspace):
+            continue
+        hidden = hidden_places(profile) if hidden is None else hidden
+        real = path.resolve()
+        if any(real.is_relative_to(h) for h in hidden) or not _can_be_placed(path, profile):
+            continue
+        args += ["--ro-bind", str(real), str(path)]
+    return args
+
+
+def _can_be_placed(path: Path, profile: Profile) -> bool:
+    """Whether it can be shown there: a command may have put something else in the way into its own /tmp."""
+    if not path.is_relative_to("/tmp"):
+        return True
+    inside = profile.private_tmp / path.relative_to("/tmp")
+    above = [p for p in inside.parents if p.is_relative_to(profile.private_tmp)]
+    ways = all(not p.is_symlink() and (p.is_dir() or not p.exists()) for p in above)
+    return ways and not inside.is_symlink() and not inside.is_dir()
 
 
 def hidden_places(profile: Profile) -> list[Path]:

@@ -127,7 +127,9 @@ class Confinement:
             if common is not None and self.label == "complete":
                 writable.append(profile.git.git_dir or common)
                 protected.append(common / "packed-refs")
-                for refs in (common / "refs", common / "logs" / "refs"):
+                # Without reflogs of branches there is nothing to protect: git makes them where it can.
+                logged = (common / "logs" / "refs" / "heads").is_dir()
+                for refs in (common / "refs", common / "logs" / "refs") if logged else (common / "refs",):
                     protected += [refs / "heads", refs / "tags"]
                     writable.append(refs / "heads" / "worldline")
             self._observer = Observer(descriptors["notify"], writable, protected)
@@ -155,6 +157,14 @@ class Confinement:
             self._names.close()
         if self._observer is not None:
             self._observer.join(0.5)
+        return self.seen()
+
+    def watching(self) -> bool:
+        """Whether something of the command still runs."""
+        return self._observer is not None and self._observer.is_alive()
+
+    def seen(self) -> Report:
+        """What was seen so far; the watching goes on."""
         report = Report(self.label)
         report.mounts = [str(path) for path in bubblewrap.find_read_only(self._profile)]
         if self._observer is not None:

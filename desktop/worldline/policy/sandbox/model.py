@@ -75,6 +75,8 @@ class Profile:
     grants: list[Grant] = field(default_factory=list)
     host_policy: HostPolicy | None = None
     processes: int = 4096
+    outlives: bool = False
+    """The command may leave something running when its shell ends: the sandbox stays as long as that does."""
 
     covered: list[Path] | None = None
     """What of `hidden` and of the usual secret places is there; None = not looked for yet."""

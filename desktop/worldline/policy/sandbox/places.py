@@ -41,6 +41,18 @@ class GitPlaces:
         return self.common_dir is not None and self.common_dir != self.git_dir
 
 
+def branch_of(workspace: Path) -> str:
+    """Full name of the branch that is checked out, "" = none."""
+    places = git_places(workspace)
+    if places.git_dir is None:
+        return ""
+    try:
+        text = read_small(places.git_dir / "HEAD", 10_000).decode("utf-8", "replace").strip()
+    except OSError:
+        return ""
+    return text.removeprefix("ref: ") if text.startswith("ref: refs/heads/") else ""
+
+
 def moved(before: GitPlaces, now: GitPlaces, workspace: Path) -> bool:
     """Whether `.git` leads elsewhere than before. That a repository was made inside is no move."""
     if before.git_dir is None:
@@ -168,11 +180,11 @@ def _code_of(git_dir: Path) -> list[Path]:
     owners = [git_dir, *(path.parent for path in sorted(modules.glob("**/config"))[:200])]
     for owner in owners:
         found += [owner / "hooks", owner / "config", owner / "config.worktree"]
-        found += _included(owner / "config")
+        found += included_files(owner / "config")
     return found
 
 
-def _included(config: Path) -> list[Path]:
+def included_files(config: Path) -> list[Path]:
     """Files that a configuration takes in by `[include]` or `[includeIf]`."""
     try:
         text = read_small(config, 1_000_000).decode("utf-8", "replace")
@@ -189,6 +201,25 @@ def _included(config: Path) -> list[Path]:
         if inside and key.strip().lower() == "path":
             found.append((config.parent / Path(value.strip().strip('"')).expanduser()).resolve())
     return found
+
+
+def configuration_of_person() -> list[Path]:
+    """Files of git that belong to the person, not to a repository: who they are, what they ignore, and what those files
+    include. Never their credentials."""
+    home = Path.home()
+    base = os.environ.get("XDG_CONFIG_HOME") or str(home / ".config")
+    named = [Path(given)] if (given := os.environ.get("GIT_CONFIG_GLOBAL")) else []
+    named += [
+        home / ".gitconfig",
+        *(Path(base) / "git" / name for name in ("config", "ignore", "attributes")),
+    ]
+    found: dict[Path, None] = {}
+    while named and len(found) < 50:
+        path = named.pop(0)
+        if path not in found and path.is_absolute() and path.is_file():
+            found[path] = None
+            named += included_files(path)
+    return list(found)
 
 
 def refs_of(common_dir: Path) -> dict[str, str]:

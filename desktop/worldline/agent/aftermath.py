@@ -1,0 +1,66 @@
+"""What is told of a confined command when it is over: refusals worth telling, and effects that are told once."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from typing import Any
+
+from worldline.policy.copies import SavedCopy
+from worldline.policy.ledger import effect
+from worldline.policy.sandbox.model import Denial, Grant, Report
+
+_QUIET_WRITES = (
+    "/__pycache__",
+    ".pyc",
+    "/.cache/",
+    "/.npm/_logs",
+    "/.python_history",
+    "/.local/state/",
+    "/.git/logs/refs/",
+)
+"""Programs try these and go on without; naming them would only send the model astray."""
+
+
+def effect_key(effect: dict[str, Any]) -> tuple[str, ...]:
+    """What an effect is about, whatever became of its figures since."""
+    detail = effect["detail"]
+    return (
+        effect["kind"],
+        *(str(detail.get(name, "")) for name in ("path", "target", "ref", "new", "command")),
+    )
+
+
+def not_seen(grants: Sequence[Grant], command: str, error: Exception) -> list[dict[str, Any]]:
+    """Where nothing was opened, nothing can have happened outside."""
+    opened = ", ".join(g.target for g in grants)
+    if not opened:
+        return []
+    said = f"May have changed {opened[:200]}: what this command did could not be read ({error})"
+    return [effect("unknown", "irreversible", "assumed", said, command=command)]
+
+
+def remove_unused_places(copies: Sequence[SavedCopy], report: Report) -> None:
+    """Take away the empty files that were made so that they could be mounted, where the command did not touch them."""
+    used = {g.target for g in report.used}
+    for saved in copies:
+        if not saved.existed and str(saved.target) not in used:
+            with contextlib.suppress(OSError):
+                if saved.target.is_file() and saved.target.stat().st_size == 0:
+                    saved.target.unlink()
+
+
+def denials_of(report: Report) -> list[dict[str, Any]]:
+    """Refusals worth telling, by name, at most 50."""
+    told = [d for d in report.denials if not _quiet(d)]
+    return [
+        {"kind": d.kind, "target": d.target, "how": d.how, "by": d.program, "count": d.count}
+        | ({"why": d.why} if d.why else {})
+        for d in told[:50]
+    ]
+
+
+def _quiet(denial: Denial) -> bool:
+    if denial.kind == "write":
+        return any(part in denial.target for part in _QUIET_WRITES)
+    return denial.kind == "lookup" and "." not in denial.target
