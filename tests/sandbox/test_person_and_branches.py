@@ -8,6 +8,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -206,3 +207,16 @@ class TestLeftBehind:
             asyncio.run(work())
         assert [e["kind"] for e in entered] == ["unknown"] and str(target) in entered[0]["summary"]
         assert "the objects are strange" in caplog.text
+
+
+def test_commands_of_two_sessions_do_not_stop_each_other_from_starting(lab: Lab) -> None:
+    """The sockets of their name services come and go all the time."""
+    other = Lab(lab.base / "second", "complete")
+    other.workspace.mkdir(parents=True)
+    (other.base / "tmp").mkdir()
+
+    def many(one: Lab) -> list[int | None]:
+        return [one.run("true").exit_code for _ in range(12)]
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(set(codes) == {0} for codes in pool.map(many, [lab, other] * 2))

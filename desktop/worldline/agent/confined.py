@@ -43,7 +43,8 @@ logger = logging.getLogger(__name__)
 
 HOLD_S = 15.0
 """Seconds that a connection waits for the person before it is refused."""
-_TRIES = 3
+_TRIES = 6
+"""Of setting up the sandbox: sockets of others come and go meanwhile."""
 _LOOK_S = 0.2
 """How often it is looked whether what a command left behind has ended."""
 _LEAVES_BEHIND = re.compile(r"(?<![&>|\\])&(?![&>])|\b(?:nohup|setsid|disown|daemon)\b")

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from worldline.policy.sandbox.model import PUSH, Profile
+from worldline.policy.sandbox.names import is_name_service
 from worldline.policy.sandbox.places import (
     OBJECTS_MOUNT,
     configuration_of_person,
@@ -278,10 +279,10 @@ def find_masked(profile: Profile) -> list[Path]:
         str(profile.private_tmp),
         *map(str, profile.covered),
     ]
-    start = (*(f"{place}/" for place in covered), f"{profile.private_tmp}-names")
+    start = tuple(f"{place}/" for place in covered)
     found: list[Path] = []
     for path in bound_sockets():
-        if not path.startswith(start) and path not in granted:
+        if not path.startswith(start) and path not in granted and not is_name_service(path):
             # Gone, or not to be seen by this user: then it is not to be reached either.
             with contextlib.suppress(OSError):
                 if stat.S_ISSOCK(Path(path).stat().st_mode):

@@ -13,7 +13,7 @@ from worldline.core.errors import WorldlineError
 from worldline.policy.sandbox import bubblewrap
 from worldline.policy.sandbox.inside import bpf
 from worldline.policy.sandbox.model import APPROVAL_TIMEOUT, Denial, Grant, Label, Profile, Report
-from worldline.policy.sandbox.names import NameService
+from worldline.policy.sandbox.names import NameService, folder_beside
 from worldline.policy.sandbox.observer import Observer
 from worldline.policy.sandbox.proxy import Proxy
 
@@ -67,7 +67,7 @@ class Confinement:
         self._door: socket.socket | None = None
         if label == "complete":
             self._use_proxy(PROXY_PORT)
-            folder = profile.private_tmp.with_name(f"{profile.private_tmp.name}-names-{os.urandom(4).hex()}")
+            folder = folder_beside(profile.private_tmp)
             self._names = NameService(folder)
             inner = [python, "-I", "-S", f"{bubblewrap.INSIDE_MOUNT}/launch.py", str(self._pipe)]
             self.argv = [*bubblewrap.arguments(profile, folder), "--chdir", str(cwd), "--", *inner]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import select
 import socket
 import struct
@@ -12,6 +13,20 @@ import threading
 from pathlib import Path
 
 _BY_NAME, _BY_NAME6, _ADDRESSES = 4, 5, 14
+
+
+_PLACE = re.compile(r"-names-[0-9a-f]{8}/socket$")
+
+
+def folder_beside(private_tmp: Path) -> Path:
+    """A folder for the service of one call."""
+    return private_tmp.with_name(f"{private_tmp.name}-names-{os.urandom(4).hex()}")
+
+
+def is_name_service(path: str) -> bool:
+    """Whether a socket is that of such a service, of this session or of another. They come and go with every command,
+    and answer nothing: to cover them would only make commands of two sessions stop each other from starting."""
+    return _PLACE.search(path) is not None
 
 
 class NameService(threading.Thread):
