@@ -29,6 +29,14 @@ def in_chinese() -> Iterator[None]:
             "从这里开始，模型只通过摘要了解前 212 条消息。",
         ),
         ("opus-5-5 does not answer: The model is overloaded.", "opus-5-5 没有作答：模型过载。"),
+        ("Running a. It can go on.", "正在运行 a. It can go on。"),
+        (
+            "The model refused the request as too long 3 times, compacted or not. Try again.",
+            "无论是否压缩，模型已 3 次以过长为由拒绝请求。请重试。",
+        ),
+        ("Nothing has come from the model for 60 s. You can stop it and ask in another way.",
+         "模型已 60 秒没有输出。你可以停止它并换一种方式提问。"),
+        ("A turn of 200,000. Only reads.", "A turn of 200,000. 仅读取。"),
         ("no rule allows `git push a; b`; commands are not confined on this machine",
          "没有规则允许 `git push a; b`；此机器上的命令不受限制"),
         (

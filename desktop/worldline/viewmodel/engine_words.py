@@ -13,7 +13,7 @@ import json
 import logging
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
@@ -38,14 +38,20 @@ class Template:
     inner: tuple[str, ...]
     words: str
     fixed: int
-    pattern: re.Pattern[str] | None = None
+    patterns: dict[bool, re.Pattern[str]] = field(default_factory=dict)
 
-    def match(self, text: str) -> re.Match[str] | None:
+    def match(self, text: str, strict: bool) -> re.Match[str] | None:
+        """`strict`: no place may hold the end of one sentence and the beginning of the next."""
         if self.words not in text:
             return None
-        if self.pattern is None:
-            self.pattern = re.compile(_regex(self.source), re.DOTALL)
-        return self.pattern.fullmatch(text)
+        pattern = self.patterns.get(strict)
+        if pattern is None:
+            pattern = self.patterns[strict] = re.compile(_regex(self.source, strict), re.DOTALL)
+        return pattern.fullmatch(text)
+
+
+Piece = tuple[str, str, bool]
+"""Translation, English, whether it is known; one of the texts is empty."""
 
 
 class Catalogue:
@@ -67,13 +73,13 @@ class Catalogue:
     def __len__(self) -> int:
         return len(self._exact) + sum(map(len, self._buckets.values()))
 
-    def whole(self, text: str) -> str | None:
+    def whole(self, text: str, strict: bool = False) -> str | None:
         """The translation when one template fits all of the text."""
         known = self._exact.get(text)
         if known is not None:
             return known
         for template in self._candidates(text):
-            found = template.match(text)
+            found = template.match(text, strict)
             if found is None:
                 continue
             values = found.groupdict()
@@ -106,28 +112,32 @@ class Catalogue:
         """Whether all of the text is known."""
         return all(known for _, _, known in self._pieces(text))
 
-    def _pieces(self, text: str) -> Iterator[tuple[str, str, bool]]:
-        """Pieces as (translation, English, known): at each place the longest run of sentences that one template
-        fits."""
-        whole = self.whole(text)
-        if whole is not None:
-            yield whole, text, True
-            return
+    def _pieces(self, text: str) -> list[Piece]:
+        """The text in pieces. A sentence that is known by itself is never taken for the name in another one."""
         sentences = _BOUNDARY.split(text)
         if len(sentences) > _MOST_SENTENCES:
-            yield text, text, False
-            return
+            return [("", text, False)]
+        if len(sentences) > 1:
+            strict = self._split(sentences, strict=True)
+            if all(known for _, _, known in strict):
+                return strict
+        return self._split(sentences, strict=False)
+
+    def _split(self, sentences: list[str], *, strict: bool) -> list[Piece]:
+        """At each place the longest run of sentences that one template fits."""
+        pieces: list[Piece] = []
         at = 0
         while at < len(sentences):
             for end in range(len(sentences), at, -1):
-                said = self.whole(" ".join(sentences[at:end])) if end - at < len(sentences) else None
+                said = self.whole(" ".join(sentences[at:end]), strict)
                 if said is not None:
-                    yield said, "", True
+                    pieces.append((said, "", True))
                     at = end
                     break
             else:
-                yield "", sentences[at], False
+                pieces.append(("", sentences[at], False))
                 at += 1
+        return pieces
 
 
 def _filled(target: str, values: Mapping[str, str]) -> str:
@@ -140,13 +150,13 @@ def _template(source: str, target: str) -> Template:
     return Template(source, target, inner, max(parts, key=len), sum(map(len, parts)))
 
 
-def _regex(source: str) -> str:
+def _regex(source: str, strict: bool) -> str:
     result, at, seen = "", 0, set[str]()
     for place in _PLACE.finditer(source):
         name = place[2]
         result += re.escape(source[at : place.start()])
         # A sentence that begins with a place must not swallow the sentences before it.
-        part = ".+?" if result else r"(?:(?![.!?:] \w).)+?"
+        part = r"(?:(?![.!?:] \w).)+?" if not result else r"(?:(?![.!?] [A-Z]).)+?" if strict else ".+?"
         result += f"(?P={name})" if name in seen else f"(?P<{name}>{part})"
         seen.add(name)
         at = place.end()
