@@ -77,3 +77,33 @@ async def test_a_message_that_waited_for_a_run_that_was_stopped_can_be_sent(benc
     await b.actor.runs.idle()
     assert [h.preview for h in b.nodes("user")] == ["go", "then this"]
     assert b.actor.runs.queue.items == []
+
+
+async def test_what_a_server_said_of_its_model_is_known_after_a_restart(bench: Any) -> None:
+    b = await bench(model="")
+    b.server.scenario.models = [{"id": "house-model", "max_input_tokens": 77_000, "max_tokens": 4_000}]
+    b.script("Yes.")
+    assert await b.ask("go") == "completed"
+    assert b.actor.shared.status.now.context_limit == 77_000
+    assert len(b.doc.records("model")) == 1
+    await b.actor.close()
+    again = await bench(session=b.doc.path, model="")
+    status = again.actor.shared.status.now
+    assert (status.model, status.context_limit) == ("house-model", 77_000)
+    again.script("Yes.")
+    await again.ask("and again")
+    assert len(again.doc.records("model")) == 1
+
+
+async def test_an_estimate_without_usage_counts_the_system_text_and_the_tools(bench: Any) -> None:
+    b = await bench()
+    b.server.drill("unauthorized", 5)
+    await b.ask("go")
+    before = b.actor.shared.status.now
+    await b.actor.close()
+    again = await bench(session=b.doc.path)
+    after = again.actor.shared.status.now
+    assert after.context_bytes > 5_000
+    assert abs(after.context_bytes - before.context_bytes) < before.context_bytes / 10
+    assert abs(after.context_tokens - before.context_tokens) < before.context_tokens / 10
+    b.server.clear_drills()

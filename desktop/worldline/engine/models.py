@@ -40,6 +40,13 @@ class ModelDesk:
         """What a server of the person's own offers, when no model was named."""
         self._asked: set[str] = set()
         """Servers that were asked for their models."""
+        self._learnt: dict[tuple[str, str], int] = {}
+        """(server, model) → what the server said that it reads. Kept with the session: known after a restart too."""
+        self._choices: dict[str, str] = {}
+        """Server → the model that was taken there when nobody had named one."""
+        for record in shared.doc.records("model"):
+            data = record.data
+            self._learn(str(data["server"]), str(data["model"]), int(data["context"]), bool(data["chosen"]))
 
     @property
     def gateway(self) -> Gateway:
@@ -140,14 +147,34 @@ class ModelDesk:
             listed = []
         names = [m.id for m in listed]
         self._chosen = catalog.DEFAULT_MODEL if catalog.DEFAULT_MODEL in names or not names else names[0]
+        if names:
+            self._remember()
         self.describe()
+
+    def _learn(self, server: str, model: str, context: int, chosen: bool) -> None:
+        self._learnt[(server, model)] = context
+        if chosen:
+            self._choices[server] = model
+
+    def _remember(self) -> None:
+        """Keep what the server said of the model in use, for the next start."""
+        place = self.place()
+        context = self._known(place).context
+        server, model = place.base_url, place.model
+        chosen = model == self._chosen and not self._shared.settings.text("model")
+        known = self._learnt.get((server, model)) == context
+        settled = not chosen or self._choices.get(server) == model
+        if not (known and settled) and not self._shared.info.read_only:
+            data = {"server": server, "model": model, "context": context, "chosen": chosen}
+            self._shared.doc.add_record("model", data)
+            self._learn(server, model, context, chosen)
 
     def describe(self) -> None:
         """Bring the status up to date with the settings."""
+        self._chosen = self._chosen or self._choices.get(self.base_url, "")
         place = self.place()
-        self._shared.status.set(
-            asked_model=place.model, model=place.model, context_limit=self._known(place).context
-        )
+        limit = self._known(place).context or self._learnt.get((place.base_url, place.model), 0)
+        self._shared.status.set(asked_model=place.model, model=place.model, context_limit=limit)
 
     def price(self, usage: Usage, model: str) -> Usage:
         """The cost of what the gateway did not see the end of: replies that were cut off."""

@@ -31,14 +31,14 @@ def show_standing(shared: Shared) -> None:
 
 
 def show_context(shared: Shared) -> None:
-    """Estimate what a request at the cursor holds, from headers and the usage of the last answer, reading no bodies. The next
-    request is measured exactly."""
+    """Estimate what a request at the cursor holds, from headers and the usage of the last answer, reading no bodies; without
+    such usage the system text and the tools are counted in. The next request is measured exactly."""
     doc = shared.doc
     path = doc.headers_of(doc.tree.path(doc.seq(doc.cursor)))
     headers = [h for h in path if h.kind not in _NOT_SENT]
     start = next((at for at in range(len(headers) - 1, -1, -1) if headers[at].kind in _RESETS), 0)
     size = sum(h.size for h in headers[start:])
-    tokens = size / _BYTES_PER_TOKEN
+    counted: float | None = None
     after = 0
     for header in reversed(headers[start:]):
         if header.kind in _RESETS:
@@ -46,7 +46,20 @@ def show_context(shared: Shared) -> None:
         if header.kind is NodeKind.ASSISTANT and header.outcome not in _BROKEN_OFF:
             usage = doc.usage(header.uid)
             if usage.context_tokens:
-                tokens = usage.context_tokens + usage.output_tokens + after / _BYTES_PER_TOKEN
+                counted = usage.context_tokens + usage.output_tokens + after / _BYTES_PER_TOKEN
                 break
         after += header.size
+    if counted is None and headers:
+        size += _fixed_bytes(shared)
+    tokens = size / _BYTES_PER_TOKEN if counted is None else counted
     shared.status.set(context_tokens=int(tokens), context_bytes=size)
+
+
+def _fixed_bytes(shared: Shared) -> int:
+    """What goes with every request at the cursor: system text and tools."""
+    # Loads all that builds runs, which a session that has its answers need not wait for.
+    from worldline.agent.compact import fixed_size
+    from worldline.engine.factory import view_base
+
+    base = view_base(shared, at=shared.doc.cursor)["base"]
+    return fixed_size(base["system"][0]["text"], base["tools"])

@@ -88,7 +88,7 @@ class RunRecord:
 
 RecordKind = Literal[
     "label", "note", "bookmark", "diagnostic", "approval", "effect", "effect_update", "queue", "queue_done",
-    "jump", "capture", "branch", "grant", "frozen_prompt", "retry", "fallback", "setting", "process", "import",
+    "jump", "capture", "branch", "grant", "frozen_prompt", "retry", "fallback", "setting", "process", "import", "model",
 ]  # fmt: skip
 
 
