@@ -14,7 +14,7 @@ from cli.fault_server import FaultServer
 from worldline.core import paths
 from worldline.session.document import SessionDocument
 
-TURNS = int(os.environ.get("WORLDLINE_FAULT_TURNS", "150"))
+TURNS = int(os.environ.get("WORLDLINE_FAULT_TURNS", "30"))
 """1000 for the long version."""
 IN_A_RUN = 60
 FAST = {

@@ -317,39 +317,46 @@ async def test_a_server_that_cannot_compact_leaves_it_to_the_model(bench: Any) -
     assert any("server could not compact" in d.data["detail"] for d in b.diagnostics("compaction"))
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        "prompt is too long: 208310 tokens > 200000 maximum",
-        "Request size exceeds model context window",
-        "request (12024 tokens) exceeds the available context size (8192 tokens), try increasing it",
-        "tokens to keep from the initial prompt is greater than the context length",
-        "This model's maximum context length is 8192 tokens. However, you requested 9000",
-        "prompt too long; exceeded max context length",
-        "Input is too long for requested model",
-        "context_length_exceeded",
-        "Your input exceeds the context window of this model",
-    ],
+OVERFLOWS = (
+    "prompt is too long: 208310 tokens > 200000 maximum",
+    "Request size exceeds model context window",
+    "request (12024 tokens) exceeds the available context size (8192 tokens), try increasing it",
+    "tokens to keep from the initial prompt is greater than the context length",
+    "This model's maximum context length is 8192 tokens. However, you requested 9000",
+    "prompt too long; exceeded max context length",
+    "Input is too long for requested model",
+    "context_length_exceeded",
+    "Your input exceeds the context window of this model",
 )
-async def test_each_known_overflow_is_compacted_and_asked_again(bench: Any, said: str) -> None:
+
+
+async def test_each_known_overflow_is_compacted_and_asked_again(
+    bench: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One session for all of them: the conversation before each is made once, and gone back to."""
     from worldline.rehearsal.faults import FAULTS, Fault, Scene
+
+    said = ""
 
     async def refuse(scene: Scene) -> None:
         await scene.wire.plain(
             400, {"type": "error", "error": {"type": "invalid_request_error", "message": said}}
         )
 
-    FAULTS["said"] = Fault("said", "case", said, refuse)
+    monkeypatch.setitem(FAULTS, "said", Fault("said", "case", "as a server says it", refuse))
     b = await bench()
     b.server.scenario.answerer = lambda talk: (
         Reply(text=SUMMARY) if "TRANSCRIPT" in talk.prompt else Reply(text=prose(talk.step, 9000))
     )
     for n in range(4):
         await b.ask(f"question {n}")
-    b.server.drill("said", 1)
-    assert await b.ask("and now?") == "completed"
-    assert len(b.nodes("compaction")) == 1
-    del FAULTS["said"]
+    full = b.doc.cursor
+    for number, said in enumerate(OVERFLOWS, 1):
+        await b.actor.handle("jump", Jump(node=full))
+        assert b.doc.cursor == full
+        b.server.drill("said", 1)
+        assert await b.ask("and now?") == "completed", said
+        assert len(b.nodes("compaction")) == number, said
 
 
 async def test_a_silent_full_window_is_compacted(bench: Any) -> None:
@@ -459,7 +466,12 @@ async def test_a_silence_is_told(bench: Any, monkeypatch: pytest.MonkeyPatch) ->
     b = await bench()
     b.server.scenario.pace = 0.7
     b.script(reply("One two three four five six seven eight nine ten eleven twelve."))
-    assert await b.ask("go") == "completed"
+    asking = asyncio.ensure_future(b.ask("go"))
+    async with asyncio.timeout(30):
+        while not any("Nothing has come" in m.status.sentence for name, m in b.events if name == "status"):
+            await asyncio.sleep(0.01)
+    b.actor.runs.stop()
+    assert await asking == "aborted"
     told = [m.status.sentence for name, m in b.events if name == "status"]
     assert any("Nothing has come from the model" in sentence for sentence in told)
 
