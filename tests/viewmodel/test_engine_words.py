@@ -111,3 +111,14 @@ def test_a_known_sentence_costs_next_to_nothing() -> None:
     for _ in range(1_000):
         say(text)
     assert (time.perf_counter() - begun) / 1_000 < 0.0001
+
+
+def test_the_result_of_a_step_is_said_in_the_tree() -> None:
+    from worldline.viewmodel.tree_text import _result_said
+
+    assert _result_said("python3 -m unittest 4 passed, 2 failed") == "python3 -m unittest 4 项通过，2 项失败"
+    assert _result_said("shop/prices.py 1,204 lines") == "shop/prices.py 1,204 行"
+    assert _result_said("make all exit 2") == "make all 退出码 2"
+    assert _result_said("grep lines") == "grep lines"
+    engine_words.use("en")
+    assert _result_said("make all exit 2") == "make all exit 2"

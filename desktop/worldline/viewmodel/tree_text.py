@@ -34,6 +34,12 @@ _SIGNS = {"read": "read", "write": "edit", "edit": "edit", "run": "run", "find":
 
 _COUNTS = re.compile(r"\s*·?\s*\+\d+ [−-]\d+$")
 
+_RESULT = re.compile(
+    r"(?<= )(?:\d+ passed, \d+ failed|exit -?\d+|timed out"
+    r"|[\d,]+ (?:lines|files|matches|entries|pages|notes|processes|bytes))$"
+)
+"""What an ended step says of its result, at the end of its preview."""
+
 _COLOURS = {
     Outcome.OK: "ok",
     Outcome.FAILED: "bad",
@@ -140,6 +146,11 @@ _OURS = (NodeKind.COMPACTION, NodeKind.JUMP, NodeKind.EXTERNAL_CHANGE, NodeKind.
 """Kinds whose preview is a sentence of the engine; others show what somebody said or did."""
 
 
+def _result_said(preview: str) -> str:
+    # In the catalogue results stand in brackets: without them they would be the end of many a sentence.
+    return _RESULT.sub(lambda found: say(f"({found[0]})").strip("()"), preview)
+
+
 def title(model: TreeModel, row: int) -> str:
     """The words of a node without marks."""
     preview = model.preview(row).strip()
@@ -154,6 +165,8 @@ def title(model: TreeModel, row: int) -> str:
                 break
         # What it did is drawn beside the words; the preview of an ended step repeats it.
         preview = _COUNTS.sub("", preview)
+        if model.outcome_of(row) is not Outcome.RUNNING:
+            preview = _result_said(preview)
         return f"{said} {preview}".strip()
     if not preview:
         if kind is NodeKind.ASSISTANT and model.outcome_of(row) is Outcome.RUNNING:
