@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -14,6 +17,7 @@ from typing import Any
 import pytest
 
 from tests_support import git
+from worldline.cli.main import main
 
 from .plain_server import PlainServer
 
@@ -74,6 +78,27 @@ def cli() -> Callable[..., Done]:
         return Done(done.returncode, done.stdout, done.stderr)
 
     return call
+
+
+@pytest.fixture
+def here() -> Iterator[Callable[..., Done]]:
+    """The same commands without a process of their own: to look at what others did, a second cheaper each."""
+    logger = logging.getLogger("worldline")
+    before = (list(logger.handlers), logger.level, logger.propagate)
+
+    def call(*arguments: str | Path, expect: int = 0) -> Done:
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            code = main([str(argument) for argument in arguments])
+        assert code == expect, out.getvalue() + err.getvalue()
+        return Done(code, out.getvalue(), err.getvalue())
+
+    yield call
+    for handler in logger.handlers:
+        if handler not in before[0]:
+            handler.close()
+    logger.handlers[:], logger.propagate = before[0], before[2]
+    logger.setLevel(before[1])
 
 
 @pytest.fixture

@@ -68,7 +68,13 @@ def world(folder: Path) -> tuple[dict[str, object], str, str]:
 
 @pytest.mark.slow
 def test_from_a_prompt_to_forks_and_back_without_touching_the_checkout(
-    cli: Cli, server: PlainServer, repo: Path, tmp_path: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch
+    cli: Cli,
+    here: Cli,
+    server: PlainServer,
+    repo: Path,
+    tmp_path: Path,
+    own_home: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-SECRET-MARKER")
     monkeypatch.setenv("ANTHROPIC_BASE_URL", server.base_url)
@@ -78,7 +84,7 @@ def test_from_a_prompt_to_forks_and_back_without_touching_the_checkout(
 
     first = cli("run", "--workspace", repo, "--prompt", do(*WORK), *common).lines
     assert first[-1]["event"] == "result" and first[-1]["stop_reason"] == "completed"
-    seen = cli("inspect", session, "--json").json
+    seen = here("inspect", session, "--json").json
     work = Path(seen["session"]["workspace"]["path"])
     assert [n["kind"] for n in seen["nodes"]] == ["root", "user", *["assistant", "tool"] * 3, "assistant"]
     assert len(seen["runs"]) == 1 and seen["runs"][0]["stop_reason"] == "completed"
@@ -87,8 +93,8 @@ def test_from_a_prompt_to_forks_and_back_without_touching_the_checkout(
     end = world(work)
 
     worlds: dict[str, object] = {}
-    for node in (tools[0], "root", tools[0], "root"):
-        jumped = cli("jump", session, node, "--json").json
+    for jump, node in ((cli, tools[0]), (here, "root"), (here, tools[0]), (here, "root")):
+        jumped = jump("jump", session, node, "--json").json
         assert jumped["verified"]["files"] == jumped["verified"]["of"]
         assert git(work, "branch", "--show-current") == jumped["branch"]
         assert jumped["branch"].startswith("worldline/")
@@ -96,7 +102,7 @@ def test_from_a_prompt_to_forks_and_back_without_touching_the_checkout(
     assert os.readlink(work / "link") == "a.txt" and not (work / "made.txt").exists()
     assert git(work, "diff", "--cached", "--name-only") == "a.txt"
     assert (work / "a.txt").read_text() == "unstaged\n"
-    assert cli("jump", session, seen["cursor"], "--json").json["cursor"] == seen["cursor"]
+    assert here("jump", session, seen["cursor"], "--json").json["cursor"] == seen["cursor"]
     assert world(work) == end
 
     # On from an earlier node: it is a second branch of the tree, and the model hears nothing of the first.
@@ -107,7 +113,7 @@ def test_from_a_prompt_to_forks_and_back_without_touching_the_checkout(
     assert "chmod 644" not in json.dumps(server.requests[-1]["messages"][1:])
     assert cli("run", "--prompt", "SAY and more", *common).lines[-1]["stop_reason"] == "completed"
     assert "+x" in cli("diff", session, tools[0], "cursor").out
-    assert cli("verify", session, "--json").json["sound"] is True
+    assert here("verify", session, "--json").json["sound"] is True
 
     assert picture(repo) == before
     assert [b for b in git(repo, "branch", "--format=%(refname:short)").split() if "worldline/" not in b] == [
@@ -120,7 +126,9 @@ def test_from_a_prompt_to_forks_and_back_without_touching_the_checkout(
 
 
 @pytest.mark.slow
-def test_one_writer_and_an_orderly_end(cli: Cli, start: Start, server: PlainServer, tmp_path: Path) -> None:
+def test_one_writer_and_an_orderly_end(
+    cli: Cli, here: Cli, start: Start, server: PlainServer, tmp_path: Path
+) -> None:
     folder = tmp_path / "plain"
     folder.mkdir()
     session = tmp_path / "s.worldline"
@@ -129,18 +137,18 @@ def test_one_writer_and_an_orderly_end(cli: Cli, start: Start, server: PlainServ
     assert server.hanging.wait(60)
     refused = cli("run", "--prompt", "SAY x", *common, expect=1)
     assert refused.json["error"]["kind"] == "locked" and "already open" in refused.err
-    assert cli("inspect", session, "--json").json["runs"][0]["stop_reason"] is None
+    assert here("inspect", session, "--json").json["runs"][0]["stop_reason"] is None
     child.send_signal(signal.SIGTERM)
     out, err = child.communicate(timeout=60)
     assert child.returncode == 130, err
     assert json.loads(out.splitlines()[-1])["stop_reason"] == "aborted"
-    assert [r["stop_reason"] for r in cli("inspect", session, "--json").json["runs"]] == ["aborted"]
+    assert [r["stop_reason"] for r in here("inspect", session, "--json").json["runs"]] == ["aborted"]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("events", [2, 9])
 def test_killed_after_so_many_events_it_goes_on(
-    cli: Cli, start: Start, server: PlainServer, repo: Path, tmp_path: Path, events: int
+    cli: Cli, here: Cli, start: Start, server: PlainServer, repo: Path, tmp_path: Path, events: int
 ) -> None:
     session = tmp_path / "s.worldline"
     common = [
@@ -160,18 +168,18 @@ def test_killed_after_so_many_events_it_goes_on(
     child.kill()
     child.wait()
     stored = {e["uid"] for e in told if e["event"] == "node_stored"}
-    seen = cli("inspect", session, "--json").json
+    seen = here("inspect", session, "--json").json
     assert stored <= {n["uid"] for n in seen["nodes"]}, "what was announced is durable"
     assert cli("run", "--prompt", "SAY on", *common).lines[-1]["stop_reason"] == "completed"
-    seen = cli("inspect", session, "--json").json
+    seen = here("inspect", session, "--json").json
     assert [r["stop_reason"] for r in seen["runs"]] == ["interrupted", "completed"]
     assert cli("jump", session, "root", "--json").json["cursor"] == seen["nodes"][0]["uid"]
-    assert cli("verify", session, "--json").json["sound"] is True
+    assert here("verify", session, "--json").json["sound"] is True
 
 
 @pytest.mark.slow
 def test_wrong_use_is_told_and_costs_nothing(
-    cli: Cli, server: PlainServer, tmp_path: Path, own_home: Path
+    cli: Cli, here: Cli, server: PlainServer, tmp_path: Path, own_home: Path
 ) -> None:
     folder = tmp_path / "plain"
     folder.mkdir()
@@ -181,7 +189,7 @@ def test_wrong_use_is_told_and_costs_nothing(
         (("run", "--workspace", own_home, "--prompt", "x"), "home folder"),
         (("inspect", tmp_path / "nothing.worldline"), "no session"),
     ):
-        assert said in cli(*words, expect=2).err
+        assert said in here(*words, expect=2).err
     # Without a key nothing is sent anywhere, and the person hears where one belongs.
     keyless = cli("run", "--workspace", folder, "--session", session, "--prompt", "SAY x", "--json", expect=1)
     assert (
@@ -200,6 +208,6 @@ def test_wrong_use_is_told_and_costs_nothing(
         expect=1,
     )
     assert refused.lines[-1]["stop_reason"] == "auth_error"
-    unknown = cli("jump", session, "zzz", "--json", expect=2)
+    unknown = here("jump", session, "zzz", "--json", expect=2)
     assert unknown.json["error"]["kind"] == "bad_input" and "inspect" in unknown.err
-    assert len(cli("inspect", session, "--json").json["nodes"]) == 3
+    assert len(here("inspect", session, "--json").json["nodes"]) == 3
