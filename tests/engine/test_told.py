@@ -41,13 +41,16 @@ async def until(condition: Any) -> None:
 
 
 async def test_settings_that_do_not_count_are_in_the_hello(bench: Any) -> None:
-    wrong = {"limits": [], "permissions": {"allow": ["bash(((", "bash(ls)"]}, "hooks": {"before_lunch": []}}
+    wrong = {"limits": [], "permissions": {"allow": ["bash(((", "Bash(ls)"]}, "hooks": {"before_lunch": []}}
     paths.config_file().write_text(json.dumps(wrong))
     b = await bench()
     said = (await b.actor.handle("hello", Hello(protocol=PROTOCOL_VERSION))).problems
     assert any("`limits`" in s for s in said) and any("bash(((" in s for s in said)
     assert any("before_lunch" in s for s in said)
     assert len(said) == len(set(said))
+    values = {"permissions": {"allow": ["Bash(ls)"]}, "limits": {}, "hooks": None}
+    after = await b.actor.handle("set_settings", SetSettings(values=values))
+    assert after.problems == []
 
 
 async def test_a_session_is_exported_as_a_bundle(bench: Any, repo: Any, tmp_path: Path) -> None:

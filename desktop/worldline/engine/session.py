@@ -371,7 +371,7 @@ class SessionActor:
         return c.ExportResult(path=str(out), bytes=out.stat().st_size)
 
     def _settings(self) -> c.Settings:
-        return c.Settings(values=self.shared.settings.values)
+        return c.Settings(values=self.shared.settings.values, problems=self._problems())
 
     def _set_settings(self, p: c.SetSettings) -> c.Settings:
         from worldline.engine.provider_settings import checked

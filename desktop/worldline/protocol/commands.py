@@ -401,6 +401,8 @@ class ContextEdit(Message):
 
 class Settings(Message):
     values: dict[str, Any]
+    problems: list[str] = []
+    """As in the hello."""
 
 
 class SetSettings(Message):

@@ -146,7 +146,7 @@ def test_one_writer_and_an_orderly_end(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("events", [2, 9])
+@pytest.mark.parametrize("events", [9])
 def test_killed_after_so_many_events_it_goes_on(
     cli: Cli, here: Cli, start: Start, server: PlainServer, repo: Path, tmp_path: Path, events: int
 ) -> None:

@@ -115,13 +115,12 @@ def open_settings(state: SessionState, parent: QWidget, page: str = "") -> Setti
     credential = while_open(dialog, dialog.key_page.show_credential)
     tested = while_open(dialog, lambda result: dialog.key_page.show_result(result["ok"], result["sentence"]))
 
+    def saved(result: dict[str, Any]) -> None:
+        loaded(result)
+        state.problems.emit(result.get("problems") or [])
+
     def save(values: dict[str, Any]) -> None:
-        state.request(
-            "set_settings",
-            {"values": values},
-            loaded,
-            problem,
-        )
+        state.request("set_settings", {"values": values}, saved, problem)
 
     def test() -> None:
         params = {"base_url": dialog.model_page.base_url.text().strip(), "model": "", "secret": ""}
