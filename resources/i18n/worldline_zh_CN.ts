@@ -2554,6 +2554,10 @@ Every step becomes a node, and a click on a node takes the files back to it.</so
         <translation>也可以将文件夹或会话文件拖到这里。</translation>
     </message>
     <message>
+        <source>{n} nodes</source>
+        <translation>{n} 个节点</translation>
+    </message>
+    <message>
         <source>Open a folder</source>
         <translation>打开文件夹</translation>
     </message>
@@ -2624,6 +2628,14 @@ Every step becomes a node, and a click on a node takes the files back to it.</so
     <message>
         <source>Thought, {} words</source>
         <translation>思考，{} 词</translation>
+    </message>
+    <message>
+        <source>unfolded</source>
+        <translation>已展开</translation>
+    </message>
+    <message>
+        <source>folded</source>
+        <translation>已折叠</translation>
     </message>
 </context>
 <context>
@@ -2829,6 +2841,10 @@ Click a node to go back to it, files included.</source>
         <translation>
             <numerusform> · 另有 %n 项</numerusform>
         </translation>
+    </message>
+    <message>
+        <source>Waiting for you: {}</source>
+        <translation>等待你处理：{}</translation>
     </message>
 </context>
 <context>

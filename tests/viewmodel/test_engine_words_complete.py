@@ -32,7 +32,8 @@ TABLES = {
     "tools/breaker.py": ("_HINTS",),
 }  # fmt: skip
 NEVER_SEEN = (
-    "session/importers/", "session/export/", "session/recover.py", "session/verify.py", "session/checks_",
+    "session/importers/claude", "session/importers/codex.py", "session/importers/pi.py", "session/importers/tree.py",
+    "session/importers/write.py", "session/export/", "session/recover.py", "session/verify.py", "session/checks_",
     "session/pages.py", "session/salvage.py", "policy/sandbox/inside/", "engine/notes.py", "policy/answers.py",
     "provider/accumulator.py", "provider/sdk.py", "provider/sse.py", "context/check", "engine/subagents.py",
     "context/compact_text.py", "session/schema.py", "session/model.py", "agent/journal.py",
@@ -150,3 +151,17 @@ def test_every_sentence_has_a_template() -> None:
     assert len(found) > 500, "the search finds the sentences"
     if missing:
         pytest.fail(f"{len(missing)} of {len(found)} sentences have no template:\n" + "\n".join(missing))
+
+
+def test_no_text_of_the_window_hides_in_an_f_string() -> None:
+    """The tool that collects texts does not look into f-strings: what stands there is never translated."""
+    hidden = [
+        f"{file.relative_to(ROOT)}:{call.lineno}"
+        for part in ("ui", "viewmodel")
+        for file in (ROOT / part).rglob("*.py")
+        for text in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(text, ast.JoinedStr)
+        for call in ast.walk(text)
+        if isinstance(call, ast.Call) and name_of(call) in ("tr", "translate")
+    ]
+    assert not hidden

@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 from worldline.client.importing import ImportJob
 from worldline.core import paths
 from worldline.ui.theme import SPACE_L, SPACE_M, caption, theme
+from worldline.viewmodel.engine_words import say
 
 
 class ImportDialog(QDialog):
@@ -95,7 +96,7 @@ class ImportDialog(QDialog):
         self.adjustSize()
 
     def _failed(self, why: str) -> None:
-        self._end(self.tr("Nothing was imported"), why)
+        self._end(self.tr("Nothing was imported"), say(why))
 
     def _done(self, reports: list[dict[str, Any]]) -> None:
         self.reports = reports
@@ -116,7 +117,7 @@ class ImportDialog(QDialog):
     def _line(self, report: dict[str, Any]) -> str:
         name = Path(str(report.get("source", ""))).name
         if report.get("error"):
-            return f"{name}: {report['error']}"
+            return f"{name}: {say(str(report['error']))}"
         words = [
             self.tr("{name}: {nodes} nodes, {branches} branches").format(
                 name=name, nodes=report.get("nodes", 0), branches=report.get("branches", 0)
@@ -126,10 +127,10 @@ class ImportDialog(QDialog):
         if gaps:
             words.append(
                 self.tr("{n} places were damaged; the first: line {line}, {why}").format(
-                    n=len(gaps), line=gaps[0].get("line", "?"), why=gaps[0].get("reason", "")
+                    n=len(gaps), line=gaps[0].get("line", "?"), why=say(str(gaps[0].get("reason", "")))
                 )
             )
-        words.extend(str(one) for one in (report.get("warnings") or [])[:4])
+        words.extend(say(str(one)) for one in (report.get("warnings") or [])[:4])
         return "\n    ".join(words)
 
     def _open(self) -> None:

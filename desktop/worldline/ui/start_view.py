@@ -151,9 +151,8 @@ class StartView(QWidget):
         words.addWidget(title)
         words.addWidget(place)
         layout.addLayout(words, 1)
-        facts = QLabel(
-            f"{self.tr('{n} nodes').format(n=recent.nodes)} · {ago(int(recent.changed * 1000))}", row
-        )
+        nodes = self.tr("{n} nodes").format(n=recent.nodes)
+        facts = QLabel(f"{nodes} · {ago(int(recent.changed * 1000))}", row)
         caption(facts)
         layout.addWidget(facts)
         item.setSizeHint(row.sizeHint())

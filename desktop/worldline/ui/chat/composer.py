@@ -317,5 +317,6 @@ class WaitingBar(QWidget):
         self.setVisible(bool(texts))
         if texts:
             more = self.tr(" · and %n more", "", len(texts) - 1) if len(texts) > 1 else ""
-            self._label.setText(f"❚❚ {self.tr('Waiting for you: {}').format(texts[0])}{more}")
+            waiting = self.tr("Waiting for you: {}").format(texts[0])
+            self._label.setText(f"❚❚ {waiting}{more}")
             self.setAccessibleName(self._label.text())

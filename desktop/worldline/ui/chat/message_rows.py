@@ -114,7 +114,8 @@ class Thinking(QWidget):
         label = self.tr("Thinking…") if going_on else self.tr("Thought, {} words").format(len(text.split()))
         self._toggle.setText(label)
         self._toggle.setIcon(icon("chevron-down" if opened else "chevron-right", "muted"))
-        self._toggle.setAccessibleName(f"{label}, {self.tr('unfolded') if opened else self.tr('folded')}")
+        folding = self.tr("unfolded") if opened else self.tr("folded")
+        self._toggle.setAccessibleName(f"{label}, {folding}")
         if opened and self._view is None:
             self._view = MarkdownView(self, muted=True)
             self._view.set_sight(0, FIRST_SIGHT)

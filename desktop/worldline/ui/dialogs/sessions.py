@@ -28,6 +28,7 @@ from worldline.ui.dialogs.session_import import Import, report_text
 from worldline.ui.dialogs.text_viewer import TextViewer
 from worldline.ui.session_state import SessionState
 from worldline.ui.theme import theme
+from worldline.viewmodel import engine_words
 
 ROLE = Qt.ItemDataRole.UserRole
 READ_AT_ONCE = 8
@@ -238,7 +239,8 @@ class SessionsDialog(Dialog):
         client = EngineProcess(["--session", str(session.path)], parent=self)
 
         def refused(error: dict[str, Any]) -> None:
-            self.set_note(f"{error.get('message', '')} {error.get('hint', '')}".strip(), "bad")
+            said = engine_words.error(error)
+            self.set_note(f"{said.get('message', '')} {said.get('hint', '')}".strip(), "bad")
             client.stop()
 
         def done(_result: object) -> None:
@@ -358,7 +360,7 @@ class SessionsDialog(Dialog):
 
     def _import_failed(self, said: str) -> None:
         self._import_over()
-        self.set_note(self.tr("The import failed: {}").format(said), "bad")
+        self.set_note(self.tr("The import failed: {}").format(engine_words.say(said)), "bad")
 
     def _import_cancelled(self) -> None:
         self._import_over()
