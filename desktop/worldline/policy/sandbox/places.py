@@ -9,6 +9,7 @@ import contextlib
 import os
 import re
 import stat
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -230,37 +231,90 @@ def refs_of(common_dir: Path) -> dict[str, str]:
             value, _, name = line.partition(" ")
             if name and not line.startswith(("#", "^")):
                 refs[name] = value
-    root = common_dir / "refs"
-    for base, _folders, files in os.walk(root):
-        for file in sorted(files):
-            path = Path(base) / file
-            if file.endswith(".lock"):
-                continue
-            with contextlib.suppress(OSError):
-                refs[f"refs/{path.relative_to(root).as_posix()}"] = (
-                    read_small(path, 10_000).decode("utf-8", "replace").strip()
-                )
+    root = str(common_dir / "refs")
+    folders = [root]
+    while folders:
+        with contextlib.suppress(OSError), os.scandir(folders.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.path)
+                elif not entry.name.endswith(".lock"):
+                    with contextlib.suppress(OSError):
+                        refs[f"refs{entry.path[len(root) :]}"] = _ref(entry)
     return refs
+
+
+_Stamp = tuple[int, int, int, int, int]
+_SETTLED_NS = 2_000_000_000
+"""What was changed more recently than this could change again without another time."""
+_known_refs: dict[str, tuple[_Stamp, str]] = {}
+_known_folders: dict[str, tuple[_Stamp, list[str], list[str]]] = {}
+"""Folder → its folders and named pipes."""
+_MOST_KNOWN = 100_000
+
+
+def _settled(info: os.stat_result) -> _Stamp | None:
+    """What changes with every change (nobody can set the time of the inode back), None = too recent to rely on."""
+    if max(info.st_ctime_ns, info.st_mtime_ns) > time.time_ns() - _SETTLED_NS:
+        return None
+    return (info.st_dev, info.st_ino, info.st_ctime_ns, info.st_mtime_ns, info.st_size)
+
+
+def _ref(entry: os.DirEntry[str]) -> str:
+    """Contents of a loose ref. A repository with thousands of them is looked at twice for each command."""
+    stamp = _settled(entry.stat(follow_symlinks=False))
+    known = _known_refs.get(entry.path)
+    if known is not None and stamp is not None and known[0] == stamp:
+        return known[1]
+    value = read_small(Path(entry.path), 10_000).decode("utf-8", "replace").strip()
+    if stamp is not None:
+        if len(_known_refs) >= _MOST_KNOWN:
+            _known_refs.clear()
+        _known_refs[entry.path] = (stamp, value)
+    return value
 
 
 def pipes_below(workspace: Path) -> list[Path]:
     """Named pipes in the workspace: somebody outside may be reading what is written into one. Looks at no more than
-    `_MOST_ENTRIES` entries and not into `.git`."""
+    `_MOST_ENTRIES` entries and not into `.git`. A folder that did not change is not gone through again."""
     found: list[Path] = []
     folders = [str(workspace)]
     seen = 0
     while folders and seen < _MOST_ENTRIES:
-        with contextlib.suppress(OSError), os.scandir(folders.pop()) as entries:
-            for entry in entries:
+        folder = folders.pop()
+        with contextlib.suppress(OSError):
+            stamp = _settled(os.lstat(folder))
+            known = _known_folders.get(folder)
+            if known is not None and stamp is not None and known[0] == stamp:
                 seen += 1
-                if entry.is_dir(follow_symlinks=False):
-                    if entry.name != ".git":
-                        folders.append(entry.path)
-                elif not entry.is_file(follow_symlinks=False) and not entry.is_symlink():
-                    with contextlib.suppress(OSError):
-                        if stat.S_ISFIFO(entry.stat(follow_symlinks=False).st_mode):
-                            found.append(Path(entry.path))
+                inner, pipes = known[1], known[2]
+            else:
+                inner, pipes, count = _look_into(folder)
+                seen += count
+                if stamp is not None:
+                    if len(_known_folders) >= _MOST_KNOWN:
+                        _known_folders.clear()
+                    _known_folders[folder] = (stamp, inner, pipes)
+            folders += inner
+            found += map(Path, pipes)
     return found
+
+
+def _look_into(folder: str) -> tuple[list[str], list[str], int]:
+    inner: list[str] = []
+    pipes: list[str] = []
+    count = 0
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            count += 1
+            if entry.is_dir(follow_symlinks=False):
+                if entry.name != ".git":
+                    inner.append(entry.path)
+            elif not entry.is_file(follow_symlinks=False) and not entry.is_symlink():
+                with contextlib.suppress(OSError):
+                    if stat.S_ISFIFO(entry.stat(follow_symlinks=False).st_mode):
+                        pipes.append(entry.path)
+    return inner, pipes, count
 
 
 def foreign_mounts(workspace: Path) -> list[Path]:

@@ -1,0 +1,64 @@
+"""What is read of a repository and a workspace before each command is fast, and never old."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from worldline.policy.sandbox import places
+
+
+def test_refs_and_pipes_are_seen_again_after_any_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(places, "_SETTLED_NS", 0)
+    heads = tmp_path / "refs" / "heads"
+    (heads / "a").mkdir(parents=True)
+    ref = heads / "a" / "b"
+    work = tmp_path / "work"
+    (work / "in").mkdir(parents=True)
+    for value in ("1" * 40, "2" * 40, "3" * 40):
+        ref.write_text(value + "\n")
+        os.utime(ref, (1, 1))  # setting the time back hides nothing
+        (work / "in" / value[0]).touch()
+        os.utime(work / "in", (1, 1))
+        for _ in range(2):
+            assert places.refs_of(tmp_path) == {"refs/heads/a/b": value}
+            assert places.pipes_below(work) == []
+        time.sleep(0.02)  # the clock of the file system has ticked
+    pipe = work / "in" / "pipe"
+    os.mkfifo(pipe)
+    os.utime(work / "in", (1, 1))
+    assert places.pipes_below(work) == [pipe] == places.pipes_below(work)
+    pipe.unlink()
+    assert places.pipes_below(work) == []
+    ref.unlink()
+    ref.symlink_to("/etc/hostname")
+    (heads / "x.lock").touch()
+    assert places.refs_of(tmp_path) == {}
+
+
+def test_what_changed_a_moment_ago_is_read_again(tmp_path: Path) -> None:
+    (tmp_path / "refs").mkdir()
+    for value in ("1" * 40, "2" * 40, "3" * 40):
+        (tmp_path / "refs" / "x").write_text(value)
+        assert places.refs_of(tmp_path) == {"refs/x": value}
+
+
+def test_thousands_of_refs_take_little_time_the_second_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(places, "_SETTLED_NS", 0)
+    (tmp_path / "refs").mkdir()
+    for number in range(2000):
+        (tmp_path / "refs" / f"r{number}").write_text("1" * 40)
+    reads: list[Path] = []
+    real = places.read_small
+    monkeypatch.setattr(places, "read_small", lambda p, limit=0: (reads.append(p), real(p, limit))[1])
+    assert len(places.refs_of(tmp_path)) == 2000
+    reads.clear()
+    assert len(places.refs_of(tmp_path)) == 2000
+    assert [p.name for p in reads] == ["packed-refs"]
