@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from worldline.policy.sandbox import places
+from worldline.policy.sandbox import places, selftest
+from worldline.policy.sandbox.confine import Confinement
+from worldline.policy.sandbox.model import Label, Profile
 
 
 def test_refs_and_pipes_are_seen_again_after_any_change(
@@ -62,3 +64,24 @@ def test_thousands_of_refs_take_little_time_the_second_time(
     reads.clear()
     assert len(places.refs_of(tmp_path)) == 2000
     assert [p.name for p in reads] == ["packed-refs"]
+
+
+def test_a_start_that_fails_once_leaves_no_session_without_a_sandbox(
+    best_label: Label, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if best_label != "complete":
+        pytest.skip("no user namespaces here")
+    real, calls = selftest.Confinement, []
+
+    def vanishing(argv: list[str], cwd: Path, profile: Profile, label: Label) -> Confinement:
+        calls.append(label)
+        if len(calls) < 3:  # covered, but gone by the time that the walls are built
+            made = real(argv, cwd, profile, label)
+            made.argv = [*made.argv[:1], "--ro-bind", str(tmp_path / "gone"), "/gone", *made.argv[1:]]
+            return made
+        return real(argv, cwd, profile, label)
+
+    monkeypatch.setattr(selftest, "Confinement", vanishing)
+    (tmp_path / "data").mkdir()
+    monkeypatch.setenv("WORLDLINE_HOME", str(tmp_path / "data"))
+    assert selftest.run().label == "complete" and calls == ["complete"] * 3

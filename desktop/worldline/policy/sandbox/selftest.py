@@ -39,6 +39,7 @@ with open("inside", "w") as f: f.write("ok")
 print("READY")
 """
 _MODE = 0o600
+_TRIES = 5
 
 
 @dataclass(slots=True)
@@ -113,7 +114,7 @@ def _try(label: Label) -> SelfTest:
         python, _ = helper_python()
         argv = [python, "-I", "-S", "-c", _TRY, str(target), str(tcp.getsockname()[1]), str(short / "s")]
         try:
-            output = _run(argv, workspace, private, label)
+            output = _run_patiently(argv, workspace, private, label)
         except (SandboxFailed, OSError, subprocess.TimeoutExpired) as error:
             return SelfTest("none", f"The sandbox did not start here: {error}", _how_to_fix())
         could = [line.removeprefix("DONE ") for line in output.splitlines() if line.startswith("DONE ")]
@@ -124,6 +125,15 @@ def _try(label: Label) -> SelfTest:
             could.append("mode")
         works = "READY" in output and (workspace / "inside").exists()
         return _judge(label, works, sorted(set(could)), output)
+
+
+def _run_patiently(argv: list[str], workspace: Path, private: Path, label: Label) -> str:
+    """Try again what failed before it began: a socket of another program that vanishes while the walls are built makes
+    that happen, and would leave a whole session without a sandbox."""
+    for _ in range(_TRIES - 1):
+        with contextlib.suppress(SandboxFailed):
+            return _run(argv, workspace, private, label)
+    return _run(argv, workspace, private, label)
 
 
 def _run(argv: list[str], workspace: Path, private: Path, label: Label) -> str:
