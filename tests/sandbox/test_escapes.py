@@ -112,7 +112,7 @@ ATTEMPTS: dict[str, str] = {
     "configuration by environment": "GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=core.fsmonitor GIT_CONFIG_VALUE_0='sh -c \"echo x > {file}\"' git status; GIT_TRACE={out}/trace git status; GIT_DIR={out} git init",
     # what comes later
     "left behind": "(setsid nohup sh -c 'sleep 0.3; echo x > {file}' > /dev/null 2>&1 &); at now <<< 'echo x > {file}'; echo '* * * * * true' | crontab -; systemd-run --user touch {out}/new",
-    "files of the home folder": "echo x >> ~/.bashrc; mkdir -p ~/.config/autostart; echo x > ~/.config/autostart/x.desktop; pip config --user set global.index-url http://x; npm config set registry http://x; git config --global user.name x",
+    "files of the home folder": "echo x >> ~/.bashrc; mkdir -p ~/.config/autostart; echo x > ~/.config/autostart/x.desktop; pip config --user set global.timeout 1; npm config set registry http://x; git config --global user.name x",
     "the helper itself": "echo x > /run/worldline/launch.py; mount --bind . /run/worldline; rm -rf /run/worldline; echo x > /run/nscd/socket; rm -f /run/nscd/socket",
     "flood of objects": "for i in $(seq 60); do echo $i | git hash-object -w --stdin > /dev/null; done; head -c 3000000 /dev/urandom | git hash-object -w --stdin > /dev/null",
     "flood of notifications": "for i in $(seq 350); do echo x > {out}/n$i; done 2> /dev/null; true",
