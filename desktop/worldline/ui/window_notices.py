@@ -203,7 +203,11 @@ class WindowNotices(QObject):
     def _run_ended(self, run: dict[str, Any], _offers: list[str]) -> None:
         reason = str(run.get("stop_reason", ""))
         if reason != "aborted":
-            self._notify(self.tr("The agent ended: {reason}").format(reason=stop_words(reason, str(run.get("detail", "")))))
+            self._notify(
+                self.tr("The agent ended: {reason}").format(
+                    reason=stop_words(reason, str(run.get("detail", "")))
+                )
+            )
 
     def _notify(self, text: str) -> None:
         """Only when the person looks elsewhere: the window itself shows it otherwise."""

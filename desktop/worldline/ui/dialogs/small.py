@@ -135,7 +135,9 @@ class ExpandDialog(Dialog):
         super().__init__(self.tr("Give the model the originals again?"), parent, width=520)
         self.add_text(self.tr("On this branch the summaries are replaced by the messages that they stand for. Requests become "
                               "larger and cost more."))  # fmt: skip
-        self.add_text(self.tr("Nothing is deleted. If the originals do not fit, nothing is changed."), "muted")
+        self.add_text(
+            self.tr("Nothing is deleted. If the originals do not fit, nothing is changed."), "muted"
+        )
         self.add_cancel()
         self.add_button(self.tr("Expand"), self._go, role="primary")
 
