@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections.abc import Iterator
@@ -39,6 +40,19 @@ def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
         "[user]\n\tname = Test\n\temail = test@example.org\n[init]\n\tdefaultBranch = main\n[commit]\n\tgpgsign = false\n"
     )
     yield home
+
+
+@pytest.fixture(autouse=True)
+def own_log() -> Iterator[None]:
+    """A test that sets up logging (the command line does) must not take the log away from those that come after it."""
+    logger = logging.getLogger("worldline")
+    handlers, level, propagate = list(logger.handlers), logger.level, logger.propagate
+    yield
+    for handler in logger.handlers:
+        if handler not in handlers:
+            handler.close()
+    logger.handlers[:], logger.propagate = handlers, propagate
+    logger.setLevel(level)
 
 
 @pytest.fixture

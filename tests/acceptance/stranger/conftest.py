@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import logging
 import os
 import subprocess
 import sys
@@ -81,10 +80,8 @@ def cli() -> Callable[..., Done]:
 
 
 @pytest.fixture
-def here() -> Iterator[Callable[..., Done]]:
+def here() -> Callable[..., Done]:
     """The same commands without a process of their own: to look at what others did, a second cheaper each."""
-    logger = logging.getLogger("worldline")
-    before = (list(logger.handlers), logger.level, logger.propagate)
 
     def call(*arguments: str | Path, expect: int = 0) -> Done:
         out, err = io.StringIO(), io.StringIO()
@@ -93,12 +90,7 @@ def here() -> Iterator[Callable[..., Done]]:
         assert code == expect, out.getvalue() + err.getvalue()
         return Done(code, out.getvalue(), err.getvalue())
 
-    yield call
-    for handler in logger.handlers:
-        if handler not in before[0]:
-            handler.close()
-    logger.handlers[:], logger.propagate = before[0], before[2]
-    logger.setLevel(before[1])
+    return call
 
 
 @pytest.fixture
