@@ -151,6 +151,22 @@ class TestNetwork:
         (lab.workspace / "both.py").write_text(script)
         assert b"one" in lab.run("python3 both.py").output
 
+    def test_a_socket_in_the_private_folder_of_another_user_stops_nothing(
+        self, lab: Lab, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        folder = lab.base / "private"
+        folder.mkdir(mode=0o700)
+        with socket.socket(socket.AF_UNIX) as listener:
+            monkeypatch.chdir(folder)  # addresses of sockets must be short
+            listener.bind("s")
+            listener.listen()
+            if os.geteuid() == 0:
+                os.chown(folder, 12345, 12345)
+            result = lab.run(
+                f"python3 -c \"import socket; socket.socket(socket.AF_UNIX).connect('{folder}/s')\"; echo ran"
+            )
+        assert result.output.rstrip().endswith(b"ran") and b"Error" in result.output
+
     def test_a_request_waits_for_the_answer_and_is_entered(self, lab: Lab) -> None:
         with server() as (port, seen):
             lab.answer = lambda host, asked: "" if asked == port else "no"

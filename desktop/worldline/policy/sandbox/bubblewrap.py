@@ -285,9 +285,23 @@ def find_masked(profile: Profile) -> list[Path]:
         if not path.startswith(start) and path not in granted and not is_name_service(path):
             # Gone, or not to be seen by this user: then it is not to be reached either.
             with contextlib.suppress(OSError):
-                if stat.S_ISSOCK(Path(path).stat().st_mode):
+                if stat.S_ISSOCK(Path(path).stat().st_mode) and _reachable_inside(Path(path)):
                     found.append(Path(path))
     return [*found, *pipes_below(profile.workspace)]
+
+
+def _reachable_inside(path: Path) -> bool:
+    """Root loses its rights over other users' files inside: where it may not pass there, nothing can be put over the
+    socket either (the sandbox would not start), and nothing can connect to it. Raises OSError."""
+    if os.geteuid() != 0:
+        return True
+    groups = {os.getegid(), *os.getgroups()}
+    for folder in path.parents:
+        info = folder.stat()
+        by_group = info.st_gid in groups and info.st_mode & stat.S_IXGRP
+        if info.st_uid != 0 and not by_group and not info.st_mode & stat.S_IXOTH:
+            return False
+    return True
 
 
 def find_read_only(profile: Profile) -> list[Path]:
