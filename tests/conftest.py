@@ -44,15 +44,19 @@ def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
 
 @pytest.fixture(autouse=True)
 def own_log() -> Iterator[None]:
-    """A test that sets up logging (the command line does) must not take the log away from those that come after it."""
+    """Whoever sets up logging (the command line does, fixtures of a module too) must not take it away from later tests."""
     logger = logging.getLogger("worldline")
-    handlers, level, propagate = list(logger.handlers), logger.level, logger.propagate
-    yield
-    for handler in logger.handlers:
-        if handler not in handlers:
+
+    def fresh() -> None:
+        for handler in list(logger.handlers):
+            logger.removeHandler(handler)
             handler.close()
-    logger.handlers[:], logger.propagate = handlers, propagate
-    logger.setLevel(level)
+        logger.propagate = True
+        logger.setLevel(logging.NOTSET)
+
+    fresh()
+    yield
+    fresh()
 
 
 @pytest.fixture
