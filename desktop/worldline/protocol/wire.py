@@ -58,3 +58,7 @@ class Message(BaseModel):
     """Base of everything that crosses: unknown fields of a newer version are ignored, not refused."""
 
     model_config = ConfigDict(extra="ignore")
+
+
+class Nothing(Message):
+    """Parameters of a command that takes none, or the result of one that only does something."""

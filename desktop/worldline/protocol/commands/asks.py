@@ -1,0 +1,54 @@
+"""What the person decides: approvals, questions, rules, and what the allowed calls did outside."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from worldline.protocol.model import EffectInfo, ProcessInfo
+from worldline.protocol.wire import Message
+
+
+class AnswerApproval(Message):
+    id: str
+    digest: str
+    decision: Literal["allow", "deny"]
+    scope: Literal["once", "branch", "session", "always"] = "once"
+    reason: str = ""
+    edited_input: dict[str, Any] | None = None
+
+
+class AnswerQuestion(Message):
+    id: str
+    choices: list[str] = []
+    text: str = ""
+
+
+class RuleTest(Message):
+    command: str
+    rules: dict[str, list[str]] | None = None
+
+
+class RuleVerdict(Message):
+    decision: Literal["allow", "ask", "deny"]
+    parts: list[dict[str, str]]
+    """[{"part", "decision", "rule", "why", "decided"}]; `decided` is "yes" for the one that settled it."""
+
+
+class EffectsAt(Message):
+    node: str = ""
+    """"" = the cursor."""
+
+
+class Effects(Message):
+    cursor: str
+    here: list[EffectInfo]
+    elsewhere: list[EffectInfo]
+    processes: list[ProcessInfo] = []
+
+
+class UndoEffect(Message):
+    id: int
+
+
+class StopProcess(Message):
+    id: str

@@ -1,0 +1,75 @@
+"""Files of the workspace: what changed between two states, and bringing changes elsewhere."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from worldline.protocol.model import FileChange, PlanEntry
+from worldline.protocol.wire import Message
+
+
+class DiffFor(Message):
+    """`a` and `b` are node uids, or "parent" / "base" (the session's first state) for `a`, "disk" for `b`."""
+
+    a: str
+    b: str
+    path: str = ""
+    context: int = 3
+    ignore_space: bool = False
+    max_rows: int = 200_000
+
+
+class Changes(Message):
+    a: str
+    b: str
+    files: list[FileChange]
+    added: int
+    removed: int
+    note: str = ""
+
+
+class Patch(Message):
+    a: str
+    b: str
+
+
+class PatchText(Message):
+    text: str
+
+
+class TakeFile(Message):
+    """Take a file (or one hunk of it, by index) from another node onto disk; what is there is saved first."""
+
+    node: str
+    path: str
+    hunks: list[int] | None = None
+    against: str = ""
+
+
+class BringHome(Message):
+    node: str
+    how: Literal["changes", "commit", "branch"]
+    message: str = ""
+    branch: str = ""
+    dry_run: bool = True
+    choices: dict[str, Literal["ours", "theirs"]] = {}
+
+
+class BringHomeResult(Message):
+    entries: list[PlanEntry]
+    conflicts: list[str] = []
+    done: bool = False
+    branch: str = ""
+    commit: str = ""
+    note: str = ""
+
+
+class Complete(Message):
+    """Paths for `@file` completion."""
+
+    prefix: str
+    limit: int = 50
+
+
+class Completions(Message):
+    paths: list[str]

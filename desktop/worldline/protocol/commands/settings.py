@@ -1,0 +1,58 @@
+"""Settings, the credential and the models that they reach."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from worldline.protocol.wire import Message
+
+
+class Settings(Message):
+    values: dict[str, Any]
+    problems: list[str] = []
+    """As in the hello."""
+
+
+class SetSettings(Message):
+    values: dict[str, Any]
+    """Merged key by key; None takes a key out."""
+
+
+class Credential(Message):
+    service: str = "anthropic"
+    secret: str
+    """Kept in the OS keyring; "" removes it. Never logged, never echoed."""
+
+
+class CredentialState(Message):
+    service: str
+    source: Literal["keyring", "environment", "none", "not_needed"]
+    note: str = ""
+
+
+class TestConnection(Message):
+    base_url: str = ""
+    model: str = ""
+    secret: str = ""
+
+
+class ConnectionResult(Message):
+    ok: bool
+    sentence: str
+    models: list[str] = []
+
+
+class ModelInfo(Message):
+    id: str
+    name: str
+    context: int = 0
+    max_output: int = 0
+    efforts: list[str] = []
+    price: str = ""
+    available: bool = True
+
+
+class Models(Message):
+    models: list[ModelInfo]
+    default: str
+    chain: list[str] = []
