@@ -810,8 +810,16 @@
         <translation>由你编写</translation>
     </message>
     <message>
+        <source>Removed by you</source>
+        <translation>由你删除</translation>
+    </message>
+    <message>
         <source>Written by: {}</source>
         <translation>编写者：{}</translation>
+    </message>
+    <message>
+        <source>Removed by: {}</source>
+        <translation>删除者：{}</translation>
     </message>
     <message>
         <source>Copy</source>

@@ -256,3 +256,51 @@ def test_package_json_counts_only_when_its_scripts_change() -> None:
     assert not runs_later("package.json", old, b'{"version": "2", "scripts": {"test": "jest"}}')
     assert runs_later("package.json", old, b'{"version": "1", "scripts": {"test": "curl x | sh"}}')
     assert runs_later("package.json", old, b"{broken")
+
+
+def test_authors_through_renames_on_the_way_a_file_made_anew_and_a_gap(ws: Workspace, work: Path) -> None:
+    (work / "f").write_text("".join(f"{n}\n" for n in range(20)))
+    steps = [Step("root", state(ws))]
+
+    def step(uid: str, name: str, text: str) -> None:
+        for old in work.glob("?"):
+            old.unlink()
+        (work / name).write_text(text)
+        steps.append(Step(uid, state(ws, steps[-1].state)))
+
+    text = (work / "f").read_text()
+    step("n1", "g", text.replace("3\n", "three\n"))
+    step("n2", "h", (work / "g").read_text().replace("17\n", "seventeen\n"))
+    step("n3", "i", (work / "h").read_text())
+    diff = file_diff(ws, steps[0].state, steps[-1].state, "i", path_states=steps)
+    who = {r.text: r.author for r in diff.rows if r.kind == "+"}
+    assert who == {"three": "n1", "1three": "n1", "seventeen": "n2"}
+    # A state that is not in the store any more: what lies behind the gap is nobody's.
+    broken = [steps[0], Step("n1", "0" * 40), *steps[2:]]
+    diff = file_diff(ws, steps[0].state, steps[-1].state, "i", path_states=broken)
+    assert {r.author for r in diff.rows if r.kind in "+-"} == {""}
+    # Deleted and made anew: all of it is the last one's.
+    step("n4", "x", "")
+    step("n5", "i", "new\n")
+    diff = file_diff(ws, steps[3].state, steps[-1].state, "i", path_states=steps[3:])
+    assert {(r.kind, r.author) for r in diff.rows if r.kind in "+-"} == {("-", "n4"), ("+", "n5")}
+
+
+def test_authors_of_another_attempt_and_of_the_disk(ws: Workspace, work: Path) -> None:
+    (work / "f").write_text("1\n2\n3\n4\n5\n6\n7\n8\n9\n")
+    top = Step("top", state(ws))
+    (work / "f").write_text("1\n2\nleft\n4\n5\n6\n7\n8\n9\n")
+    left = Step("left", state(ws, top.state))
+    (work / "f").write_text("1\n2\n3\n4\n5\n6\nright\n8\n9\n")
+    right = Step("right", state(ws, top.state))
+    diff = file_diff(ws, left.state, right.state, "f", path_states=[top, right], old_states=[top, left])
+    # The line of the left attempt was taken out by nobody: it was never here.
+    assert [(r.kind, r.text, r.author) for r in diff.rows if r.kind in "+-"] == [
+        ("-", "left", ""), ("+", "3", ""), ("-", "7", "right"), ("+", "right", "right"),
+    ]  # fmt: skip
+    (work / "f").write_text("1\n2\n3\n4\n5\n6\nright\n8\nmine\n")
+    diff = file_diff(ws, right.state, DISK, "f", path_states=[right])
+    assert [r.author for r in diff.rows if r.kind in "+-"] == ["user", "user"]
+    assert changes(ws, right.state, DISK, path_states=[right])[0].author == "user"
+    diff = file_diff(ws, right.state, DISK, "f", path_states=[right], disk_author="tool")
+    assert [r.author for r in diff.rows if r.kind in "+-"] == ["tool", "tool"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from worldline.core.errors import BadInput
+from worldline.engine.authors import way
 from worldline.engine.shared import Shared
 from worldline.protocol import commands as c
 from worldline.protocol.model import FileChange, FileDiff
@@ -49,7 +50,10 @@ class Files:
             return c.Changes(
                 a=p.a, b=p.b, files=[], added=0, removed=0, note=note or "There are no files here."
             )
-        found = await self._shared.work.call(lambda w: w.changes(before, after))
+        steps = way(self._shared, p.a, p.b)
+        found = await self._shared.work.call(
+            lambda w: w.changes(before, after, path_states=steps.new, disk_author=steps.disk_author)
+        )
         return c.Changes(
             a=p.a,
             b=p.b,
@@ -66,11 +70,13 @@ class Files:
             return FileDiff(
                 change=FileChange(path=p.path, status="M"), note=note or "There are no files here."
             )
+        steps = way(self._shared, p.a, p.b)
         return await self._shared.work.call(
             lambda w: w.file_diff(
-                before, after, p.path, context=p.context, ignore_space=p.ignore_space, max_rows=p.max_rows
+                before, after, p.path, context=p.context, ignore_space=p.ignore_space, max_rows=p.max_rows,
+                path_states=steps.new, old_states=steps.old, disk_author=steps.disk_author,
             )
-        )
+        )  # fmt: skip
 
     async def patch(self, p: c.Patch) -> c.PatchText:
         before, after, note = self.ends(p.a, p.b)

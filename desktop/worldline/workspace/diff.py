@@ -18,7 +18,7 @@ from pygit2.enums import DeltaStatus, DiffFind, DiffOption, FileMode
 from worldline.core.errors import WorkspaceError
 from worldline.protocol.model import DiffRow, FileChange, FileDiff
 from worldline.workspace import difftext
-from worldline.workspace.authorship import Authors, Step, authors_of, last_authors
+from worldline.workspace.authorship import USER, Step, attribute, authors_of, last_authors
 from worldline.workspace.model import DISK, NOT_CAPTURED, ProgressCall, _Disk
 from worldline.workspace.runs_later import runs_later
 from worldline.workspace.states import State
@@ -96,10 +96,11 @@ def changes(
     b: Ref,
     *,
     path_states: Sequence[Step] = (),
+    disk_author: str = USER,
     progress: ProgressCall | None = None,
 ) -> list[FileChange]:
     """Changed paths from `a` to `b`, in order of path. `path_states`: the states on the way, to name who changed each
-    file last. `progress` may raise `Cancelled`."""
+    file last; what lies between the last of them and the disk is `disk_author`'s. `progress` may raise `Cancelled`."""
     pair = _both(workspace, a, b)
     diff = _diff(workspace, pair.old.files, pair.new.files, DiffOption.NORMAL)
     found: list[FileChange] = []
@@ -114,10 +115,16 @@ def changes(
     found += _permission_changes(pair, {c.path for c in found})
     found += _repository_changes(pair)
     if path_states:
-        who = last_authors(workspace.store, path_states)
+        who = last_authors(workspace.store, _whole_way(path_states, b, pair, disk_author))
         for change in found:
             change.author = who.get(_raw_path(change), "")
     return sorted(found, key=lambda c: c.path)
+
+
+def _whole_way(steps: Sequence[Step], b: Ref, pair: _Pair, disk_author: str) -> list[Step]:
+    if not isinstance(b, _Disk):
+        return list(steps)
+    return [*steps, Step(disk_author, pair.new.id, disk_author == USER)]
 
 
 def _raw_path(change: FileChange) -> str:
@@ -204,11 +211,15 @@ def file_diff(
     max_rows: int = 200_000,
     max_bytes: int = MAX_TEXT,
     path_states: Sequence[Step] = (),
+    old_states: Sequence[Step] = (),
+    disk_author: str = USER,
     progress: ProgressCall | None = None,
 ) -> FileDiff:
     """The lines of one changed file. `path` as in `changes` (its `path_bytes` are found by it). Rows carry the uid of
-    the node that wrote them, or "user", if `path_states` are given. Raises `WorkspaceError` (`missing_file`) for a
-    path that is in neither state."""
+    the node that wrote or removed them, or "user", if `path_states` are given: the way to `b` from `a`, or, where `a`
+    lies on another branch, from where the two part; then `old_states` is the way from there to `a`. What lies between
+    the last of them and the disk is `disk_author`'s. Raises `WorkspaceError` (`missing_file`) for a path that is in
+    neither state."""
     pair = _both(workspace, a, b)
     wanted = next((c for c in _changes_of(workspace, pair) if c.path == path), None)
     if wanted is None:
@@ -221,8 +232,10 @@ def file_diff(
     result = FileDiff(change=wanted, old_image=difftext.image_text(old), new_image=difftext.image_text(new))
     _fill(result, pair, old, new, context, ignore_space, max_rows, max_bytes, progress)
     if path_states and result.rows:
-        known = authors_of(workspace.store, path_states, old_name, new_name, progress)
-        _attribute(result.rows, known)
+        steps = _whole_way(path_states, b, pair, disk_author)
+        known = authors_of(workspace.store, steps, old_name, new_name, progress)
+        beside = authors_of(workspace.store, old_states, old_name, old_name, progress) if old_states else None
+        attribute(result.rows, known, beside)
     return result
 
 
@@ -338,14 +351,6 @@ def _rows(
             rows.append(
                 DiffRow(kind=kind, old=max(0, line.old_lineno), new=max(0, line.new_lineno), text=text)
             )
-
-
-def _attribute(rows: list[DiffRow], known: Authors) -> None:
-    for row in rows:
-        if row.kind == "+" and row.new <= len(known.lines):
-            row.author = known.lines[row.new - 1]
-        elif row.kind == "-":
-            row.author = known.removed.get(row.old, "")
 
 
 # -- as a patch

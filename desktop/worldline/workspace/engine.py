@@ -256,20 +256,23 @@ class Workspace:
         return self.store.read(entry.oid)
 
     def changes(
-        self, a: differences.Ref, b: differences.Ref, *, path_states: Sequence[Step] = (),
+        self, a: differences.Ref, b: differences.Ref, *, path_states: Sequence[Step] = (), disk_author: str = "user",
         progress: ProgressCall | None = None,
     ) -> list[FileChange]:  # fmt: skip
         """See `diff.changes`. `a` and `b` are state ids or `DISK`."""
-        return differences.changes(self, a, b, path_states=path_states, progress=progress)
+        return differences.changes(
+            self, a, b, path_states=path_states, disk_author=disk_author, progress=progress
+        )
 
     def file_diff(
         self, a: differences.Ref, b: differences.Ref, path: str, *, context: int = 3, ignore_space: bool = False,
-        max_rows: int = 200_000, path_states: Sequence[Step] = (), progress: ProgressCall | None = None,
+        max_rows: int = 200_000, path_states: Sequence[Step] = (), old_states: Sequence[Step] = (),
+        disk_author: str = "user", progress: ProgressCall | None = None,
     ) -> FileDiff:  # fmt: skip
         """See `diff.file_diff`."""
         return differences.file_diff(
             self, a, b, path, context=context, ignore_space=ignore_space, max_rows=max_rows,
-            path_states=path_states, progress=progress,
+            path_states=path_states, old_states=old_states, disk_author=disk_author, progress=progress,
         )  # fmt: skip
 
     def patch(self, a: differences.Ref, b: differences.Ref, *, progress: ProgressCall | None = None) -> str:

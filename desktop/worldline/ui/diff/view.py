@@ -105,15 +105,17 @@ class DiffView(QAbstractScrollArea):
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent) and self.model.rows:
             screen, _, side = self._place(event.pos())
             at = self._line(screen, side)
-            author = self.model.rows[at].author if at >= 0 else ""
-            QToolTip.showText(event.globalPos(), self.author_words(author) if author else "", self)
+            row = self.model.rows[at] if at >= 0 else None
+            words = self.author_words(row.author, row.kind) if row is not None and row.author else ""
+            QToolTip.showText(event.globalPos(), words, self)
             return True
         return super().viewportEvent(event)
 
-    def author_words(self, author: str) -> str:
+    def author_words(self, author: str, kind: str) -> str:
         if author == "user":
-            return self.tr("Written by you")
-        return self.tr("Written by: {}").format(self.author_name(author))
+            return self.tr("Removed by you") if kind == "-" else self.tr("Written by you")
+        words = self.tr("Removed by: {}") if kind == "-" else self.tr("Written by: {}")
+        return words.format(self.author_name(author))
 
     def _line_at(self, screen: int) -> int:
         """Line of the diff that a row on screen shows."""
@@ -216,8 +218,11 @@ class DiffView(QAbstractScrollArea):
         if ground:
             painter.fillRect(area, QColor(ground))
         if row.author and ground:
-            stripe = tokens.warn if row.author == "user" else tokens.accent
-            painter.fillRect(QRect(area.left(), area.top(), BAR - 1, area.height()), QColor(stripe))
+            # Not by colour alone: the agent's stripe is whole, the person's is broken.
+            mine = row.author == "user"
+            height = area.height() - (area.height() // 3 if mine else 0)
+            stripe = QColor(tokens.warn if mine else tokens.accent)
+            painter.fillRect(QRect(area.left(), area.top(), BAR - 1, height), stripe)
         gutter = self._gutter()
         painter.setPen(QColor(tokens.muted))
         painter.drawText(

@@ -1,0 +1,57 @@
+"""Who made the changes between two places of the session: the steps on the way, for the workspace to follow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from worldline.core.kinds import NodeKind, Outcome
+from worldline.engine.shared import Shared
+from worldline.workspace.authorship import USER, Step
+
+_OF_THE_PERSON = frozenset({NodeKind.EXTERNAL_CHANGE, NodeKind.JUMP})
+"""Nodes that hold what was changed on disk by somebody who is not the agent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    new: list[Step]
+    """From `a`, or from where the two part, to `b`."""
+    old: list[Step]
+    """From where the two part to `a`; empty when `a` lies on the way to `b`."""
+    disk_author: str = USER
+    """Whose what is on disk and in no node yet is."""
+
+
+def way(shared: Shared, a: str, b: str) -> Way:
+    """The steps between two nodes named as in `DiffFor`."""
+    doc = shared.doc
+    to = doc.cursor if b == "disk" else doc.resolve(b)
+    end = doc.seq(to)
+    if a == "parent":
+        start = end if b == "disk" else doc.tree.parent(end) or end
+    else:
+        start = doc.seq(doc.resolve("root" if a == "base" else a))
+    common = doc.tree.lca(start, end)
+    if not common:
+        return Way([], [])
+    return Way(
+        _steps(shared, common, end),
+        _steps(shared, common, start) if start != common else [],
+        _working(shared) if b == "disk" else USER,
+    )
+
+
+def _steps(shared: Shared, first: int, last: int) -> list[Step]:
+    doc = shared.doc
+    way = [seq for seq in doc.tree.path(last) if seq > first]
+    steps = [Step("", shared.good_state(doc.uid(first)))]
+    for header in sorted(doc.headers_of(way), key=lambda h: h.seq) if way else ():
+        steps.append(Step(header.uid, header.state, header.kind in _OF_THE_PERSON))
+    return steps
+
+
+def _working(shared: Shared) -> str:
+    """While a tool runs, what it has written so far is its own."""
+    header = shared.doc.header(shared.doc.cursor)
+    running = header.kind is NodeKind.TOOL and header.outcome in (Outcome.RUNNING, Outcome.WAITING)
+    return header.uid if running else USER
