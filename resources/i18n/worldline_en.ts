@@ -128,6 +128,65 @@
     </message>
 </context>
 <context>
+    <name>StorageDialog</name>
+    <message numerus="yes">
+        <source>%n day(s)</source>
+        <translation>
+            <numerusform>%n day</numerusform>
+            <numerusform>%n days</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n session(s) take {size} on this computer.</source>
+        <translation>
+            <numerusform>%n session takes {size} on this computer.</numerusform>
+            <numerusform>%n sessions take {size} on this computer.</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>This one takes {size}: {said} for what was said, {files} for %n kept state(s) of its files.</source>
+        <translation>
+            <numerusform>This one takes {size}: {said} for what was said, {files} for %n kept state of its files.</numerusform>
+            <numerusform>This one takes {size}: {said} for what was said, {files} for %n kept states of its files.</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n step(s) would lose their files; what was said stays. About {size} become free.</source>
+        <translation>
+            <numerusform>%n step would lose its files; what was said stays. About {size} become free.</numerusform>
+            <numerusform>%n steps would lose their files; what was said stays. About {size} become free.</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n state(s) can go and no step loses anything. About {size} become free.</source>
+        <translation>
+            <numerusform>%n state can go and no step loses anything. About {size} become free.</numerusform>
+            <numerusform>%n states can go and no step loses anything. About {size} become free.</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n step(s)</source>
+        <translation>
+            <numerusform>%n step</numerusform>
+            <numerusform>%n steps</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>Remove the files of %n step(s)?</source>
+        <translation>
+            <numerusform>Remove the files of %n step?</numerusform>
+            <numerusform>Remove the files of %n steps?</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>… and %n more</source>
+        <translation>
+            <numerusform>… and %n more</numerusform>
+            <numerusform>… and %n more</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>ToolCard</name>
     <message numerus="yes">
         <source>%n file(s)</source>
@@ -144,6 +203,26 @@
         <translation>
             <numerusform> · and %n more</numerusform>
             <numerusform> · and %n more</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>dialog</name>
+    <message numerus="yes">
+        <source>%n day(s)</source>
+        <translation>
+            <numerusform>%n day</numerusform>
+            <numerusform>%n days</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>window</name>
+    <message numerus="yes">
+        <source>The files of %n step(s) are older than you want to keep.</source>
+        <translation>
+            <numerusform>The files of %n step are older than you want to keep.</numerusform>
+            <numerusform>The files of %n steps are older than you want to keep.</numerusform>
         </translation>
     </message>
 </context>

@@ -2260,6 +2260,10 @@ The agent works in {work}</source>
         <translation>删除…</translation>
     </message>
     <message>
+        <source>Storage…</source>
+        <translation>存储空间…</translation>
+    </message>
+    <message>
         <source>Close</source>
         <translation>关闭</translation>
     </message>
@@ -2602,6 +2606,181 @@ Every step becomes a node, and a click on a node takes the files back to it.</so
     <message>
         <source>The service said: {}</source>
         <translation>服务说明：{}</translation>
+    </message>
+</context>
+<context>
+    <name>StorageDialog</name>
+    <message>
+        <source>Storage</source>
+        <translation>存储空间</translation>
+    </message>
+    <message>
+        <source>Measuring…</source>
+        <translation>正在统计…</translation>
+    </message>
+    <message>
+        <source>Give room back in this session</source>
+        <translation>为此会话释放空间</translation>
+    </message>
+    <message>
+        <source>Remove…</source>
+        <translation>移除…</translation>
+    </message>
+    <message>
+        <source>What would lose its files</source>
+        <translation>将失去文件的步骤</translation>
+    </message>
+    <message>
+        <source>Open the chosen session</source>
+        <translation>打开所选会话</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>Session</source>
+        <translation>会话</translation>
+    </message>
+    <message>
+        <source>Conversation</source>
+        <translation>对话</translation>
+    </message>
+    <message>
+        <source>Files</source>
+        <translation>文件</translation>
+    </message>
+    <message>
+        <source>Together</source>
+        <translation>合计</translation>
+    </message>
+    <message>
+        <source>What each session takes on disk</source>
+        <translation>各会话占用的磁盘空间</translation>
+    </message>
+    <message>
+        <source>Files that no step needs any more</source>
+        <translation>不再被任何步骤需要的文件</translation>
+    </message>
+    <message>
+        <source>Also the files of steps beside the current path, older than</source>
+        <translation>以及当前路径之外、早于以下时间的步骤文件</translation>
+    </message>
+    <message>
+        <source>Age from which files are removed</source>
+        <translation>移除文件的时间界限</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n day(s)</source>
+        <translation>
+            <numerusform>%n 天</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Remind me of files older than</source>
+        <translation>提醒我早于以下时间的文件：</translation>
+    </message>
+    <message>
+        <source>never</source>
+        <translation>从不</translation>
+    </message>
+    <message>
+        <source>Nothing is removed by itself: you see the list first.</source>
+        <translation>不会自动移除任何内容：你会先看到清单。</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n session(s) take {size} on this computer.</source>
+        <translation>
+            <numerusform>此计算机上的 %n 个会话共占用 {size}。</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>This one takes {size}: {said} for what was said, {files} for %n kept state(s) of its files.</source>
+        <translation>
+            <numerusform>此会话占用 {size}：对话 {said}，保留的 %n 个文件状态 {files}。</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>{title}  (this one)</source>
+        <translation>{title}（当前）</translation>
+    </message>
+    <message>
+        <source>Looking what would go…</source>
+        <translation>正在查看可移除的内容…</translation>
+    </message>
+    <message>
+        <source>Nothing to remove: every kept file belongs to a step that is shown.</source>
+        <translation>没有可移除的内容：保留的每个文件都属于某个可见步骤。</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n step(s) would lose their files; what was said stays. About {size} become free.</source>
+        <translation>
+            <numerusform>%n 个步骤将失去其文件；对话内容保留。约可释放 {size}。</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n state(s) can go and no step loses anything. About {size} become free.</source>
+        <translation>
+            <numerusform>%n 个状态可以移除，任何步骤都不会受影响。约可释放 {size}。</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>{size} are free again: {removed} states removed, {kept} kept.</source>
+        <translation>已释放 {size}：移除 {removed} 个状态，保留 {kept} 个。</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n step(s)</source>
+        <translation>
+            <numerusform>%n 个步骤</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>until {day}</source>
+        <translation>截至 {day}</translation>
+    </message>
+    <message>
+        <source>Start of the session</source>
+        <translation>会话开始</translation>
+    </message>
+    <message>
+        <source>The session is open for reading only.</source>
+        <translation>此会话以只读方式打开。</translation>
+    </message>
+    <message numerus="yes">
+        <source>Remove the files of %n step(s)?</source>
+        <translation>
+            <numerusform>移除 %n 个步骤的文件？</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Remove files that no step needs?</source>
+        <translation>移除没有步骤需要的文件？</translation>
+    </message>
+    <message>
+        <source>These steps can still be read, but going to them brings no files back:</source>
+        <translation>这些步骤仍可阅读，但前往它们时将无法恢复文件：</translation>
+    </message>
+    <message numerus="yes">
+        <source>… and %n more</source>
+        <translation>
+            <numerusform>……以及另外 %n 项</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Nothing that is shown is lost.</source>
+        <translation>可见的内容都不会丢失。</translation>
+    </message>
+    <message>
+        <source>About {size} become free. This cannot be undone.</source>
+        <translation>约可释放 {size}。此操作无法撤销。</translation>
+    </message>
+    <message>
+        <source>Remove</source>
+        <translation>移除</translation>
+    </message>
+    <message>
+        <source>Removing…</source>
+        <translation>正在移除…</translation>
     </message>
 </context>
 <context>
@@ -3481,6 +3660,10 @@ Click a node to go back to it, files included.</source>
         <translation>所有会话、导入…</translation>
     </message>
     <message>
+        <source>Storage…</source>
+        <translation>存储空间…</translation>
+    </message>
+    <message>
         <source>About Worldline</source>
         <translation>关于 Worldline</translation>
     </message>
@@ -3510,6 +3693,12 @@ Click a node to go back to it, files included.</source>
     <message>
         <source>Testing…</source>
         <translation>正在测试…</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n day(s)</source>
+        <translation>
+            <numerusform>%n 天</numerusform>
+        </translation>
     </message>
 </context>
 <context>
@@ -4164,6 +4353,19 @@ Click a node to go back to it, files included.</source>
     <message>
         <source>{n} branches start here</source>
         <translation>从这里分出 {n} 个分支</translation>
+    </message>
+</context>
+<context>
+    <name>window</name>
+    <message numerus="yes">
+        <source>The files of %n step(s) are older than you want to keep.</source>
+        <translation>
+            <numerusform>%n 个步骤的文件已超过你希望保留的时间。</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Look…</source>
+        <translation>查看…</translation>
     </message>
 </context>
 </TS>

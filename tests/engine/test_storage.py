@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from worldline.core.errors import WorldlineError
-from worldline.protocol.commands import Jump, Nothing, Prune
+from worldline.protocol.commands import Jump, Nothing, Prune, SetSettings
 from worldline.rehearsal.events import Call, Reply
 
 
@@ -34,6 +34,7 @@ async def test_sizes_and_pruning(bench: Any, repo: Path) -> None:
     assert seen.unused_states == 1 and seen.states > 1
     dry = await b.actor.handle("prune", Prune())
     assert (dry.states_removed, dry.nodes) == (1, [])
+    assert dry.freed_bytes > 0
     assert loose.state in await b.actor.shared.work.call(lambda w: w.stored_states())
     done = await b.actor.handle("prune", Prune(dry_run=False))
     assert (done.states_removed, done.nodes) == (1, [])
@@ -56,3 +57,26 @@ async def test_old_side_branches_are_named_before_they_lose_their_files(bench: A
     b.actor.storage.now = lambda: first.created + 40 * 86_400_000
     shown = await b.actor.handle("prune", Prune(older_than_days=30))
     assert second.uid in shown.nodes and first.uid not in shown.nodes and "cannot be put back" in shown.note
+
+
+async def test_what_is_pruned_is_named_once_and_the_reminder_counts_it(bench: Any, repo: Path) -> None:
+    b = await written(bench, repo, in_place=True)
+    first, second = b.nodes("tool")
+    await b.actor.handle("jump", Jump(node=first.uid))
+    b.actor.storage.now = lambda: first.created + 40 * 86_400_000
+    assert (await b.actor.handle("retention", Nothing())).model_dump() == {"days": 0, "nodes": 0}
+    await b.actor.handle("set_settings", SetSettings(values={"retention_days": 30}))
+    shown = await b.actor.handle("prune", Prune(older_than_days=30))
+    reminder = await b.actor.handle("retention", Nothing())
+    assert (reminder.days, reminder.nodes) == (30, len(shown.nodes)) and shown.nodes
+    done = await b.actor.handle("prune", Prune(older_than_days=30, dry_run=False))
+    assert done.nodes == shown.nodes and done.states_removed == shown.states_removed
+    # The preview promised about what it gave back.
+    assert abs(done.freed_bytes - shown.freed_bytes) <= max(2048, shown.freed_bytes)
+    assert (await b.actor.handle("retention", Nothing())).nodes == 0
+    assert (await b.actor.handle("prune", Prune(older_than_days=30))).nodes == []
+    with pytest.raises(WorldlineError, match="not in the store"):
+        await b.actor.handle("jump", Jump(node=second.uid))
+    # Where we are is whole.
+    kept = {header.state for header in b.doc.headers() if header.uid not in done.nodes and header.state}
+    assert not await b.actor.shared.work.call(lambda w: w.missing(kept))

@@ -80,6 +80,9 @@ class Engine:
     def do_labels(self, _params: dict[str, Any]) -> dict[str, Any]:
         return {"labels": [{"node": uid, **label} for uid, label in self.labels.items()]}
 
+    def do_retention(self, _params: dict[str, Any]) -> dict[str, Any]:
+        return self.script.get("retention", {"days": 0, "nodes": 0})
+
     def do_set_label(self, params: dict[str, Any]) -> dict[str, Any]:
         label = self.labels.setdefault(params["node"], {})
         label[params["what"]] = params["text"]

@@ -267,6 +267,7 @@ class SessionActor:
             "return_home": lambda _: self.jumps.return_home(),
             "storage": lambda _: self.storage.storage(),
             "prune": self.storage.prune,
+            "retention": lambda _: self.storage.retention(),
             "take_file": e.take_file,
             "patch": f.patch,
             "compact": self.compacting.command,

@@ -28,6 +28,7 @@ DEFAULTS: dict[str, Any] = {
     "approval_timeout_s": 0,
     "auto_compact": True,
     "sandbox": "on",
+    "retention_days": 0,
 }
 _SHAPES: dict[str, tuple[type[Any], ...]] = {
     **{key: (type(value),) for key, value in DEFAULTS.items()},
@@ -41,7 +42,18 @@ _SHAPES: dict[str, tuple[type[Any], ...]] = {
 """Key → the types its value may have. Other keys are nobody's business here."""
 _CHOICES = {"mode": ("plan", "ask", "work"), "sandbox": ("on", "off"), "backtracking": ("off", "ask", "auto")}
 _PROJECT_MAY_NOT_SET = frozenset(
-    {"base_url", "limits", "chain", "projects", "sandbox", "sub_agents", "retry", "timeouts", "full_api"}
+    {
+        "base_url",
+        "limits",
+        "chain",
+        "projects",
+        "sandbox",
+        "sub_agents",
+        "retry",
+        "timeouts",
+        "full_api",
+        "retention_days",
+    }
 )
 """A repository that is only being looked at must not send the person's key elsewhere or lift their limits."""
 _ONLY_WHEN_TRUSTED = frozenset({"hooks", "mode"})

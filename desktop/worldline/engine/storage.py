@@ -53,36 +53,52 @@ class StorageDesk:
             raise BadInput("A run is going on.", "Stop it first, or wait.")
         if p.older_than_days is not None and p.older_than_days < 1:
             raise BadInput("The age must be at least one day.", "Give a larger number of days.")
-        lose = self._old_nodes(p.older_than_days) if p.older_than_days is not None else {}
-        keep = {header.state for header in doc.headers() if header.uid not in lose} - {"", NOT_CAPTURED}
-        if p.older_than_days is None:
-            keep |= self._referred()
-        gone = {uid for uid, state in lose.items() if state not in keep}
+        keep, gone = self._split(p.older_than_days)
         async with shared.turnstile:
             stored = await shared.workspace().call(lambda w: w.stored_states())
             # What a node refers to and the store has lost already is no reason to keep everything else.
             keep &= stored
             note = f"The files of {len(gone)} nodes cannot be put back any more." if gone else ""
             if p.dry_run:
+                would_free = await shared.workspace().call(lambda w: w.prunable(keep))
                 return c.Pruned(
-                    freed_bytes=0, states_removed=len(stored - keep), states_kept=len(keep), nodes=sorted(gone), note=note
+                    freed_bytes=would_free, states_removed=len(stored - keep), states_kept=len(keep), nodes=sorted(gone), note=note
                 )  # fmt: skip
             report = await shared.workspace().call(lambda w: w.prune(keep))
+            if gone:
+                # They are not offered again; a jump to one of them says that its files are gone.
+                doc.add_record("pruned", {"nodes": sorted(gone)})
         return c.Pruned(
             freed_bytes=report.freed, states_removed=report.states_removed, states_kept=report.states_kept,
             nodes=sorted(gone), note=note,
         )  # fmt: skip
+
+    async def retention(self) -> c.Retention:
+        """Cheap: looks at headers only."""
+        days = int(self._shared.settings.values.get("retention_days") or 0)
+        return c.Retention(days=days, nodes=len(self._split(days)[1]) if days > 0 else 0)
+
+    def _split(self, older_than_days: int | None) -> tuple[set[str], set[str]]:
+        """The states that pruning keeps, and the nodes that it would leave without files."""
+        lose = self._old_nodes(older_than_days) if older_than_days is not None else {}
+        keep = {header.state for header in self._shared.doc.headers() if header.uid not in lose}
+        keep -= {"", NOT_CAPTURED}
+        if older_than_days is None:
+            keep |= self._referred()
+        return keep, {uid for uid, state in lose.items() if state not in keep}
 
     def _old_nodes(self, days: int) -> dict[str, str]:
         """Nodes beside the current path that are older than so many days and carry no label: uid → state."""
         doc = self._shared.doc
         limit = self.now() - days * _DAY_MS
         path = {doc.uid(seq) for seq in doc.tree.path(doc.seq(doc.cursor))}
-        labelled = set(doc.marks())
+        spared = path | set(doc.marks())
+        for record in doc.records("pruned"):
+            spared.update(record.data["nodes"])
         return {
             header.uid: header.state
             for header in doc.headers()
-            if header.created < limit and header.uid not in path | labelled and header.state
+            if header.created < limit and header.uid not in spared and header.state
         }
 
 

@@ -284,6 +284,30 @@ def effects() -> QWidget:
     return dialog
 
 
+def storage() -> QWidget:
+    from worldline.ui.dialogs.storage import StorageDialog
+
+    dialog = StorageDialog()
+    dialog.old.setChecked(True)
+    dialog.show_storage(sample.storage())
+    dialog.show_plan(*sample.pruning())
+    dialog.show_retention(90)
+    return dialog
+
+
+def storage_question() -> QWidget:
+    from worldline.ui.dialogs.storage import StorageDialog
+
+    dialog = storage()
+    assert isinstance(dialog, StorageDialog)
+    dialog._ask()
+    question = dialog.question
+    assert question is not None
+    question.setParent(None)
+    dialog.deleteLater()
+    return question
+
+
 def compare() -> QWidget:
     from worldline.ui.compare.view import CompareDialog
 
@@ -316,6 +340,8 @@ GALLERY: dict[str, Factory] = {
     "sessions": sessions,
     "diagnostics": diagnostics,
     "as-model-sees": model_view,
+    "storage": storage,
+    "storage-question": storage_question,
     "compare": compare,
 }
 """name → factory. Names that `worldline demo --screenshot --view` knows are the same here."""

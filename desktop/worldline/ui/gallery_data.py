@@ -7,7 +7,7 @@ from typing import TypeVar
 from worldline.core.headers import NodeHeader
 from worldline.core.kinds import NodeFlag, NodeKind, Outcome
 from worldline.core.usage import Usage
-from worldline.protocol.commands import Attempt, Compare
+from worldline.protocol.commands import Attempt, Compare, Pruned, Storage, StoredSession
 from worldline.protocol.model import (
     Approval,
     Body,
@@ -23,6 +23,7 @@ from worldline.protocol.model import (
 )
 from worldline.protocol.wire import Message
 from worldline.viewmodel import engine_words
+from worldline.viewmodel.storage import LostGroup
 
 Said = TypeVar("Said", bound=Message)
 
@@ -288,6 +289,31 @@ def jump_plan() -> JumpPlan:
             lossy="From here the model knows the first 212 messages only as a summary.",
         )
     )
+
+
+def storage() -> Storage:
+    def session(at: int, title: str, said_bytes: int, files: int, here: bool = False) -> StoredSession:
+        return StoredSession(path=f"/data/{at}.worldline", title=title, session_bytes=said_bytes, states_bytes=files,
+                             updated=T0 - at * 90_000_000, here=here)  # fmt: skip
+
+    rows = [
+        session(1, "Rewrite the report in SQL", 4_600_000, 212_000_000),
+        session(0, "Fix the parser", 1_240_000, 48_300_000, here=True),
+        session(2, "Why is CI slow?", 820_000, 9_400_000),
+        session(3, "Notes for the release", 96_000, 310_000),
+    ]
+    total = sum(one.session_bytes + one.states_bytes for one in rows)
+    return Storage(sessions=rows, total_bytes=total, states=312, unused_states=4)
+
+
+def pruning() -> tuple[Pruned, list[tuple[str, LostGroup]]]:
+    groups = [
+        ("Fix the parser, tests must pass", LostGroup(1, 14, T0 - 9_000_000_000)),
+        ("Try it with the csv module", LostGroup(20, 9, T0 - 9_500_000_000)),
+        ("Speed up the tokenizer", LostGroup(40, 31, T0 - 12_000_000_000)),
+    ]
+    nodes = [f"{at:016x}" for at in range(54)]
+    return Pruned(freed_bytes=21_700_000, states_removed=58, states_kept=254, nodes=nodes), groups
 
 
 def compare() -> Compare:

@@ -36,12 +36,14 @@ def tokens(count: int) -> str:
 
 
 def size(count: int) -> str:
-    """`512 B`, `0.3 MB`."""
+    """`512 B`, `0.3 MB`, `1.2 GB`."""
     if count < 1_000:
         return f"{count} B"
     if count < 100_000:
         return f"{count / 1_000:.0f} kB"
-    return f"{count / 1_000_000:.1f} MB"
+    if count < 1_000_000_000:
+        return f"{count / 1_000_000:.1f} MB"
+    return f"{count / 1_000_000_000:.1f} GB"
 
 
 def money(cost: float | None) -> str:

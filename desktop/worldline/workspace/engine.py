@@ -299,6 +299,10 @@ class Workspace:
         self._capturer.forget()
         return report
 
+    def prunable(self, keep: set[str]) -> int:
+        """About how many bytes pruning to these states would give back."""
+        return storage.prunable(self.store, keep - {"", NOT_CAPTURED})
+
     def missing(self, states: set[str]) -> dict[str, str]:
         """States that cannot be restored whole, and why."""
         return storage.missing(self.store, states - {"", NOT_CAPTURED})

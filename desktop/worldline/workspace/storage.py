@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pygit2
 
@@ -113,6 +116,40 @@ def prune(store: Store, keep: set[str], progress: ProgressCall | None = None) ->
             path.unlink(missing_ok=True)
     store.reopen()
     return PruneReport(max(0, before - _size(store)), len(all_states - keep), len(keep))
+
+
+def prunable(store: Store, keep: set[str]) -> int:
+    """About how many bytes `prune` with the same states would give back; nothing is changed. Raises `WorkspaceError` as
+    `prune` does."""
+    needed = {oid.hex() for oid in _reach(store, keep)}
+    return sum(size for oid, size in _stored_sizes(store.path / "objects") if oid not in needed)
+
+
+def _stored_sizes(objects: Path) -> Iterator[tuple[str, int]]:
+    """Each stored object with the bytes it takes on disk."""
+    for index in (objects / "pack").glob("pack-*.idx"):
+        yield from _packed_sizes(index)
+    for path in objects.glob("[0-9a-f][0-9a-f]/*"):
+        if not path.name.startswith("tmp_"):
+            yield path.parent.name + path.name, path.stat().st_size
+
+
+def _packed_sizes(index: Path) -> Iterator[tuple[str, int]]:
+    """An object of a pack reaches to the next one, the last to the checksum at the end of the pack."""
+    data = index.read_bytes()
+    count = int.from_bytes(data[8 + 255 * 4 : 8 + 256 * 4], "big")
+    names = 8 + 256 * 4
+    small = struct.unpack_from(f">{count}I", data, names + 24 * count)
+    large = names + 28 * count
+    rows = []
+    for at, offset in enumerate(small):
+        if offset >> 31:
+            offset = struct.unpack_from(">Q", data, large + 8 * (offset & 0x7FFFFFFF))[0]
+        rows.append((offset, data[names + 20 * at : names + 20 * at + 20].hex()))
+    rows.sort()
+    ends = [offset for offset, _ in rows[1:]] + [index.with_suffix(".pack").stat().st_size - 20]
+    for (offset, oid), end in zip(rows, ends, strict=True):
+        yield oid, end - offset
 
 
 def _parent(store: Store, state: str) -> str:

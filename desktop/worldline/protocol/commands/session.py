@@ -99,9 +99,19 @@ class Prune(Message):
 
 class Pruned(Message):
     freed_bytes: int
-    """0 in a dry run."""
+    """In a dry run: about how much it would be."""
     states_removed: int
     states_kept: int
     nodes: list[str] = []
     """Nodes whose files are (or would be) gone; their conversation stays."""
     note: str = ""
+
+
+class Retention(Message):
+    """What the person's wish to keep files (`retention_days` of the settings) says about this session. Nothing is ever
+    removed for it alone: it is what the window reminds of."""
+
+    days: int
+    """0 = files of every node are kept."""
+    nodes: int = 0
+    """Nodes whose files are older and would go if one pruned by this age."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QCoreApplication, QDateTime, QLocale
 
+from worldline.viewmodel import status
 from worldline.viewmodel.status import key_is_missing
 
 translate = QCoreApplication.translate
@@ -130,7 +131,8 @@ def count(number: int) -> str:
 
 
 def size(number: int) -> str:
-    return QLocale().formattedDataSize(number, 1)
+    """As the status bar says it."""
+    return status.size(number)
 
 
 def cost(dollars: float | None) -> str:

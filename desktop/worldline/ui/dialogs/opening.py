@@ -41,6 +41,7 @@ def add_actions(window: MainWindow, state: SessionState, desk: Desk) -> None:
     add("settings", desk.tr("Settings…"), lambda: settings(window, state), "Ctrl+,", "settings")
     add("new_session", desk.tr("New session…"), lambda: new_session(window, state), "Ctrl+N", "plus")
     add("import", desk.tr("All sessions, import…"), lambda: sessions(window, state), "Ctrl+Shift+R", "import")
+    add("storage", desk.tr("Storage…"), lambda: storage(window, state), "", "saved")
     add("about", desk.tr("About Worldline"), lambda: about(window), "", "info")
     state.compare_asked.connect(lambda nodes: compare(window, state, nodes))
     state.as_model_sees_asked.connect(lambda uid: model_view(window, state, uid))
@@ -49,11 +50,9 @@ def add_actions(window: MainWindow, state: SessionState, desk: Desk) -> None:
     window.status.show_effects.connect(lambda: effects(window, state))
     window.status.show_diagnostics.connect(lambda: diagnostics(window, state))
     if state.is_loaded:
-        first_start_if_needed(window, state)
+        _opened(window, state)
     else:
-        state.loaded.connect(
-            lambda: first_start_if_needed(window, state), Qt.ConnectionType.SingleShotConnection
-        )
+        state.loaded.connect(lambda: _opened(window, state), Qt.ConnectionType.SingleShotConnection)
     window.views.update(
         {
             "compare": lambda: _compare_or_sample(window, state),
@@ -63,9 +62,15 @@ def add_actions(window: MainWindow, state: SessionState, desk: Desk) -> None:
             "first-start": lambda: first_start(window, state),
             "new-session": lambda: new_session(window, state),
             "settings": lambda: settings(window, state),
+            "storage": lambda: storage(window, state),
             "as-model-sees": lambda: model_view(window, state, state.looked_at()),
         }
     )
+
+
+def _opened(window: MainWindow, state: SessionState) -> None:
+    first_start_if_needed(window, state)
+    remind_of_old_files(window, state)
 
 
 def model_view(window: QWidget, state: SessionState, uid: str) -> None:
@@ -93,6 +98,30 @@ def settings(window: QWidget, state: SessionState) -> None:
     from worldline.ui.dialogs.desk import desk_of
 
     dialog.finished.connect(lambda _code: desk_of(state).leaving.read_settings())
+
+
+def storage(window: MainWindow, state: SessionState, days: int = 0) -> None:
+    from worldline.ui.dialogs.storage import open_storage
+
+    dialog = open_storage(state, window, days)
+    dialog.session_wanted.connect(window.open_asked)
+
+
+def remind_of_old_files(window: MainWindow, state: SessionState) -> None:
+    """Files that are older than the person wants to keep: told once, when the session is opened; never removed here."""
+
+    def known(result: dict[str, Any]) -> None:
+        if not result["nodes"] or state.read_only:
+            return
+        text = window.tr("The files of %n step(s) are older than you want to keep.", "", int(result["nodes"]))
+        window.notices.say(
+            "retention",
+            text,
+            icon="saved",
+            buttons=[(window.tr("Look…"), lambda: storage(window, state, int(result["days"])))],
+        )
+
+    state.request("retention", {}, known)
 
 
 def bring_home(window: QWidget, state: SessionState, node: str) -> None:
@@ -161,6 +190,7 @@ def sessions(window: MainWindow, state: SessionState) -> None:
     )
     dialog = SessionsDialog(window, state=state, busy={str(state.info.get("path")), *open_now})
     dialog.opened.connect(window.open_asked)
+    dialog.storage_wanted.connect(lambda: storage(window, state))
     dialog.open()
 
 

@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 
 from worldline.client.process import EngineProcess
 from worldline.core import paths
+from worldline.ui.chat import words as said
 from worldline.ui.chat.row_base import ColorLabel
 from worldline.ui.dialogs.base import Dialog, while_open
 from worldline.ui.dialogs.session_files import SessionFile, read_session, to_trash, trash_dir
@@ -42,6 +43,7 @@ class SessionsDialog(Dialog):
     only titles and folders are searched. Sessions that are `busy` (open in a window) cannot be thrown away."""
 
     opened = Signal(str)
+    storage_wanted = Signal()
 
     def __init__(
         self, parent: QWidget | None = None, folder: Path | None = None, *, state: SessionState | None = None,
@@ -88,6 +90,8 @@ class SessionsDialog(Dialog):
         self.rename_button = self.add_button(self.tr("Rename…"), self.rename, left=True)
         self.reveal_button = self.add_button(self.tr("Show in the folder"), self._reveal, left=True)
         self.trash_button = self.add_button(self.tr("Delete…"), self.ask_trash, left=True)
+        self.storage_button = self.add_button(self.tr("Storage…"), self._storage, left=True)
+        self.storage_button.setVisible(state is not None)
         self.add_button(self.tr("Close"), self.reject)
         self.open_button: QPushButton = self.add_button(self.tr("Open"), self.open_chosen, role="primary")
         self._waiting = sorted(
@@ -135,7 +139,7 @@ class SessionsDialog(Dialog):
         when = QLocale().toString(
             QDateTime.fromSecsSinceEpoch(int(session.changed)), QLocale.FormatType.ShortFormat
         )
-        facts = [when, QLocale().formattedDataSize(session.size, 1)]
+        facts = [when, said.size(session.size)]
         if session.nodes:
             facts.insert(0, self.tr("%n node(s)", "", session.nodes))
         if session.root:
@@ -213,6 +217,11 @@ class SessionsDialog(Dialog):
         session = self.chosen()
         if session is not None:
             QDesktopServices.openUrl(QUrl.fromLocalFile(str(session.path.parent)))
+
+    def _storage(self) -> None:
+        """Sizes are measured by the engine of the window this was opened from."""
+        self.storage_wanted.emit()
+        self.accept()
 
     def rename(self) -> None:
         session = self.chosen()
