@@ -2,16 +2,66 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
+import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 
 def git(folder: Path, *arguments: str) -> str:
     return subprocess.run(
         ["git", *arguments], cwd=folder, check=True, capture_output=True, text=True
     ).stdout.strip()
+
+
+def repository_with_own_work(folder: Path) -> Path:
+    """A repository with one commit and work that is not committed."""
+    folder.mkdir()
+    (folder / "a.txt").write_text("alpha\n")
+    (folder / "mine.txt").write_text("committed\n")
+    git(folder, "init", "-q", "-b", "main")
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "one")
+    (folder / "mine.txt").write_text("my own work\n")
+    (folder / "untracked.txt").write_text("not added\n")
+    return folder
+
+
+@dataclass
+class Done:
+    """What a command of Worldline said."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """Standard output as one document; fails when anything else is on it."""
+        return json.loads(self.out)
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.out.splitlines()]
+
+
+def run_worldline(*arguments: str | Path, timeout: float = 60) -> Done:
+    """A command in a process of its own, to its end."""
+    done = subprocess.run(
+        [sys.executable, "-m", "worldline", *map(str, arguments)],
+        capture_output=True, text=True, timeout=timeout, env=os.environ,
+    )  # fmt: skip
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+def unasked(session: Path, base_url: str) -> list[str | Path]:
+    """Options of a run that works on its own: nobody is asked, the events come as lines of JSON."""
+    return ["--session", session, "--base-url", base_url, "--mode", "work", "--approve", "allow", "--json"]
 
 
 def wait_until(fits: Callable[[], bool], seconds: float = 10.0) -> None:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests_support import Done, repository_with_own_work, run_worldline
 from worldline.context.checker import check
 from worldline.rehearsal.scenario import parse
 from worldline.rehearsal.server import RehearsalServer
@@ -59,21 +55,6 @@ SCRIPT: dict[str, Any] = {
 }  # fmt: skip
 
 
-@dataclass
-class Done:
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-    @property
-    def lines(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self.out.splitlines()]
-
-
 @pytest.fixture
 def server() -> Iterator[RehearsalServer]:
     with RehearsalServer(parse(SCRIPT), checker=check) as running:
@@ -83,26 +64,14 @@ def server() -> Iterator[RehearsalServer]:
 
 @pytest.fixture
 def repo(tmp_path: Path) -> Path:
-    """A repository with one commit and work that is not committed."""
-    folder = tmp_path / "project"
-    folder.mkdir()
-    (folder / "a.txt").write_text("alpha\n")
-    (folder / "mine.txt").write_text("committed\n")
-    for command in (["init", "-q", "-b", "main"], ["add", "."], ["commit", "-qm", "one"]):
-        subprocess.run(["git", *command], cwd=folder, check=True)
-    (folder / "mine.txt").write_text("my own work\n")
-    (folder / "untracked.txt").write_text("not added\n")
-    return folder
+    return repository_with_own_work(tmp_path / "project")
 
 
 @pytest.fixture
 def cli() -> Callable[..., Done]:
     def call(*arguments: str | Path, expect: int | None = 0, timeout: float = 60) -> Done:
-        done = subprocess.run(
-            [sys.executable, "-m", "worldline", *map(str, arguments)],
-            capture_output=True, text=True, timeout=timeout, env=os.environ,
-        )  # fmt: skip
-        assert expect is None or done.returncode == expect, done.stdout + done.stderr
-        return Done(done.returncode, done.stdout, done.stderr)
+        done = run_worldline(*arguments, timeout=timeout)
+        assert expect is None or done.code == expect, done.out + done.err
+        return done
 
     return call

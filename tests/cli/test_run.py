@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests_support import git
+from tests_support import git, unasked
 
 CLI = Callable[..., Any]
 
@@ -92,22 +92,24 @@ def test_nothing_risky_happens_unasked(cli: CLI, server: Any, repo: Path, tmp_pa
     assert not (tmp_path / "outside-marker").exists()
 
 
+def in_the_middle_of_a_tool(folder: Path, session: Path, server: Any) -> subprocess.Popen[str]:
+    """A run whose tool has started and will take a minute."""
+    command = ["run", "--workspace", folder, "--prompt", "sleep", *unasked(session, server.base_url)]
+    child = subprocess.Popen(
+        [sys.executable, "-m", "worldline", *command],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ, text=True,
+    )  # fmt: skip
+    assert child.stdout is not None
+    assert any('"running"' in line for line in child.stdout), "it never came to the tool"
+    return child
+
+
 @pytest.mark.slow
 def test_ctrl_c_ends_the_run_in_order(cli: CLI, server: Any, tmp_path: Path) -> None:
     folder = tmp_path / "plain"
     folder.mkdir()
     session = tmp_path / "s.worldline"
-    child = subprocess.Popen(
-        [
-            sys.executable, "-m", "worldline", "run", "--workspace", folder, "--session", session, "--prompt", "sleep",
-            "--base-url", server.base_url, "--mode", "work", "--approve", "allow", "--json",
-        ],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ, text=True,
-    )  # fmt: skip
-    assert child.stdout is not None
-    for line in child.stdout:
-        if '"running"' in line:
-            break
+    child = in_the_middle_of_a_tool(folder, session, server)
     child.send_signal(signal.SIGINT)
     out, err = child.communicate(timeout=20)
     assert child.returncode == 130, err
@@ -122,20 +124,9 @@ def test_a_kill_in_the_middle_of_a_tool_loses_nothing(cli: CLI, server: Any, tmp
     folder = tmp_path / "plain"
     folder.mkdir()
     session = tmp_path / "s.worldline"
-    child = subprocess.Popen(
-        [
-            sys.executable, "-m", "worldline", "run", "--workspace", folder, "--session", session, "--prompt", "sleep",
-            "--base-url", server.base_url, "--mode", "work", "--approve", "allow", "--json",
-        ],
-        stdout=subprocess.PIPE, env=os.environ, text=True, start_new_session=True,
-    )  # fmt: skip
-    assert child.stdout is not None
-    for line in child.stdout:
-        if '"running"' in line:
-            break
+    child = in_the_middle_of_a_tool(folder, session, server)
     child.kill()
-    child.wait()
-    child.stdout.close()
+    child.communicate()
     again = cli(
         "run", "--session", session, "--prompt", "hello", "--base-url", server.base_url, "--json",
     )  # fmt: skip
@@ -153,17 +144,7 @@ def test_other_ends_have_other_codes(cli: CLI, server: Any, tmp_path: Path) -> N
     folder = tmp_path / "plain"
     folder.mkdir()
     session = tmp_path / "s.worldline"
-    common = [
-        "--session",
-        session,
-        "--base-url",
-        server.base_url,
-        "--mode",
-        "work",
-        "--approve",
-        "allow",
-        "--json",
-    ]
+    common = unasked(session, server.base_url)
     refused = cli("run", "--workspace", folder, "--prompt", "broken", *common, expect=1)
     assert refused.lines[-1]["stop_reason"] == "auth_error"
     common[1] = tmp_path / "other.worldline"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests_support import repository_with_own_work
 from worldline.context.checker import check
 from worldline.engine.opening import OpenRequest
 from worldline.engine.session import ActorOptions, SessionActor
@@ -125,12 +125,21 @@ async def bench(server: RehearsalServer, tmp_path: Path) -> AsyncIterator[Open]:
 
 @pytest.fixture
 def repo(tmp_path: Path) -> Path:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    (folder / "a.txt").write_text("alpha\n")
-    (folder / "mine.txt").write_text("committed\n")
-    for command in (["init", "-q", "-b", "main"], ["add", "."], ["commit", "-qm", "one"]):
-        subprocess.run(["git", *command], cwd=folder, check=True)
-    (folder / "mine.txt").write_text("my own work\n")
-    (folder / "untracked.txt").write_text("not added\n")
-    return folder
+    return repository_with_own_work(tmp_path / "project")
+
+
+@pytest.fixture
+def written(bench: Callable[..., Any], repo: Path) -> Callable[..., Any]:
+    """A session in that repository whose agent has written `one.txt` twice."""
+
+    async def make(**options: Any) -> Bench:
+        b: Bench = await bench(workspace=repo, **options)
+        b.script(
+            Reply(text="One.", calls=[Call("write", {"path": "one.txt", "content": "1\n"})]),
+            Reply(text="Two.", calls=[Call("write", {"path": "one.txt", "content": "2\n"})]),
+            "Done.",
+        )
+        assert await b.ask("make it") == "completed"
+        return b
+
+    return make

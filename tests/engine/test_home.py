@@ -10,23 +10,11 @@ from tests_support import git
 from worldline.core.errors import WorldlineError
 from worldline.core.kinds import NodeKind, Outcome
 from worldline.protocol.commands import BringHome, JumpPlanFor, TakeFile
-from worldline.rehearsal.events import Call, Reply
 from worldline.session.model import NodeDraft
 
 
-async def written(bench: Any, repo: Any, **options: Any) -> Any:
-    b = await bench(workspace=repo, **options)
-    b.script(
-        Reply(text="One.", calls=[Call("write", {"path": "one.txt", "content": "1\n"})]),
-        Reply(text="Two.", calls=[Call("write", {"path": "one.txt", "content": "2\n"})]),
-        "Done.",
-    )
-    assert await b.ask("make it") == "completed"
-    return b
-
-
-async def test_bring_home_shows_and_then_does(bench: Any, repo: Any) -> None:
-    b = await written(bench, repo, in_place=False)
+async def test_bring_home_shows_and_then_does(written: Any, repo: Any) -> None:
+    b = await written(in_place=False)
     first, second = b.nodes("tool")
     shown = await b.actor.handle("bring_home", BringHome(node=first.uid, how="commit"))
     assert [(e.path, e.action) for e in shown.entries] == [("one.txt", "create")] and not shown.done
@@ -43,8 +31,8 @@ async def test_bring_home_shows_and_then_does(bench: Any, repo: Any) -> None:
     assert done.done and git(repo, "show", f"{done.branch}:one.txt") == "2"
 
 
-async def test_take_a_file_from_another_node(bench: Any, repo: Any) -> None:
-    b = await written(bench, repo, in_place=False)
+async def test_take_a_file_from_another_node(written: Any) -> None:
+    b = await written(in_place=False)
     first, _ = b.nodes("tool")
     (b.root / "one.txt").write_text("by hand\n")
     answer = await b.actor.handle("take_file", TakeFile(node=first.uid, path="one.txt"))
@@ -54,8 +42,8 @@ async def test_take_a_file_from_another_node(bench: Any, repo: Any) -> None:
         await b.actor.handle("take_file", TakeFile(node=first.uid, path="nowhere"))
 
 
-async def test_a_jump_says_what_the_model_knows_only_as_a_summary(bench: Any, repo: Any) -> None:
-    b = await written(bench, repo, in_place=True)
+async def test_a_jump_says_what_the_model_knows_only_as_a_summary(written: Any) -> None:
+    b = await written(in_place=True)
     tip = b.doc.cursor
     draft = NodeDraft(NodeKind.COMPACTION, tip, detail={"summary": "S", "kept_from": tip}, outcome=Outcome.OK)
     header = b.actor.shared.journal().append(draft)

@@ -9,22 +9,10 @@ import pytest
 
 from worldline.core.errors import WorldlineError
 from worldline.protocol.commands import Jump, Nothing, Prune, SetSettings
-from worldline.rehearsal.events import Call, Reply
 
 
-async def written(bench: Any, repo: Path, **options: Any) -> Any:
-    b = await bench(workspace=repo, **options)
-    b.script(
-        Reply(text="One.", calls=[Call("write", {"path": "one.txt", "content": "1\n"})]),
-        Reply(text="Two.", calls=[Call("write", {"path": "one.txt", "content": "2\n"})]),
-        "Done.",
-    )
-    assert await b.ask("make it") == "completed"
-    return b
-
-
-async def test_sizes_and_pruning(bench: Any, repo: Path) -> None:
-    b = await written(bench, repo, in_place=True)
+async def test_sizes_and_pruning(written: Any, repo: Path) -> None:
+    b = await written(in_place=True)
     (repo / "one.txt").write_text("by hand\n")
     loose = await b.actor.shared.work.capture(None, "nobody refers to this")
     seen = await b.actor.handle("storage", Nothing())
@@ -47,8 +35,8 @@ async def test_sizes_and_pruning(bench: Any, repo: Path) -> None:
     assert answer.result is not None and answer.result.verified == answer.result.of
 
 
-async def test_old_side_branches_are_named_before_they_lose_their_files(bench: Any, repo: Path) -> None:
-    b = await written(bench, repo, in_place=True)
+async def test_old_side_branches_are_named_before_they_lose_their_files(written: Any) -> None:
+    b = await written(in_place=True)
     first, second = b.nodes("tool")
     await b.actor.handle("jump", Jump(node=first.uid))
     assert (await b.actor.handle("prune", Prune(older_than_days=30))).nodes == []
@@ -59,8 +47,8 @@ async def test_old_side_branches_are_named_before_they_lose_their_files(bench: A
     assert second.uid in shown.nodes and first.uid not in shown.nodes and "cannot be put back" in shown.note
 
 
-async def test_what_is_pruned_is_named_once_and_the_reminder_counts_it(bench: Any, repo: Path) -> None:
-    b = await written(bench, repo, in_place=True)
+async def test_what_is_pruned_is_named_once_and_the_reminder_counts_it(written: Any) -> None:
+    b = await written(in_place=True)
     first, second = b.nodes("tool")
     await b.actor.handle("jump", Jump(node=first.uid))
     b.actor.storage.now = lambda: first.created + 40 * 86_400_000

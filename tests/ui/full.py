@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from PySide6.QtCore import QSettings
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
 from worldline.client.process import EngineProcess
+from worldline.ui.main_window import MainWindow
 from worldline.ui.session_state import SessionState
 
 from . import sample
@@ -23,6 +30,25 @@ def open_state(tmp_path: Path, qtbot: Any, **more: Any) -> SessionState:
     with qtbot.waitSignal(state.loaded, timeout=15_000):
         state.client.start()
     return state
+
+
+@contextmanager
+def complete_window(folder: Path, **more: Any) -> Iterator[MainWindow]:
+    """A window with all its parts and all rows of a session, for a whole file of tests."""
+    script = folder / "script.json"
+    script.write_text(json.dumps(sample.script(**more)), "utf-8")
+    client = EngineProcess([], command=[sys.executable, str(ENGINE), str(script)])
+    window = MainWindow(SessionState(client), QSettings(str(folder / "w.ini"), QSettings.Format.IniFormat))
+    window.resize(1280, 800)
+    window.show()
+    client.start()
+    while not (window.complete and window.state.is_loaded):
+        QTest.qWait(10)
+    yield window
+    window.close()
+    client.stop_and_wait(5)
+    window.deleteLater()
+    QApplication.processEvents()
 
 
 def say(state: SessionState, *events: tuple[str, dict[str, Any]]) -> None:

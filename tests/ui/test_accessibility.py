@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QRect, QSettings, Qt
+from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QAccessible, QAccessibleInterface
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
-from worldline.client.process import EngineProcess
 from worldline.ui.main_window import MainWindow
-from worldline.ui.session_state import SessionState
 from worldline.ui.theme import theme
 
-from . import sample
-from .full import ENGINE
+from .full import complete_window
 
 SILENT = {QAccessible.Role.Client, QAccessible.Role.Window, QAccessible.Role.Pane, QAccessible.Role.Grouping,
           QAccessible.Role.ScrollBar, QAccessible.Role.LayeredPane, QAccessible.Role.Splitter, QAccessible.Role.Border,
@@ -31,22 +26,9 @@ SILENT = {QAccessible.Role.Client, QAccessible.Role.Window, QAccessible.Role.Pan
 @pytest.fixture(scope="module")
 def window(qapp: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MainWindow]:
     theme().set_name("light")
-    folder = tmp_path_factory.mktemp("accessibility")
-    script = folder / "script.json"
-    script.write_text(json.dumps(sample.script()), "utf-8")
-    client = EngineProcess([], command=[sys.executable, str(ENGINE), str(script)])
-    window = MainWindow(SessionState(client), QSettings(str(folder / "w.ini"), QSettings.Format.IniFormat))
-    window.resize(1280, 800)
-    window.show()
-    client.start()
-    while not (window.complete and window.state.is_loaded):
-        QTest.qWait(10)
-    QTest.qWait(200)
-    yield window
-    window.close()
-    client.stop_and_wait(5)
-    window.deleteLater()
-    QApplication.processEvents()
+    with complete_window(tmp_path_factory.mktemp("accessibility")) as window:
+        QTest.qWait(200)
+        yield window
 
 
 @pytest.fixture(autouse=True)

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QSettings, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QMenu, QPlainTextEdit, QPushButton
 
-from worldline.client.process import EngineProcess
 from worldline.ui.dialogs.small import NoteDialog
 from worldline.ui.main_window import MainWindow
-from worldline.ui.session_state import SessionState
 from worldline.ui.theme import theme
 from worldline.ui.tree.menu import LabelEditor
 
 from . import sample
-from .full import ENGINE
+from .full import complete_window
 
 ENDS = {"close", "quit"}
 """They end the window, which has tests of its own."""
@@ -32,22 +28,8 @@ ENDS = {"close", "quit"}
 def window(qapp: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MainWindow]:
     """One window for all of this file: what each test leaves open is closed after it."""
     folder = tmp_path_factory.mktemp("actions")
-    script = folder / "script.json"
-    script.write_text(
-        json.dumps(sample.script(session={"scripted_model": True, "root": str(folder)})), "utf-8"
-    )
-    client = EngineProcess([], command=[sys.executable, str(ENGINE), str(script)])
-    window = MainWindow(SessionState(client), QSettings(str(folder / "w.ini"), QSettings.Format.IniFormat))
-    window.resize(1280, 800)
-    window.show()
-    client.start()
-    while not (window.complete and window.state.is_loaded):
-        QTest.qWait(10)
-    yield window
-    window.close()
-    client.stop_and_wait(5)
-    window.deleteLater()
-    QApplication.processEvents()
+    with complete_window(folder, session={"scripted_model": True, "root": str(folder)}) as window:
+        yield window
 
 
 @pytest.fixture(autouse=True)
@@ -80,6 +62,17 @@ class Watch:
 
         monkeypatch.setattr(client, "request", request)
         window.start_asked.connect(lambda: self.said.append("start"))
+
+    def is_idle(self, action: QAction) -> bool:
+        """Choose it; whether nothing came of it."""
+        self.said.clear()
+        before = self.seen()
+        action.trigger()
+        for _ in range(20):
+            QTest.qWait(5)
+            if self.said or self.seen() != before:
+                return False
+        return True
 
     def seen(self) -> tuple[Any, ...]:
         window, view = self.window, self.window.tree.view
@@ -145,14 +138,7 @@ def test_every_action_does_something(window: MainWindow, monkeypatch: pytest.Mon
         prepare(window, name)
         action = window.actions_list[name]
         assert action.isEnabled(), f"{name} cannot be chosen"
-        watch.said.clear()
-        before = watch.seen()
-        action.trigger()
-        for _ in range(20):
-            QTest.qWait(5)
-            if watch.said or watch.seen() != before:
-                break
-        if not watch.said and watch.seen() == before:
+        if watch.is_idle(action):
             idle.append(name)
         close_what_is_open(window)
     theme().set_name("light")
@@ -179,14 +165,7 @@ def test_every_entry_of_a_nodes_menu_does_something(
         text = action.text()
         if not action.isEnabled():
             continue
-        watch.said.clear()
-        before = watch.seen()
-        action.trigger()
-        for _ in range(20):
-            QTest.qWait(5)
-            if watch.said or watch.seen() != before:
-                break
-        if not watch.said and watch.seen() == before:
+        if watch.is_idle(action):
             idle.append(text)
         close_what_is_open(window)
         menu.deleteLater()

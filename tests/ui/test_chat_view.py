@@ -41,6 +41,14 @@ def view(qtbot: Any) -> ChatView:
     return widget
 
 
+def running_tool(view: ChatView) -> NodeHeader:
+    """A tool that runs, at the end of a short path that is shown."""
+    tool = NodeHeader(seq=5, uid=f"{5:016x}", parent=4, kind=NodeKind.TOOL, created=5, preview="seq", tool="bash",
+                      outcome=Outcome.RUNNING)  # fmt: skip
+    view.model.set_path([*long_path(4), tool])
+    return tool
+
+
 class Beat(QObject):
     """The longest pause between two turns of the event loop, in processor time of this thread: a busy machine is
     not our fault, a blocked loop is."""
@@ -175,18 +183,7 @@ def test_a_markdown_stream_with_tables_keeps_the_loop_alive(view: ChatView) -> N
 
 def test_200_000_lines_of_output_stay_bounded(view: ChatView) -> None:
     """gui-001: a tail, a live loop, bounded memory, and a stop button that answers."""
-    rows = long_path(4)
-    tool = NodeHeader(
-        seq=5,
-        uid=f"{5:016x}",
-        parent=4,
-        kind=NodeKind.TOOL,
-        created=5,
-        preview="seq",
-        tool="bash",
-        outcome=Outcome.RUNNING,
-    )
-    view.model.set_path([*rows, tool])
+    tool = running_tool(view)
     stop = QPushButton("Stop")
     clicked: list[float] = []
     stop.clicked.connect(lambda: clicked.append(time.perf_counter()))
@@ -216,18 +213,7 @@ class Source(QObject):
 
 def test_messages_of_four_threads_are_each_shown_once_and_in_order(view: ChatView) -> None:
     """gui-007: queued signals into one slot, no shared last value."""
-    rows = long_path(4)
-    tool = NodeHeader(
-        seq=5,
-        uid=f"{5:016x}",
-        parent=4,
-        kind=NodeKind.TOOL,
-        created=5,
-        preview="x",
-        tool="bash",
-        outcome=Outcome.RUNNING,
-    )
-    view.model.set_path([*rows, tool])
+    tool = running_tool(view)
     source = Source()
     shown: list[tuple[str, int]] = []
 

@@ -6,7 +6,7 @@ MAX_EVENT_BYTES = 64 * 1024 * 1024
 
 
 class EventTooLarge(ValueError):
-    pass
+    """One event of the stream is larger than is kept in memory."""
 
 
 class SseDecoder:

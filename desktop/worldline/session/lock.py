@@ -113,12 +113,10 @@ class WriterLock:
                     "host": socket.gethostname(),
                 }
             ).encode()
-            try:
+            # When there is no room for the text: the OS lock is what counts.
+            with contextlib.suppress(OSError):
                 os.ftruncate(descriptor, 0)
                 os.pwrite(descriptor, text, 0) if hasattr(os, "pwrite") else os.write(descriptor, text)
-            except OSError:
-                # No room for the text: the OS lock is what counts.
-                pass
             return cls(file, descriptor)
 
     def release(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 from pydantic import ValidationError
@@ -20,7 +21,7 @@ PATH_ALIASES = {
 }
 
 
-class BaseTool:
+class BaseTool(ABC):
     """Subclass it, set the class variables, write `run`; override `prepare` for anything that is not a plain read."""
 
     name: str = ""
@@ -59,8 +60,9 @@ class BaseTool:
     def prepare(self, args: Any, ctx: ToolContext) -> AccessRequest:
         return self.request(args, ctx, summary=self.name)
 
+    @abstractmethod
     async def run(self, args: Any, ctx: ToolContext) -> ToolResult:
-        raise NotImplementedError
+        """Do it, with checked arguments, once it is allowed."""
 
 
 def text(content: str) -> list[dict[str, Any]]:

@@ -87,34 +87,31 @@ def decode(data: bytes) -> TextFile:
     """Decode so that encoding gives the same bytes. UTF-8 if it can be, then what the statistics say, else Latin-1."""
     for bom, encoding in _BOMS:
         if data.startswith(bom):
-            try:
-                text = data[len(bom) :].decode(encoding)
-                if bom + text.encode(encoding) == data:
-                    return TextFile(text, encoding, bom)
-            except UnicodeError:
-                pass
+            if (text := _text_of(data[len(bom) :], encoding)) is not None:
+                return TextFile(text, encoding, bom)
             break
-    try:
-        return TextFile(data.decode("utf-8"), "utf-8")
-    except UnicodeDecodeError:
-        pass
+    if (text := _text_of(data, "utf-8")) is not None:
+        return TextFile(text, "utf-8")
     # A few bytes say nothing to the statistics; Western European is then by far the likeliest.
     if sum(byte > 127 for byte in data) >= 20:
         best = charset_normalizer.from_bytes(data).best()
         if best is not None and best.encoding not in ("ascii", "utf_8"):
-            try:
-                text = data.decode(best.encoding)
-                if text.encode(best.encoding) == data:
-                    return TextFile(text, best.encoding.replace("_", "-"))
-            except UnicodeError:
-                pass
-    try:
-        text = data.decode("cp1252")
-        if any(128 <= byte < 160 for byte in data) and text.encode("cp1252") == data:
-            return TextFile(text, "cp1252")
-    except UnicodeDecodeError:
-        pass
+            text = _text_of(data, best.encoding)
+            if text is not None:
+                return TextFile(text, best.encoding.replace("_", "-"))
+    text = _text_of(data, "cp1252")
+    if text is not None and any(128 <= byte < 160 for byte in data):
+        return TextFile(text, "cp1252")
     return TextFile(data.decode("latin-1"), "latin-1")
+
+
+def _text_of(data: bytes, encoding: str) -> str | None:
+    """The text, if writing it in that encoding gives the same bytes again."""
+    try:
+        text = data.decode(encoding)
+        return text if text.encode(encoding) == data else None
+    except UnicodeError:
+        return None
 
 
 def digest(data: bytes) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+from abc import abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -74,8 +75,9 @@ class SessionRows(SessionSignals):
         self.tree.take_details(details)
         self.details_changed.emit()
 
+    @abstractmethod
     def _set_cursor(self, uid: str) -> None:
-        raise NotImplementedError
+        """The session stands at this node now."""
 
     def _load(self, since: int) -> None:
         """Ask for rows in pages until there are no more."""

@@ -25,12 +25,11 @@ from worldline.workspace.watch import Watcher
 
 def umask() -> int:
     """The permission bits that new files do not get."""
-    try:
+    with contextlib.suppress(OSError, ValueError):
         for line in Path("/proc/self/status").read_text("ascii").splitlines():
             if line.startswith("Umask:"):
                 return int(line.split()[1], 8)
-    except (OSError, ValueError):
-        pass
+    # No such file here: the only other way to ask is to set it, for a moment and for all threads.
     mask = os.umask(0o022)
     os.umask(mask)
     return mask

@@ -36,19 +36,16 @@ def without_worktree(config: bytes) -> bytes:
 class _Survey(Walk):
     """A walk that notes what is there and reads nothing."""
 
-    def _file(
+    def _read(
         self,
         fd: int,
         name: str,
         limit: int,
         known: FileSig | None,
+        now: os.stat_result,
         files: dict[str, FileSig],
         skipped: dict[str, str],
     ) -> None:
-        try:
-            now = os.stat(name, dir_fd=fd, follow_symlinks=False)
-        except FileNotFoundError:
-            return
         if stat.S_ISREG(now.st_mode) or stat.S_ISLNK(now.st_mode):
             files[name] = (now.st_mtime_ns, now.st_ctime_ns, now.st_size, now.st_ino, now.st_mode, b"")
         else:

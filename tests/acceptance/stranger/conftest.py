@@ -4,37 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests_support import git
+from tests_support import Done, git, run_worldline
 from worldline.cli.main import main
 
 from .plain_server import PlainServer
-
-
-@dataclass
-class Done:
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        """Standard output as one document; fails when anything else is on it."""
-        return json.loads(self.out)
-
-    @property
-    def lines(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self.out.splitlines()]
 
 
 @pytest.fixture
@@ -68,13 +49,10 @@ def repo(tmp_path: Path) -> Path:
 @pytest.fixture
 def cli() -> Callable[..., Done]:
     def call(*arguments: str | Path, expect: int = 0, timeout: float = 120) -> Done:
-        done = subprocess.run(
-            [sys.executable, "-m", "worldline", *map(str, arguments)],
-            capture_output=True, text=True, timeout=timeout, env=os.environ,
-        )  # fmt: skip
-        assert done.returncode == expect, done.stdout + done.stderr
-        assert "Traceback" not in done.stderr and "Warning" not in done.stderr, done.stderr
-        return Done(done.returncode, done.stdout, done.stderr)
+        done = run_worldline(*arguments, timeout=timeout)
+        assert done.code == expect, done.out + done.err
+        assert "Traceback" not in done.err and "Warning" not in done.err, done.err
+        return done
 
     return call
 

@@ -13,9 +13,8 @@ from typing import Any
 
 import pytest
 
-from tests_support import git
+from tests_support import Done, git, unasked
 
-from .conftest import Done
 from .plain_server import PlainServer
 
 Cli = Callable[..., Done]
@@ -151,17 +150,7 @@ def test_killed_after_so_many_events_it_goes_on(
     cli: Cli, here: Cli, start: Start, server: PlainServer, repo: Path, tmp_path: Path, events: int
 ) -> None:
     session = tmp_path / "s.worldline"
-    common = [
-        "--session",
-        session,
-        "--base-url",
-        server.base_url,
-        "--mode",
-        "work",
-        "--approve",
-        "allow",
-        "--json",
-    ]
+    common = unasked(session, server.base_url)
     child = start("run", "--workspace", repo, "--prompt", do(*WORK), *common)
     assert child.stdout is not None
     told = [json.loads(child.stdout.readline()) for _ in range(events)]

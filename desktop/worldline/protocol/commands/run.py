@@ -33,11 +33,11 @@ class PromptResult(Message):
 
 
 class Stop(Message):
-    pass
+    """End the run that is going on; what it did stays."""
 
 
 class RetryNow(Message):
-    pass
+    """Do not wait any longer before the next attempt."""
 
 
 class Pause(Message):

@@ -73,9 +73,7 @@ class ApprovalRow(RowWidget):
         buttons.addWidget(deny)
         buttons.addWidget(allow)
         inner.addLayout(buttons)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 8, 0, 8)
-        layout.addWidget(card)
+        self.hold(card)
         self.setAccessibleName(
             self.tr("Waits for your approval: {}").format(approval.command or approval.title)
         )
@@ -149,9 +147,7 @@ class QuestionRow(RowWidget):
         send.clicked.connect(self._send)
         self._form.own.returnPressed.connect(self._send)
         inner.addWidget(send, 0, Qt.AlignmentFlag.AlignRight)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 8, 0, 8)
-        layout.addWidget(card)
+        self.hold(card)
         self.setFont(theme().font_ui())
         self.setAccessibleName(self.tr("The agent asks: {}").format(question.text))
 

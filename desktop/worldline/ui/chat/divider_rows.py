@@ -175,9 +175,7 @@ class StopRow(RowWidget):
         for widget in (self._title, self._detail, self._said):
             inner.addWidget(widget)
         inner.addLayout(self._buttons)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 8, 0, 8)
-        layout.addWidget(card)
+        self.hold(card)
         self.show_row(row)
 
     def show_row(self, row: ChatRow) -> None:

@@ -47,9 +47,7 @@ class UserRow(RowWidget):
         inner.addWidget(self._head)
         inner.addWidget(self._prose)
         inner.addLayout(self._images)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 8, 0, 8)
-        layout.addWidget(card)
+        self.hold(card)
         self.show_row(row)
 
     def show_row(self, row: ChatRow) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QContextMenuEvent, QEnterEvent, QGuiApplication, QPainter, QPaintEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QToolButton, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
 
 from worldline.ui.icons import icon
 from worldline.ui.theme import RADIUS, caption, theme
@@ -45,7 +47,9 @@ class RowSignals(QObject):
 
 
 class RowWidget(QWidget):
-    """A row. `show_row` may be called many times with the same row and must be cheap when little has changed."""
+    """A row. `show_row` may be called many times with the same row and must be cheap when little has changed.
+
+    Qt's classes have a metaclass of their own, so it is the type checker that refuses one without `show_row`."""
 
     def __init__(self, row: ChatRow, signals: RowSignals, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -68,8 +72,9 @@ class RowWidget(QWidget):
         for button in self.findChildren(QuietButton):
             button.update()
 
+    @abstractmethod
     def show_row(self, row: ChatRow) -> None:
-        raise NotImplementedError
+        """Show what the row says now."""
 
     def set_sight(self, top: int, bottom: int) -> int | None:
         """Which part of the row is in sight. None when its height stays; else by how much what lies above the sight has
@@ -95,6 +100,12 @@ class RowWidget(QWidget):
 
     def changed_height(self) -> None:
         self.signals.height_changed.emit(self.row.key)
+
+    def hold(self, card: Card) -> None:
+        """The row is this card, with room above and below."""
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 8, 0, 8)
+        layout.addWidget(card)
 
 
 class Card(QFrame):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 from PySide6.QtCore import QCoreApplication, Qt, Signal
@@ -125,8 +126,9 @@ class Page(QWidget):
         texts += [box.itemText(at) for box in self.findChildren(QComboBox) for at in range(box.count())]
         return " ".join([self.title, *texts]).lower()
 
+    @abstractmethod
     def load(self, values: dict[str, Any]) -> None:
-        raise NotImplementedError
+        """Show these settings; what is not among them has its default."""
 
 
 class ModelPage(Page):
