@@ -10,6 +10,7 @@ COMMANDS = frozenset(
         "inspect",
         "view",
         "jump",
+        "return",
         "diff",
         "import",
         "export",

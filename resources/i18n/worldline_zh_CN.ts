@@ -1888,10 +1888,6 @@ The agent works in {work}</source>
         <translation>浏览树时不会触碰你的检出。未提交的工作会一并带入。满意的成果由你通过明确的操作带到自己的分支。</translation>
     </message>
     <message>
-        <source>The agent works where you work. Going to a node puts files back in this folder; what you changed yourself stays.</source>
-        <translation>智能体就在你工作的地方工作。前往节点会恢复此文件夹中的文件，你自己改动的保持不变。</translation>
-    </message>
-    <message>
         <source>Cancel</source>
         <translation>取消</translation>
     </message>
@@ -1902,6 +1898,10 @@ The agent works in {work}</source>
     <message>
         <source>This is your home folder. Choose a project in it.</source>
         <translation>这是你的主文件夹。请选择其中的一个项目。</translation>
+    </message>
+    <message>
+        <source>The agent works where you work, on a git branch of its own; yours never moves, and “Return to …” brings you back to it. Going to a node puts files back in this folder; what you changed yourself stays.</source>
+        <translation>智能体在你工作的地方工作，但使用它自己的 git 分支；你的分支不会移动，“返回 …”会把你带回去。前往某个节点会在此文件夹中恢复文件；你自己的改动会保留。</translation>
     </message>
     <message>
         <source>There is no such folder.</source>
@@ -2097,6 +2097,37 @@ The agent works in {work}</source>
     <message>
         <source>After this a reply that has stopped is asked for again.</source>
         <translation>超过时，会重新请求已停住的回复。</translation>
+    </message>
+</context>
+<context>
+    <name>ReturnHomeDialog</name>
+    <message>
+        <source>Return to {branch}</source>
+        <translation>返回 {branch}</translation>
+    </message>
+    <message>
+        <source>The agent works in your folder on {own}, so that {home} never moves. Here HEAD goes back to it; the branch of the session stays with all that was committed on it.</source>
+        <translation>智能体在你的文件夹中使用 {own} 工作，因此 {home} 不会移动。在这里 HEAD 回到该分支；会话的分支及其上的所有提交都会保留。</translation>
+    </message>
+    <message>
+        <source>with the files as they are now</source>
+        <translation>保持文件现在的样子</translation>
+    </message>
+    <message>
+        <source>No file is touched and what is staged stays staged. What was committed on the branch of the session is staged as well, for you to commit or not.</source>
+        <translation>不会触碰任何文件，已暂存的内容保持暂存。在会话分支上提交的内容也会被暂存，由你决定是否提交。</translation>
+    </message>
+    <message>
+        <source>with the files as they were when {home} was left</source>
+        <translation>恢复到离开 {home} 时的文件</translation>
+    </message>
+    <message>
+        <source>What the agent did stays in the tree, what you changed yourself stays in the folder. Where both meet you see a plan first.</source>
+        <translation>智能体所做的保留在树中，你自己的改动保留在文件夹中。两者相遇之处会先显示计划。</translation>
+    </message>
+    <message>
+        <source>Return</source>
+        <translation>返回</translation>
     </message>
 </context>
 <context>
@@ -3668,6 +3699,10 @@ Click a node to go back to it, files included.</source>
         <translation>关于 Worldline</translation>
     </message>
     <message>
+        <source>Return to my branch…</source>
+        <translation>返回我的分支…</translation>
+    </message>
+    <message>
         <source>Nothing waits for you.</source>
         <translation>没有等待您处理的事项。</translation>
     </message>
@@ -4366,6 +4401,18 @@ Click a node to go back to it, files included.</source>
     <message>
         <source>Look…</source>
         <translation>查看…</translation>
+    </message>
+    <message>
+        <source>Return to {branch}…</source>
+        <translation>返回 {branch}…</translation>
+    </message>
+    <message>
+        <source>Return to my branch…</source>
+        <translation>返回我的分支…</translation>
+    </message>
+    <message>
+        <source>The agent works on the branch {own}. {home} stays where it is, and your files are untouched.</source>
+        <translation>智能体在分支 {own} 上工作。{home} 保持不动，你的文件未被触碰。</translation>
     </message>
 </context>
 </TS>

@@ -206,3 +206,33 @@ def test_a_run_whose_output_nobody_reads_ends_in_order(server: Any, cli: Any, tm
     assert child.wait(60) == 1
     runs = cli("inspect", session, "--json").json["runs"]
     assert [r["stop_reason"] for r in runs] == ["aborted"]
+
+
+@pytest.mark.slow
+def test_in_the_own_folder_head_leaves_and_returns(cli: CLI, server: Any, repo: Path, tmp_path: Path) -> None:
+    session = tmp_path / "s.worldline"
+    before = {p.name: p.read_bytes() for p in repo.iterdir() if p.is_file()}
+    common = (
+        "--session",
+        session,
+        "--base-url",
+        server.base_url,
+        "--mode",
+        "work",
+        "--approve",
+        "allow",
+        "--json",
+    )
+    done = cli("run", "--workspace", repo, "--in-place", "--prompt", "make the file", *common)
+    assert done.lines[-1]["stop_reason"] == "completed"
+    assert git(repo, "branch", "--show-current").startswith("worldline/")
+    changed = {p.name: p.read_bytes() for p in repo.iterdir() if p.is_file()}
+    assert changed != before
+    kept = cli("return", session, "--json").json
+    assert kept["branch"] == "main" == git(repo, "branch", "--show-current")
+    assert {p.name: p.read_bytes() for p in repo.iterdir() if p.is_file()} == changed
+    cli("run", "--prompt", "again", *common)
+    assert git(repo, "branch", "--show-current").startswith("worldline/")
+    back = cli("return", session, "--files", "back", "--json").json
+    assert back["branch"] == "main" == git(repo, "branch", "--show-current")
+    assert cli("return", session).code == 0

@@ -124,28 +124,6 @@ async def test_a_summary_that_fails_is_replaced_by_facts_and_said(bench: Any, re
     assert b.diagnostics("branch_summary")
 
 
-async def test_back_home_to_the_persons_own_branch(bench: Any, repo: Any) -> None:
-    b = await bench(workspace=repo, in_place=True)
-    first, _ = await two_writes(b)
-    there = (await b.actor.handle("return_home", Nothing())).result
-    assert there.branch == "main" and "already" in there.note
-    await b.actor.handle("jump", Jump(node=first.uid))
-    assert git(repo, "branch", "--show-current") != "main"
-    home = await b.actor.handle("return_home", Nothing())
-    if home.result is None:
-        home = await b.actor.handle("jump", Jump(node=home.plan.node, plan=home.plan.id, fork=False))
-    assert home.result.branch == "main" == git(repo, "branch", "--show-current")
-    assert (repo / "two.txt").exists()
-    assert (repo / "mine.txt").read_text() == "my own work\n"
-
-
-async def test_in_isolation_home_was_never_left(bench: Any, repo: Any) -> None:
-    b = await bench(workspace=repo, in_place=False)
-    await two_writes(b)
-    answer = await b.actor.handle("return_home", Nothing())
-    assert "never touched" in answer.result.note and answer.result.cursor == b.doc.cursor
-
-
 # -- context edits
 
 

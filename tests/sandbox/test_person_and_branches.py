@@ -19,6 +19,7 @@ from sandbox.conftest import Lab, git
 from worldline.agent.confined import ConfinedRunner, SandboxPlace
 from worldline.policy.copies import Copies
 from worldline.policy.sandbox.model import Grant
+from worldline.protocol.commands import ReturnHome
 from worldline.workspace.absorb import absorb
 
 __all__ = ["bench", "server"]
@@ -101,8 +102,9 @@ class TestBranchesOfThePerson:
         before = git(root, "for-each-ref")
         one = await bench(workspace=root, in_place=True)
         name = "worldline/main"
+        back = "git switch -q main" if born else "git symbolic-ref HEAD refs/heads/main"
         one.script(
-            reply("a", call("bash", command=self.FIRST)),
+            reply("a", call("bash", command=f"{back} && {self.FIRST}")),
             reply("b", call("bash", command=f"git switch -q -c {name} && {self.FIRST}")),
             "done",
         )
@@ -112,19 +114,33 @@ class TestBranchesOfThePerson:
         assert error["type"] == "sandbox_denied" and f"git switch -c {name}" in error["next"]
         assert done.outcome.value == "ok", one.doc.body(done.uid).end_detail
         after = git(root, "for-each-ref").splitlines()
-        assert [line for line in after if name not in line] == before.splitlines()
+        assert [line for line in after if "/worldline/" not in line] == before.splitlines()
         assert git(root, "log", "-1", "--format=%s", name) == "first\n"
 
-    async def test_the_way_home_is_known_after_it(self, bench: Open, own: Lab) -> None:
-        git(own.workspace, "commit", "-q", "--allow-empty", "-m", "theirs")
-        one = await bench(workspace=own.workspace, in_place=True)
-        one.script(
-            reply("a", call("bash", command=f"git switch -q -c worldline/main && {self.FIRST}")), "done"
-        )
+    @pytest.mark.parametrize("born", [False, True])
+    async def test_in_the_folder_of_the_person_it_commits_on_a_branch_of_its_own(
+        self, bench: Open, own: Lab, born: bool
+    ) -> None:
+        root = own.workspace
+        if born:
+            git(root, "commit", "-q", "--allow-empty", "-m", "theirs")
+        before = git(root, "for-each-ref")
+        one = await bench(workspace=root, in_place=True)
+        one.script(reply("a", call("bash", command=self.FIRST)), "done")
         assert await one.ask("commit") == "completed"
-        answer = await one.actor.jumps.return_home()
+        (node,) = one.nodes("tool")
+        assert node.outcome.value == "ok", one.doc.body(node.uid).end_detail
+        name = f"worldline/{one.actor.shared.slug}/start"
+        assert git(root, "branch", "--show-current") == f"{name}\n"
+        assert git(root, "log", "-1", "--format=%s", name) == "first\n"
+        after = git(root, "for-each-ref").splitlines()
+        assert [line for line in after if "/worldline/" not in line] == before.splitlines()
+        answer = await one.actor.handle("return_home", ReturnHome())
         assert answer.result is not None and answer.result.branch == "main", answer
-        assert git(own.workspace, "branch", "--show-current") == "main\n"
+        assert git(root, "symbolic-ref", "HEAD") == "refs/heads/main\n"
+        # What was committed there is here as something to commit.
+        assert git(root, "status", "--porcelain") == "A  f\n"
+        assert git(root, "for-each-ref", "refs/heads/main").splitlines() == before.splitlines()
 
     async def test_a_first_commit_beside_an_unborn_branch_is_no_failure(self, bench: Open, own: Lab) -> None:
         one = await bench(workspace=own.workspace)

@@ -112,6 +112,9 @@ def prepare(window: MainWindow, name: str) -> None:
         state._back.append(sample.uid(4))
         state._forward.append(sample.uid(14))
         state.history_changed.emit()
+    if name == "return_home":
+        state.status = {**state.status, "branch": "refs/heads/worldline/x/start", "home": "main"}
+        state.status_changed.emit(state.status)
     if name == "cursor":
         view._set_scroll(0, 0)
     if name == "fit":

@@ -230,3 +230,16 @@ def test_the_model_view_and_diagnostics_show_and_copy(
     qtbot.waitUntil(lambda: diagnostics.pane.table.rowCount() == 2, timeout=5000)
     assert "Mended." in diagnostics.pane.as_text()
     diagnostics.close()
+
+
+def test_return_to_my_branch_says_both_ways_and_harms_nothing_by_default(qtbot: Any) -> None:
+    from worldline.ui.dialogs.return_home import ReturnHomeDialog
+
+    dialog = ReturnHomeDialog("main", "refs/heads/worldline/x-1/start")
+    qtbot.addWidget(dialog)
+    assert "main" in dialog.windowTitle() and dialog.files() == "keep"
+    chosen: list[dict[str, Any]] = []
+    dialog.confirmed.connect(chosen.append)
+    dialog._files.buttons()[1].setChecked(True)
+    dialog._go()
+    assert chosen == [{"files": "back"}]

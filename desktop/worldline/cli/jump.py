@@ -10,7 +10,7 @@ from worldline.cli.output import SCHEMA, print_json, say
 from worldline.core.errors import SessionError
 from worldline.engine.opening import OpenRequest
 from worldline.engine.session import ActorOptions, SessionActor
-from worldline.protocol.commands import Jump, JumpPlanFor
+from worldline.protocol.commands import Jump, JumpAnswer, JumpPlanFor, ReturnHome
 from worldline.protocol.model import EffectInfo, JumpResult, PlanEntry
 from worldline.protocol.wire import Message
 
@@ -41,13 +41,36 @@ async def _jump(options: Namespace) -> int:
         await actor.close()
 
 
-async def jump_through(actor: SessionActor, node: str, yours: str) -> JumpResult:
+def return_command(options: Namespace) -> int:
+    return asyncio.run(_return(options))
+
+
+async def _return(options: Namespace) -> int:
+    actor = SessionActor(
+        OpenRequest(session=options.file), lambda *_: None, ActorOptions(attended=False, approve="deny")
+    )
+    try:
+        await actor.start()
+        answer = await actor.handle("return_home", ReturnHome(files=options.files))
+        assert isinstance(answer, JumpAnswer)
+        result = answer.result
+        if result is None:
+            assert answer.plan is not None
+            result = await jump_through(actor, answer.plan.node, options.yours, answer.plan.id, fork=False)
+        _print(options.json, result.entries, result.effects_left, result.cursor, result, result.note)
+        return 0 if result.verified == result.of else 1
+    finally:
+        await actor.close()
+
+
+async def jump_through(
+    actor: SessionActor, node: str, yours: str, plan_id: str = "", *, fork: bool = True
+) -> JumpResult:
     """Jump with the choices given beforehand: nobody is there to look at a plan. A plan that stops fitting the disk
     is made anew; when that happens again and again, somebody else is writing and the jump is refused."""
     choice: Any = yours
-    plan_id = ""
     for _ in range(5):
-        answer = await actor.jumps.jump(Jump(node=node, plan=plan_id, default_choice=choice))
+        answer = await actor.jumps.jump(Jump(node=node, plan=plan_id, default_choice=choice, fork=fork))
         if answer.result is not None:
             return answer.result
         assert answer.plan is not None

@@ -20,6 +20,7 @@ _WHERE = {
     "effects": "worldline.cli.inspect",
     "diff": "worldline.cli.diff",
     "jump": "worldline.cli.jump",
+    "return": "worldline.cli.jump",
     "verify": "worldline.cli.files",
     "recover": "worldline.cli.files",
     "import": "worldline.cli.files",

@@ -76,6 +76,24 @@ def _moving(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     )
     p.add_argument("--json", action="store_true")
 
+    p = commands.add_parser(
+        "return", help="put HEAD of your own folder back on your branch, which `--in-place` leaves"
+    )
+    p.add_argument("file", type=Path, metavar="FILE")
+    p.add_argument(
+        "--files",
+        choices=["keep", "back"],
+        default="keep",
+        help="keep: no file is touched (default); back: as they were when HEAD left your branch",
+    )
+    p.add_argument(
+        "--yours",
+        choices=["keep", "restore"],
+        default="keep",
+        help="what becomes of files that you changed yourself",
+    )
+    p.add_argument("--json", action="store_true")
+
 
 def _files(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     p = commands.add_parser("verify", help="check a session file and the states it refers to")

@@ -13,6 +13,20 @@ from worldline.engine.shared import Shared
 logger = logging.getLogger(__name__)
 
 
+def short(branch: str) -> str:
+    return branch.removeprefix("refs/heads/")
+
+
+def next_branch(shared: Shared) -> str:
+    """A name for the next branch of this session that none had before."""
+    names = [str(r.data.get("name", "")) for r in shared.doc.records("branch")]
+    own = f"worldline/{shared.slug}/"
+    tails = [name.removeprefix(own) for name in names if name.startswith(own)]
+    if not tails and shared.info.workspace_mode == "in_place":
+        return f"{own}start"
+    return f"{own}{max([1, *(int(tail) for tail in tails if tail.isdigit())]) + 1}"
+
+
 def delete_branch(folder: Path, name: str, commit: str) -> bool:
     """Remove a branch of ours, if it still stands where it was made. Blocking. A branch that got a commit, or that
     somebody has checked out, stays."""

@@ -13,15 +13,16 @@ from worldline.core.errors import WorkspaceError
 from worldline.core.headers import NodeHeader
 from worldline.core.kinds import NodeFlag, NodeKind
 from worldline.core.stop import StopReason
-from worldline.engine.branches import drop_empty
+from worldline.engine.branches import drop_empty, next_branch, short
 from worldline.engine.effects import EffectList
 from worldline.engine.farewell import Farewell
+from worldline.engine.home import OWN, home_record, show_home
 from worldline.engine.models import ModelDesk
 from worldline.engine.runs import Runs
 from worldline.engine.shared import Shared
 from worldline.engine.standing import show_context
 from worldline.engine.views import lossy_note
-from worldline.engine.worlds import newest_on, same_but_for_branch
+from worldline.engine.worlds import same_but_for_branch
 from worldline.policy.sandbox.places import branch_of
 from worldline.protocol.commands import Jump, JumpAnswer, JumpPlanFor
 from worldline.protocol.events import CursorMoved, NodeStored
@@ -101,24 +102,6 @@ class Jumps:
             finally:
                 shared.status.set(state="ready", sentence="")
                 self._effects.count()
-
-    async def return_home(self) -> JumpAnswer:
-        """Back to the person's own branch and the newest node on it. Where it was never left, that is said."""
-        shared, doc = self._shared, self._shared.doc
-        base = shared.info.base_branch or short(doc.header(doc.resolve("root")).branch)
-        note = ""
-        shared.branch = await asyncio.to_thread(branch_of, shared.root) or shared.branch
-        if shared.info.workspace_mode != "in_place":
-            note = "Your own folder was never touched: the agent works in a folder beside it. Bring the work home instead."
-        elif not base:
-            note = "Your folder was on no branch when the session began, so there is none to return to."
-        elif short(shared.branch) == base:
-            note = f"You are on {base} already."
-        if note:
-            here, branch = doc.cursor, short(shared.branch)
-            stayed = JumpResult(node=here, cursor=here, branch=branch, verified=0, of=0, note=note)
-            return JumpAnswer(result=stayed)
-        return await self.jump(Jump(node=await newest_on(shared, base), fork=False), home=base)
 
     def last_trusted(self, prompt: str) -> str:
         """The newest node below `prompt` whose checks passed, else the prompt."""
@@ -237,10 +220,11 @@ class Jumps:
             )  # fmt: skip
         safety = await self._keep_safe(plan)
         forks = command.fork and not home and plan is not None and plan.branch_from
-        name = self._next_branch() if forks else ""
+        name = next_branch(shared) if forks else ""
         facts: dict[str, Any] = {
             "from": left, "node": target.node, "cursor": target.cursor, "target": target.state, "safety": safety,
             "lesson": lesson, "commit": plan.branch_from if plan is not None else "", "summary": summary.draft,
+            "home": await self._home(plan, safety or left), "returned": bool(home),
         }  # fmt: skip
         report = RestoreReport(done=True, items=[])
         if plan is None:
@@ -265,6 +249,14 @@ class Jumps:
             composer_text=target.composer_text,
             note=" ".join(t for t in (target.note, report.note, summary.note, stayed) if t),
         )
+
+    async def _home(self, plan: RestorePlan | None, node: str) -> dict[str, str] | None:
+        """Where HEAD leaves from, when that is a place of the person in their own folder."""
+        shared = self._shared
+        if plan is None or shared.info.workspace_mode != "in_place" or not shared.info.is_git:
+            return None
+        ref = await asyncio.to_thread(branch_of, shared.root)
+        return None if ref.startswith(OWN) else home_record(ref, plan.head, node)
 
     async def _restore(self, plan: RestorePlan, name: str, facts: dict[str, Any], home: str) -> RestoreReport:
         """Put the files back; the cursor moves when they are verified and can still be taken back, so that files and
@@ -328,13 +320,9 @@ class Jumps:
         )
         return header.uid
 
-    def _next_branch(self) -> str:
-        numbers = [
-            int(tail)
-            for r in self._shared.doc.records("branch")
-            if (tail := str(r.data.get("name", "")).rsplit("/", 1)[-1]).isdigit()
-        ]
-        return f"worldline/{self._shared.slug}/{max([1, *numbers]) + 1}"
+    def announce(self) -> None:
+        """Show where the session is now."""
+        announce_jump(self._shared)
 
 
 def commit_jump(shared: Shared, facts: dict[str, Any], report: RestoreReport) -> None:
@@ -344,6 +332,7 @@ def commit_jump(shared: Shared, facts: dict[str, Any], report: RestoreReport) ->
     done = {**facts, "branch": report.branch, "kept": kept, "verified": report.verified,
             "of": report.of}  # fmt: skip
     draft: NodeDraft | None = done.pop("summary", None)
+    home = done.pop("home", None)
     with doc.transaction():
         doc.set_cursor(facts["cursor"], "jump")
         if draft is not None:
@@ -352,7 +341,9 @@ def commit_jump(shared: Shared, facts: dict[str, Any], report: RestoreReport) ->
             stored = doc.append(draft)
             done["cursor"] = stored.uid
         doc.add_record("jump", done, node=facts["node"])
-        if report.branch:
+        if home is not None and f"refs/heads/{report.branch}".startswith(OWN):
+            doc.add_record("home", home, node=home["node"])
+        if report.branch or facts.get("returned"):
             doc.add_record(
                 "branch",
                 {"name": report.branch, "node": facts["cursor"], "commit": facts["commit"]},
@@ -360,6 +351,8 @@ def commit_jump(shared: Shared, facts: dict[str, Any], report: RestoreReport) ->
             )
     if report.branch:
         shared.branch = f"refs/heads/{report.branch}"
+    elif facts.get("returned"):
+        shared.branch = ""
     if draft is not None:
         shared.emit("node_stored", NodeStored(header=Header.of(stored)))
 
@@ -367,13 +360,9 @@ def commit_jump(shared: Shared, facts: dict[str, Any], report: RestoreReport) ->
 def announce_jump(shared: Shared) -> None:
     cursor = shared.doc.cursor
     shared.emit("cursor_moved", CursorMoved(node=cursor, why="jump", branch=shared.branch))
-    shared.status.set(branch=short(shared.branch))
+    show_home(shared)
     show_context(shared)
     shared.status.files_changed(cursor)
-
-
-def short(branch: str) -> str:
-    return branch.removeprefix("refs/heads/")
 
 
 def entry(item: PlanItem) -> PlanEntry:

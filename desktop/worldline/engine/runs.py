@@ -14,13 +14,14 @@ from worldline.core.ids import new_uid
 from worldline.core.kinds import NodeKind
 from worldline.core.stop import StopReason
 from worldline.core.usage import Usage
+from worldline.engine.home import take_own_branch
 from worldline.engine.notes import arrival, asks_to_ignore, fork_note, remains_note
 from worldline.engine.outside import note_external_change
 from worldline.engine.queue import Queue, Queued, image_blocks
 from worldline.engine.shared import Shared, now_ms
 from worldline.protocol.commands import GoOn, Prompt, PromptResult, QueueEdit
 from worldline.protocol.events import RunEnded, RunStarted
-from worldline.protocol.model import RunInfo
+from worldline.protocol.model import Mode, RunInfo
 from worldline.session.model import RunRecord
 
 if TYPE_CHECKING:
@@ -107,8 +108,9 @@ class Runs:
                 raise BadInput("A run is going on.", "Stop it first, or wait.")
             self._save_late_end()
             await note_external_change(self._shared)
-            self._check_wanted()
             prompt = self._as_before(asked[-1])
+            await take_own_branch(self._shared, self._mode(prompt))
+            self._check_wanted()
             run = self._begin(asked[-1], prompt)
             self._launch(run, prompt, max(0, command.turns))
             return PromptResult(run=run.uid, node=asked[-1])
@@ -185,6 +187,8 @@ class Runs:
                 notes.append(fork_note(self._shared, jump, self._effects_elsewhere()))
             if changed := await note_external_change(self._shared):
                 notes.append(changed)
+            if moved := await take_own_branch(self._shared, self._mode(prompt)):
+                notes.append(moved)
             if asks_to_ignore(prompt.text):
                 notes.append(remains_note(self._shared))
             self._check_wanted()
@@ -227,16 +231,20 @@ class Runs:
                 kind="cancelled",
             )
 
+    def _mode(self, prompt: Prompt) -> Mode:
+        chosen: Mode = prompt.mode or self._shared.settings.get("mode")
+        return chosen
+
     def _begin(self, node: str, prompt: Prompt, uid: str = "") -> RunRecord:
         settings = {
-            "mode": prompt.mode or self._shared.settings.get("mode"), "model": prompt.model, "effort": prompt.effort,
+            "mode": self._mode(prompt), "model": prompt.model, "effort": prompt.effort,
         }  # fmt: skip
         run = RunRecord(uid=uid or new_uid(), prompt=node, started=now_ms(), settings=settings)
         self._shared.doc.begin_run(run)
         return run
 
     def _launch(self, run: RunRecord, prompt: Prompt, turns: int) -> None:
-        mode = prompt.mode or self._shared.settings.get("mode")
+        mode = self._mode(prompt)
         self.current = RunInfo(
             uid=run.uid, prompt=run.prompt, started=run.started, mode=mode, model=prompt.model
         )

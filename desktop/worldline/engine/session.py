@@ -22,6 +22,7 @@ from worldline.engine.compacting import Compacting
 from worldline.engine.edits import Edits
 from worldline.engine.effects import EffectList
 from worldline.engine.files import Files
+from worldline.engine.home import find_head, return_home
 from worldline.engine.jumps import Jumps
 from worldline.engine.models import ModelDesk
 from worldline.engine.opening import Opened, OpenRequest, open_session, plant_root
@@ -122,6 +123,7 @@ class SessionActor:
             if not shared.info.read_only and shared.work is not None:
                 self.recovered = " ".join(t for t in (self.recovered, await recover_workspace(shared)) if t)
         show_standing(shared)
+        await find_head(shared)
         self.models.describe()
         show_context(shared)
         self.approvals.describe()
@@ -264,7 +266,7 @@ class SessionActor:
             "stop_process": self._stop_process,
             "compare": e.compare,
             "bring_home": e.bring_home,
-            "return_home": lambda _: self.jumps.return_home(),
+            "return_home": self._return_home,
             "storage": lambda _: self.storage.storage(),
             "prune": self.storage.prune,
             "retention": lambda _: self.storage.retention(),
@@ -312,6 +314,10 @@ class SessionActor:
     async def _undo_effect(self, p: c.UndoEffect) -> EffectInfo:
         effect = self.effects.get(p.id)
         return self.effects.mark(p.id, await self.approvals.sandbox.undo(effect, self.processes))
+
+    async def _return_home(self, p: c.ReturnHome) -> c.JumpAnswer:
+        end = RunEnd(StopReason.ABORTED, "You returned to your own branch.", offers=["retry"])
+        return await return_home(self.shared, self.jumps, lambda: self.runs.stop_and_settle(end), p)
 
     def _stop(self, _: c.Stop) -> c.Nothing:
         self.runs.stop()

@@ -359,3 +359,5 @@ class Status(Message):
     processes: int = 0
     mode: Mode = "ask"
     branch: str = ""
+    home: str = ""
+    """The person's branch (or commit) that HEAD of their folder is away from, "" = it is not away."""

@@ -108,13 +108,22 @@ class SessionState(SessionRows):
         request = {"node": uid, **(params or {})}
         if self.before_jump is not None and self.before_jump(uid, request):
             return
+        self._jump("jump", request, request)
+
+    def return_home(self, params: Mapping[str, Any]) -> None:
+        """Put HEAD of the person's own folder back on their branch; like `go` with the files of where it left."""
+        if not self.jumping and not self.read_only:
+            self._jump("return_home", dict(params), {"fork": False})
+
+    def _jump(self, method: str, params: dict[str, Any], again: dict[str, Any]) -> None:
+        """`again`: what the jump is asked with once its plan was seen."""
         left = self.cursor
         self.jumping = True
 
         def answered(answer: dict[str, Any]) -> None:
             self.jumping = False
             if answer.get("plan"):
-                self.plan_needed.emit(answer["plan"], request)
+                self.plan_needed.emit(answer["plan"], again)
             elif answer.get("result"):
                 self._arrived(left, answer["result"])
 
@@ -122,7 +131,7 @@ class SessionState(SessionRows):
             self.jumping = False
             self.failed.emit(error)
 
-        self.request("jump", request, answered, refused)
+        self.request(method, params, answered, refused)
 
     def _arrived(self, left: str, result: dict[str, Any]) -> None:
         if left and left != result.get("cursor"):

@@ -19,7 +19,17 @@ if TYPE_CHECKING:
 
 _MENU: tuple[tuple[str, ...], ...] = (
     ("new_session", "open_folder", "open_session", "sessions", "rename"),
-    ("compare", "effects", "as_model_sees", "bring_home", "export", "diagnostics", "storage", "drills"),
+    (
+        "compare",
+        "effects",
+        "as_model_sees",
+        "bring_home",
+        "return_home",
+        "export",
+        "diagnostics",
+        "storage",
+        "drills",
+    ),
     ("toggle_tree", "toggle_changes", "toggle_minimap", "filter_next"),
     ("settings", "shortcuts", "about"),
     ("close", "quit"),

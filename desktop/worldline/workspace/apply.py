@@ -85,7 +85,7 @@ class Restorer:
             self._verify()
             self.store.sync()  # what is replaced goes for good after this: its copy must be safe
             self.report.done = True
-            self.report.branch = home or new_branch or ""
+            self.report.branch = "" if home == gitmove.DETACHED else home or new_branch or ""
             self.report.note = " ".join(self.notes)
             if on_done is not None:
                 self.journal.phase = "verified"

@@ -24,6 +24,8 @@ from worldline.workspace.repos import GitRoot
 from worldline.workspace.states import RootState, State, read_index
 from worldline.workspace.store import Store
 
+DETACHED = "@"
+"""In place of the name of a home branch: HEAD was on none. No branch can be called so."""
 LOCK_WAIT = 2.0
 """Seconds that a lock of the person's git is waited for."""
 
@@ -143,15 +145,57 @@ def plan_move(
     return move, []
 
 
+def short(ref: str) -> str:
+    return ref.removeprefix("refs/heads/")
+
+
+def checked_out_elsewhere(root: GitRoot, ref: str) -> str:
+    """The folder of another worktree that has the branch checked out, "" = none. Git allows a branch only once."""
+    wanted = os.fsencode(f"ref: {ref}")
+    entries = root.common / "worktrees"
+    gitdirs = [root.common, *(entries.iterdir() if entries.is_dir() else ())]
+    for gitdir in gitdirs:
+        if gitdir == root.gitdir:
+            continue
+        try:
+            if (gitdir / "HEAD").read_bytes().strip() != wanted:
+                continue
+            if gitdir == root.common:
+                return "" if _is_bare(root) else str(root.common.parent)
+            place = Path(os.fsdecode((gitdir / "gitdir").read_bytes().strip())).parent
+        except OSError:
+            continue
+        if place.exists():  # git forgets a worktree whose folder is gone
+            return str(place)
+    return ""
+
+
+def _is_bare(root: GitRoot) -> bool:
+    repo = root.repo
+    return repo is not None and "core.bare" in repo.config and repo.config.get_bool("core.bare")
+
+
 def _choose_ref(
     root: GitRoot, now: RootState, wanted: RootState, new_branch: str | None, home: str
 ) -> tuple[str, str]:
-    """The ref that HEAD goes on ("" = detached at the state's commit), or a note why HEAD stays."""
+    """The ref that HEAD goes on ("" = detached at the state's commit), or a note why HEAD stays. Raises `WorkspaceError`
+    (kind `branch_elsewhere`)."""
     if home:
-        return f"refs/heads/{home}", ""
+        ref = "" if home == DETACHED else f"refs/heads/{home}"
+        if ref and (place := checked_out_elsewhere(root, ref)):
+            raise WorkspaceError(
+                f"{home} is checked out in {place}, and a branch can be checked out only once.",
+                f"Switch to another branch there, or remove that worktree with `git worktree remove {place}`.",
+                kind="branch_elsewhere",
+            )
+        return ref, ""
     if new_branch and not (wanted.path and now.head == wanted.head):
         return f"refs/heads/{new_branch}", ""
-    if wanted.ref and root.resolve(wanted.ref) == wanted.head:
+    if (
+        wanted.ref
+        and root.resolve(wanted.ref) == wanted.head
+        and (wanted.ref == now.ref or not checked_out_elsewhere(root, wanted.ref))
+    ):
         return wanted.ref, ""
     if now.head == wanted.head:
         return now.ref, ""

@@ -27,7 +27,15 @@ from worldline.protocol.commands.files import (
     PatchText,
     TakeFile,
 )
-from worldline.protocol.commands.jump import Attempt, Compare, CompareFor, Jump, JumpAnswer, JumpPlanFor
+from worldline.protocol.commands.jump import (
+    Attempt,
+    Compare,
+    CompareFor,
+    Jump,
+    JumpAnswer,
+    JumpPlanFor,
+    ReturnHome,
+)
 from worldline.protocol.commands.run import (
     Drill,
     GoOn,
@@ -140,6 +148,7 @@ __all__ = [
     "QueueEdit",
     "Retention",
     "RetryNow",
+    "ReturnHome",
     "RuleTest",
     "RuleVerdict",
     "Runs",
@@ -191,7 +200,7 @@ COMMANDS: dict[str, tuple[type[Message], type[Message]]] = {
     "stop_process": (StopProcess, Nothing),
     "compare": (CompareFor, Compare),
     "bring_home": (BringHome, BringHomeResult),
-    "return_home": (Nothing, JumpAnswer),
+    "return_home": (ReturnHome, JumpAnswer),
     "storage": (Nothing, Storage),
     "prune": (Prune, Pruned),
     "retention": (Nothing, Retention),

@@ -65,3 +65,10 @@ class Compare(Message):
     ancestor: str
     goal: str
     attempts: list[Attempt]
+
+
+class ReturnHome(Message):
+    """HEAD of the person's own folder goes back to their branch."""
+
+    files: Literal["keep", "back"] = "keep"
+    """keep: the files and what is staged stay as they lie here; back: as they were when HEAD left that branch."""

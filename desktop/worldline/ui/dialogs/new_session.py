@@ -54,8 +54,8 @@ class NewSessionDialog(Dialog):
         notes = (
             self.tr("Your checkout is not touched while you explore the tree. Your uncommitted work is carried over. What is "
                     "good you bring to your branch by a named action."),
-            self.tr("The agent works where you work. Going to a node puts files back in this folder; what you changed "
-                    "yourself stays."),
+            self.tr("The agent works where you work, on a git branch of its own; yours never moves, and “Return to …” brings you "
+                    "back to it. Going to a node puts files back in this folder; what you changed yourself stays."),
         )  # fmt: skip
         for button, note in zip((self.isolated, self.in_place), notes, strict=True):
             self._modes.addButton(button)

@@ -43,6 +43,8 @@ def add_actions(window: MainWindow, state: SessionState, desk: Desk) -> None:
     add("import", desk.tr("All sessions, import…"), lambda: sessions(window, state), "Ctrl+Shift+R", "import")
     add("storage", desk.tr("Storage…"), lambda: storage(window, state), "", "saved")
     add("about", desk.tr("About Worldline"), lambda: about(window), "", "info")
+    add("return_home", desk.tr("Return to my branch…"), lambda: return_home(window, state), "", "branch")
+    offer_return(window, state)
     state.compare_asked.connect(lambda nodes: compare(window, state, nodes))
     state.as_model_sees_asked.connect(lambda uid: model_view(window, state, uid))
     state.bring_home_asked.connect(lambda uid: bring_home(window, state, uid))
@@ -128,6 +130,27 @@ def bring_home(window: QWidget, state: SessionState, node: str) -> None:
     from worldline.ui.dialogs.bring_home import open_bring_home
 
     open_bring_home(state, node, window)
+
+
+def return_home(window: QWidget, state: SessionState) -> None:
+    from worldline.ui.dialogs.return_home import open_return_home
+
+    open_return_home(state, window)
+
+
+def offer_return(window: MainWindow, state: SessionState) -> None:
+    """Once it is known that HEAD is away; most sessions never load the dialog."""
+
+    def look(status: dict[str, Any]) -> None:
+        if status.get("home"):
+            from worldline.ui.dialogs.return_home import offer_return
+
+            state.status_changed.disconnect(look)
+            offer_return(window, state)
+
+    window.actions_list["return_home"].setEnabled(False)
+    state.status_changed.connect(look)
+    look(state.status)
 
 
 def compare(window: QWidget, state: SessionState, nodes: list[str]) -> None:
