@@ -227,7 +227,7 @@ class Attack:
 
     def roots(self) -> list[str]:
         found = [""]
-        for place, folders, files in os.walk(self.work):
+        for place, folders, _ in os.walk(self.work):
             if ".git" in folders:
                 folders.remove(".git")
             relative = os.path.relpath(place, self.work)

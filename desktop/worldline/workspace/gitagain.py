@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import stat
 from pathlib import Path
 
 from worldline.workspace import gitmove
@@ -22,9 +23,15 @@ _MARK = "worldline-restore"
 
 
 def can_remake(work: Path, wanted: RootState, tree: SafeTree) -> bool:
-    """Whether the repository can be made again: nothing is at its `.git`, and its history is known."""
+    """Whether the repository can be made again: nothing is at its `.git`, nothing but folders above, and its history is
+    known."""
     if not wanted.path or tree.lstat(f"{wanted.path}/.git") is not None:
         return False
+    parts = wanted.path.split("/")
+    for depth in range(1, len(parts) + 1):
+        status = tree.lstat("/".join(parts[:depth]))
+        if status is not None and not stat.S_ISDIR(status.st_mode):
+            return False
     if wanted.pointer:
         # By text: the folder that `..` starts from may be gone.
         return Path(os.path.normpath(work / wanted.path / _target(wanted.pointer)), "HEAD").is_file()

@@ -176,6 +176,9 @@ class Planner:
                 return False
             inside = [path for path in self._on_disk(item.path) if self._leaf(self.now, path) is None]
             if not inside:
+                if self.store.lookup(self.now.files, item.path) is None:
+                    # Ignored and empty: nothing in it could be lost.
+                    item.action, item.expect_mode = "overwrite", status.st_mode
                 return False
             item.action, item.reason = "keep_foreign", f"a folder with {inside[0]} is in its place"
             return True
@@ -220,14 +223,13 @@ class Planner:
         return True
 
     def _on_disk(self, folder: str) -> Iterator[str]:
+        """Files below a folder, and folders with nothing in them."""
         with os.scandir(self.tree.folder(folder)) as entries:
             found = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
         for name, is_dir in found:
             path = f"{folder}/{name}"
-            if is_dir:
-                yield from self._on_disk(path)
-            else:
-                yield path
+            inner = list(self._on_disk(path)) if is_dir else []
+            yield from inner or [path]
 
     def _mode_item(self, path: str) -> PlanItem | None:
         now, wanted = self.store.lookup(self.now.files, path), self.store.lookup(self.target.files, path)
