@@ -974,6 +974,30 @@
         <translation>没有在工作区之外做任何事。</translation>
     </message>
     <message>
+        <source>listens on {ports}</source>
+        <translation>监听端口 {ports}</translation>
+    </message>
+    <message>
+        <source>reachable from this computer: {address}</source>
+        <translation>此计算机可访问：{address}</translation>
+    </message>
+    <message>
+        <source>Open {port} in browser</source>
+        <translation>在浏览器中打开 {port}</translation>
+    </message>
+    <message>
+        <source>Open in browser</source>
+        <translation>在浏览器中打开</translation>
+    </message>
+    <message>
+        <source>Close {port} again</source>
+        <translation>重新关闭 {port}</translation>
+    </message>
+    <message>
+        <source>Close again</source>
+        <translation>重新关闭</translation>
+    </message>
+    <message>
         <source>can be undone</source>
         <translation>可以撤销</translation>
     </message>

@@ -1,4 +1,4 @@
-"""What confinement costs: `python tests/benchmarks/bench_sandbox.py`.
+"""What confinement costs, in the network that the commands of a session share: `python tests/benchmarks/bench_sandbox.py`.
 
 Fails when a confined command takes 40 ms more than a plain one (median of 50, interleaved), or `grep -r` over 3,000 files
 more than 1.1 times as long beside that.
@@ -7,6 +7,7 @@ more than 1.1 times as long beside that.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import statistics
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from worldline.agent.confined import ConfinedRunner, SandboxPlace  # noqa: E402
 from worldline.policy.copies import Copies  # noqa: E402
 from worldline.policy.sandbox.confine import Confinement  # noqa: E402
 from worldline.policy.sandbox.model import Profile  # noqa: E402
+from worldline.policy.sandbox.network import SessionNetwork  # noqa: E402
 from worldline.policy.sandbox.places import git_places  # noqa: E402
 from worldline.tools.process import PlainRunner  # noqa: E402
 from worldline.tools.process_table import ProcessTable  # noqa: E402
@@ -40,7 +42,7 @@ def plain(command: str, folder: Path) -> float:
 def confined(command: str, lab: Lab) -> float:
     """Walls, filter, observer, proxy and name service, and their report; the command and nothing else."""
     began = time.perf_counter()
-    profile = Profile(lab.workspace, lab.base / "tmp", git=git_places(lab.workspace))
+    profile = Profile(lab.workspace, lab.base / "tmp", git=git_places(lab.workspace), network=lab.network)
     made = Confinement(["bash", "-c", command], lab.workspace, profile, "complete")
     process = subprocess.Popen(
         made.argv, cwd=lab.workspace, env={"PATH": "/usr/bin:/bin", **made.env}, stdin=subprocess.DEVNULL,
@@ -63,8 +65,11 @@ def median(values: list[float]) -> float:
 
 
 def main() -> int:
-    with tempfile.TemporaryDirectory(prefix=".worldline-lab-", dir=lab_root()) as folder:
-        lab = furnish(Lab(Path(folder), "complete"))
+    with (
+        tempfile.TemporaryDirectory(prefix=".worldline-lab-", dir=lab_root()) as folder,
+        contextlib.closing(SessionNetwork.create()) as network,
+    ):
+        lab = furnish(Lab(Path(folder), "complete", network=network))
         for number in range(FILES):
             place = lab.workspace / f"d{number % 50}"
             place.mkdir(exist_ok=True)
@@ -88,7 +93,12 @@ def main() -> int:
 
         async def whole() -> tuple[float, float]:
             place = SandboxPlace(
-                lab.workspace, lab.base / "tmp", "complete", Copies(lab.base / "copies"), absorb
+                lab.workspace,
+                lab.base / "tmp",
+                "complete",
+                Copies(lab.base / "copies"),
+                absorb,
+                network=network,
             )
 
             async def no(*_: object) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import pwd
 import subprocess
@@ -18,6 +19,7 @@ from worldline.core.access import CommandResult
 from worldline.policy.copies import Copies
 from worldline.policy.sandbox import selftest
 from worldline.policy.sandbox.model import Grant, Label
+from worldline.policy.sandbox.network import SessionNetwork
 from worldline.tools.process_table import ProcessTable
 from worldline.workspace.absorb import absorb
 
@@ -52,6 +54,7 @@ class Lab:
     answer: Callable[[str, int], str] = lambda host, port: "not approved"
     asked: list[tuple[str, int, str]] = field(default_factory=list)
     table: ProcessTable = field(default_factory=ProcessTable)
+    network: SessionNetwork | None = None
 
     @property
     def workspace(self) -> Path:
@@ -71,7 +74,12 @@ class Lab:
 
     def run(self, command: str, timeout_s: float = 30, background: bool = False) -> CommandResult:
         place = SandboxPlace(
-            self.workspace, self.base / "tmp", self.label, Copies(self.base / "copies"), absorb
+            self.workspace,
+            self.base / "tmp",
+            self.label,
+            Copies(self.base / "copies"),
+            absorb,
+            network=self.network,
         )
         runner = ConfinedRunner(place, self.table, "node", lambda _: self.grants, self._ask)
         return asyncio.run(
@@ -87,8 +95,11 @@ def lab(best_label: Label) -> Iterator[Lab]:
         pytest.skip(
             "user namespaces are blocked on this machine; the self-test says so to the person as well"
         )
-    with tempfile.TemporaryDirectory(prefix=".worldline-lab-", dir=lab_root()) as folder:
-        yield furnish(Lab(Path(folder), "complete"))
+    with (
+        tempfile.TemporaryDirectory(prefix=".worldline-lab-", dir=lab_root()) as folder,
+        contextlib.closing(SessionNetwork.create()) as network,
+    ):
+        yield furnish(Lab(Path(folder), "complete", network=network))
 
 
 def furnish(lab: Lab) -> Lab:

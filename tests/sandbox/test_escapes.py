@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import tempfile
@@ -13,14 +14,18 @@ import pytest
 from sandbox.conftest import Lab, furnish, git, lab_root
 from sandbox.world import changes, picture
 from worldline.policy.sandbox.model import Label
+from worldline.policy.sandbox.network import SessionNetwork
 
 
 @pytest.fixture(scope="module")
 def place(best_label: Label) -> Iterator[Lab]:
     if best_label != "complete":
         pytest.skip("no user namespaces here")
-    with tempfile.TemporaryDirectory(prefix=".worldline-lab-", dir=lab_root()) as folder:
-        yield furnish(Lab(Path(folder), "complete"))
+    with (
+        tempfile.TemporaryDirectory(prefix=".worldline-lab-", dir=lab_root()) as folder,
+        contextlib.closing(SessionNetwork.create()) as network,
+    ):
+        yield furnish(Lab(Path(folder), "complete", network=network))
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ import pytest
 from worldline.policy.sandbox import bubblewrap, seatbelt, selftest
 from worldline.policy.sandbox.model import Grant, Label, Profile
 from worldline.policy.sandbox.places import git_places
+from worldline.viewmodel import engine_words
 
 
 def test_the_label_is_what_was_tried(best_label: Label) -> None:
@@ -85,3 +86,15 @@ def test_the_profile_for_macos_names_what_is_open(tmp_path: Path, own_home: Path
     )
     assert f'(deny file-write-unlink (literal "{inside}/.git"))' in lines
     assert f'(deny file-read* (subpath "{own_home}/.ssh"))' in lines
+
+
+def test_what_is_said_without_a_shared_network_is_said_in_every_language() -> None:
+    said = (
+        "Commands can change only the workspace and reach no network unless you allow it. "
+        "A server that one command leaves running cannot be reached by the next one here (no nsenter)."
+    )
+    engine_words.use("zh_CN")
+    try:
+        assert "can" not in engine_words.say(said) and "no nsenter" in engine_words.say(said)
+    finally:
+        engine_words.use("en")

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
 
-from worldline.protocol.commands import BringHomeResult, Compare
+from worldline.protocol.commands import BringHomeResult, Compare, Effects
+from worldline.protocol.model import ProcessInfo, ProcessPort
 from worldline.provider.errors import describe
 from worldline.provider.model import Exchange
 from worldline.ui import gallery_data as sample_data
@@ -20,6 +21,7 @@ from worldline.ui.chat import words
 from worldline.ui.compare.view import CompareDialog, open_compare
 from worldline.ui.dialogs.bring_home import BringHomeDialog
 from worldline.ui.dialogs.diagnostics import open_diagnostics
+from worldline.ui.dialogs.effects import open_effects
 from worldline.ui.dialogs.first_start import FirstStartDialog
 from worldline.ui.dialogs.jump_plan import JumpPlanDialog
 from worldline.ui.dialogs.model_view import ModelViewDialog, open_model_view
@@ -243,3 +245,40 @@ def test_return_to_my_branch_says_both_ways_and_harms_nothing_by_default(qtbot: 
     dialog._files.buttons()[1].setChecked(True)
     dialog._go()
     assert chosen == [{"files": "back"}]
+
+
+def test_a_server_that_still_runs_is_opened_in_the_browser_by_the_person(
+    state: SessionState, window: QWidget, qtbot: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ports = [ProcessPort(port=5173)]
+    process = ProcessInfo(id="p1", pid=4711, command="npm run dev", node="", started=0, ports=ports)
+    asked: list[dict[str, Any]] = []
+    opened: list[str] = []
+
+    def request(method: str, params: dict[str, Any], done: Any = None, *_: Any) -> None:
+        if method == "show_port":
+            asked.append(params)
+            process.ports[0].shown = 5173 if params["show"] else 0
+            done({"url": "http://127.0.0.1:5173/" if params["show"] else ""})
+        else:
+            listed = Effects(cursor="c", here=[], elsewhere=[], processes=[process])
+            done(listed.model_dump())
+
+    monkeypatch.setattr(state, "request", request)
+    monkeypatch.setattr(
+        "worldline.ui.dialogs.effects.QDesktopServices.openUrl", lambda url: opened.append(url.toString())
+    )
+    dialog = open_effects(state, window)
+
+    def buttons() -> dict[str, QPushButton]:
+        return {b.text(): b for b in dialog.findChildren(QPushButton) if b.isVisibleTo(dialog)}
+
+    assert {"Stop", "Open in browser"} <= buttons().keys() and "Close again" not in buttons()
+    buttons()["Open in browser"].click()
+    assert asked == [{"id": "p1", "port": 5173, "show": True}] and opened == ["http://127.0.0.1:5173/"]
+    qtbot.waitUntil(lambda: "Close again" in buttons(), timeout=5000)
+    assert any("http://127.0.0.1:5173/" in label.text() for label in dialog.findChildren(QLabel))
+    buttons()["Close again"].click()
+    assert asked[-1]["show"] is False and len(opened) == 1
+    qtbot.waitUntil(lambda: "Close again" not in buttons(), timeout=5000)
+    dialog.close()

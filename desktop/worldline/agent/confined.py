@@ -27,6 +27,7 @@ from worldline.policy.sandbox.model import (
     Profile,
     Report,
 )
+from worldline.policy.sandbox.network import SessionNetwork
 from worldline.policy.sandbox.places import (
     CACHE_ENV,
     GitFiles,
@@ -36,8 +37,9 @@ from worldline.policy.sandbox.places import (
     refs_of,
     tidy_refs,
 )
+from worldline.protocol.model import ProcessPort
 from worldline.tools.process import Started, entry_of, finish, run_command, shell_argv, start
-from worldline.tools.process_table import ProcessTable
+from worldline.tools.process_table import ProcessEntry, ProcessTable
 
 logger = logging.getLogger(__name__)
 
@@ -68,6 +70,8 @@ class SandboxPlace:
     absorb: Callable[[Path, Path], int]
     """(private objects, objects of the repository): take new objects over (see workspace.absorb)."""
     hidden: list[Path] = field(default_factory=list)
+    network: SessionNetwork | None = None
+    """Shared by its commands; None = each has one for itself."""
     git: GitPlaces | None = None
     """Where `.git` led when the session began. A command runs only while it still does."""
     enter: Callable[[str, list[dict[str, Any]]], None] = lambda node, effects: None
@@ -116,8 +120,11 @@ class ConfinedRunner:
             hidden=self._place.hidden,
             grants=grants,
             host_policy=self._host_policy(command, grants),
+            network=self._place.network,
             outlives=_LEAVES_BEHIND.search(command) is not None,
         )
+        if profile.outlives and profile.network is not None:
+            await asyncio.to_thread(profile.network.tie)
         before = await asyncio.to_thread(self._before, command, profile)
         try:
             confinement, started = await self._start(command, cwd, profile, emit)
@@ -135,7 +142,7 @@ class ConfinedRunner:
         left = bool(result.survivors) and not result.timed_out
         report, effects, failure = await self._after(confinement, before, over=not left)
         if left:
-            entry = entry_of(started, self._node, result.survivors[0])
+            entry = self._entry(started, confinement, result.survivors[0])
             result.process_id = self._table.add(entry)
             self._watch(started, confinement, before, effects)
         if failure is not None:
@@ -278,7 +285,7 @@ class ConfinedRunner:
         return before
 
     async def _background(self, started: Started, confinement: Confinement, before: _Before) -> CommandResult:
-        entry = entry_of(started, self._node)
+        entry = self._entry(started, confinement)
         self._table.add(entry)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(0.3):
@@ -292,6 +299,18 @@ class ConfinedRunner:
             process_id=entry.id,
             confinement=self._place.label,
         )
+
+    def _entry(self, started: Started, confinement: Confinement, pid: int = 0) -> ProcessEntry:
+        entry = entry_of(started, self._node, pid)
+        network = self._place.network
+        if network is not None:
+
+            def ports() -> list[ProcessPort]:
+                shown = network.shown()
+                return [ProcessPort(port=p, shown=shown.get(p, 0)) for p in confinement.listening()]
+
+            entry.listening = ports
+        return entry
 
     def _watch(
         self,

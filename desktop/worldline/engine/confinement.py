@@ -18,6 +18,7 @@ from worldline.policy.decide import PolicyGate
 from worldline.policy.openings import counter_push, grants_of, publish_grants, push_grants
 from worldline.policy.sandbox import selftest
 from worldline.policy.sandbox.model import APPROVAL_TIMEOUT, Grant
+from worldline.policy.sandbox.network import SessionNetwork
 from worldline.policy.sandbox.places import git_places
 from worldline.protocol.model import EffectInfo
 from worldline.tools.process_table import ProcessTable
@@ -38,6 +39,7 @@ class SandboxDesk:
         self._denied: set[tuple[str, int]] = set()
         self._watchers: set[asyncio.Task[None]] = set()
         self._git = git_places(shared.root) if shared.work is not None else None
+        self._network: SessionNetwork | None = None
         self.checked = asyncio.Event()
 
     async def check(self) -> str:
@@ -48,6 +50,7 @@ class SandboxDesk:
                 return "The sandbox is switched off in the settings."
             result = await asyncio.to_thread(selftest.run)
             self._gate.sandbox = result.label
+            self._network = result.network
             return f"{result.why} {result.fix}".strip()
         finally:
             self.checked.set()
@@ -61,6 +64,11 @@ class SandboxDesk:
         """Enter what ended background commands did, before the session is closed."""
         if self._watchers:
             await asyncio.wait(list(self._watchers), timeout=5)
+
+    def close(self) -> None:
+        """Give the network up, and end whatever still is in it."""
+        if self._network is not None:
+            self._network.close()
 
     def approved(self, command: str) -> None:
         """The person, or a rule of theirs, allowed exactly this line: a push in it may reach its remote, a publication
@@ -83,6 +91,7 @@ class SandboxDesk:
                 paths.config_file(), paths.sessions_dir(), paths.stores_dir(), paths.logs_dir(),
                 self._private.with_name("copies"), Path(self._shared.doc.path),
             ],
+            network=self._network,
             git=self._git,
             enter=self._effects.add,
             watchers=self._watchers,
@@ -119,6 +128,25 @@ class SandboxDesk:
             return APPROVAL_TIMEOUT if answer.error.type == APPROVAL_TIMEOUT else answer.error.message
 
         return ConfinedRunner(place, table, node, take, ask_host)
+
+    async def show_port(self, port: int, show: bool) -> int:
+        """Make a port of the session's network reachable from this machine, or not any more. Raises WorldlineError."""
+        network = self._network
+        if network is None:
+            raise WorldlineError(
+                "The commands of this session share no network of their own.",
+                "Open the address as the server printed it.",
+            )
+        if not show:
+            await asyncio.to_thread(network.hide, port)
+            return 0
+        try:
+            return await asyncio.to_thread(network.show, port)
+        except OSError as error:
+            raise WorldlineError(
+                f"Port {port} could not be made reachable: {error.strerror or error}.",
+                "The server goes on running.",
+            ) from error
 
     # -- undoing ----------------------------------------------------------------------------------------------------
 

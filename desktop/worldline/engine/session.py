@@ -26,6 +26,7 @@ from worldline.engine.home import find_head, return_home
 from worldline.engine.jumps import Jumps
 from worldline.engine.models import ModelDesk
 from worldline.engine.opening import Opened, OpenRequest, open_session, plant_root
+from worldline.engine.ports import PortDesk
 from worldline.engine.queries import Queries
 from worldline.engine.recovery import recover_workspace, sentence_about_crash
 from worldline.engine.runs import Runs
@@ -35,7 +36,7 @@ from worldline.engine.standing import show_context, show_standing
 from worldline.engine.status import StatusBoard
 from worldline.engine.storage import StorageDesk
 from worldline.protocol import commands as c
-from worldline.protocol.events import LabelChanged, ProcessChanged, TitleChanged
+from worldline.protocol.events import LabelChanged, TitleChanged
 from worldline.protocol.model import EffectInfo, ProcessInfo
 from worldline.protocol.wire import PROTOCOL_VERSION, Message
 from worldline.session.model import RunRecord
@@ -87,13 +88,13 @@ class SessionActor:
     def _build(self) -> None:
         shared = self.shared
         self.effects = EffectList(shared)
-        self._alive: set[str] = set()
         self.processes = ProcessTable(self._process_changed)
         self.questions = Questions(shared, self._nobody_answered, attended=self.options.attended)
         self.models = ModelDesk(shared)
         self.approvals = Approvals(
             shared, self.effects, attended=self.options.attended, approve=self.options.approve
         )
+        self.ports = PortDesk(shared, self.processes, self.approvals.sandbox)
         self._maker: LoopMaker | None = None
         self.runs = Runs(shared, self._make_loop, self.effects.sentences_elsewhere)
         self.jumps = Jumps(shared, self.runs, self.effects, self.processes, self.models)
@@ -165,6 +166,7 @@ class SessionActor:
             if self.shared.work is not None:
                 left.push_async_callback(self.shared.work.close)
             left.push_async_callback(self.models.close)
+            left.callback(self.approvals.sandbox.close)
             if self._maker is not None:
                 left.push_async_callback(self._maker.close)
             left.push_async_callback(self._end_background)
@@ -192,10 +194,7 @@ class SessionActor:
         task.add_done_callback(lambda _: work.close())
 
     def _process_changed(self, process: ProcessInfo) -> None:
-        # Not asked of the table: it calls this while it looks.
-        (self._alive.add if process.running else self._alive.discard)(process.id)
-        self.shared.emit("process_changed", ProcessChanged(process=process))
-        self.shared.status.set(processes=len(self._alive))
+        self.ports.changed(process)
 
     async def maker(self) -> LoopMaker:
         """What builds runs, loaded on a thread when it is first needed."""
@@ -264,6 +263,7 @@ class SessionActor:
             "effects": self._effects,
             "undo_effect": self._undo_effect,
             "stop_process": self._stop_process,
+            "show_port": self.ports.show,
             "compare": e.compare,
             "bring_home": e.bring_home,
             "return_home": self._return_home,

@@ -194,6 +194,14 @@ class EffectInfo(Message):
     detail: dict[str, Any] = {}
 
 
+class ProcessPort(Message):
+    """A TCP port on which a process listens, in the network of the session."""
+
+    port: int
+    shown: int = 0
+    """Under which port of 127.0.0.1 the person has made it reachable; 0 = not at all."""
+
+
 class ProcessInfo(Message):
     id: str
     pid: int
@@ -201,6 +209,7 @@ class ProcessInfo(Message):
     node: str
     started: int
     running: bool = True
+    ports: list[ProcessPort] = []
 
 
 class JumpPlan(Message):

@@ -7,7 +7,7 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from worldline.protocol.model import ProcessInfo
+from worldline.protocol.model import ProcessInfo, ProcessPort
 
 KEEP_ENDED = 20
 """Ended processes that can still be asked about: each holds its output, which may be megabytes."""
@@ -25,9 +25,13 @@ class ProcessEntry:
     output: Callable[[], bytes]
     stop: Callable[[], Awaitable[list[int]]]
     """End it and all that belongs to it; gives what could not be ended."""
+    listening: Callable[[], list[ProcessPort]] = list
+    """Ports on which it listens now; blocking."""
     started: int = field(default_factory=lambda: time.time_ns() // 1_000_000)
     id: str = ""
     ended: bool = False
+    ports: list[ProcessPort] = field(default_factory=list)
+    """As of the last look."""
 
     def info(self) -> ProcessInfo:
         return ProcessInfo(
@@ -37,6 +41,7 @@ class ProcessEntry:
             node=self.node,
             started=self.started,
             running=not self.ended,
+            ports=[] if self.ended else self.ports,
         )
 
 
@@ -73,10 +78,13 @@ class ProcessTable:
         open_ones = [entry for entry in self._entries.values() if not entry.ended]
         if not open_ones:
             return
-        gone = await asyncio.to_thread(lambda: [entry for entry in open_ones if not entry.alive()])
-        for entry in gone:
-            if not entry.ended:
-                entry.ended = True
+
+        def find() -> list[tuple[ProcessEntry, bool, list[ProcessPort]]]:
+            return [(e, alive, e.listening() if alive else []) for e in open_ones for alive in (e.alive(),)]
+
+        for entry, alive, ports in await asyncio.to_thread(find):
+            if not entry.ended and (not alive or ports != entry.ports):
+                entry.ended, entry.ports = not alive, ports
                 self._changed(entry.info())
 
     def entries(self, *, look: bool = True) -> list[ProcessEntry]:

@@ -56,17 +56,18 @@ def helper_python() -> tuple[str, list[Path]]:
     return python, covered
 
 
-def arguments(profile: Profile, names_folder: Path | None, *, network: bool = False) -> list[str]:
+def arguments(profile: Profile, names_folder: Path | None) -> list[str]:
     """Everything up to and including `--`. The whole disk is there to read, only the workspace and a private /tmp to
     write; secrets, sockets and devices of the person are not there at all."""
     workspace = profile.workspace
-    args = [
+    args = profile.network.prefix() if profile.network is not None else []
+    args += [
         program() or "bwrap", "--new-session", "--unshare-user", "--unshare-pid", "--unshare-ipc",
         "--unshare-uts", "--unshare-cgroup-try", "--disable-userns",
     ]  # fmt: skip
     if not profile.outlives:
         args.append("--die-with-parent")
-    if not network:
+    if profile.network is None:
         args.append("--unshare-net")
     args += [
         "--ro-bind",

@@ -7,6 +7,7 @@ import contextlib
 import marshal
 import os
 import socket
+import struct
 from pathlib import Path
 
 from worldline.core.errors import WorldlineError
@@ -14,11 +15,14 @@ from worldline.policy.sandbox import bubblewrap
 from worldline.policy.sandbox.inside import bpf
 from worldline.policy.sandbox.model import APPROVAL_TIMEOUT, Denial, Grant, Label, Profile, Report
 from worldline.policy.sandbox.names import NameService, folder_beside
+from worldline.policy.sandbox.network import Owner
 from worldline.policy.sandbox.observer import Observer
 from worldline.policy.sandbox.proxy import Proxy
 
-PROXY_PORT = 3128
 _START_S = 20.0
+_SCM_CREDENTIALS = 2
+"""Of Linux; the name stands in `socket` only where Python was built with it."""
+_PROXY_NAMES = [n for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY") for n in (name, name.lower())]
 _ALWAYS_WRITABLE = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/pts", "/dev/ptmx", "/dev/shm")
 
 
@@ -41,13 +45,19 @@ class Confinement:
         self._observer: Observer | None = None
         self._proxy: Proxy | None = None
         self._names: NameService | None = None
+        self._owner: Owner | None = None
         ours, theirs = socket.socketpair()
+        # The kernel adds who sends: that is the first process of the command, whatever it believes its number to be.
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         self._control, self._theirs = ours, theirs
         self._pipe, feed = os.pipe()
         self.pass_fds = (theirs.fileno(), self._pipe)
         self.env = {
             "WORLDLINE_SANDBOX": label,
             "TMPDIR": "/tmp" if label == "complete" else str(profile.private_tmp),
+            "NO_PROXY": "localhost,127.0.0.1,::1",
+            "no_proxy": "localhost,127.0.0.1,::1",
+            "NODE_USE_ENV_PROXY": "1",
         }
         if label == "complete":
             profile.masked = bubblewrap.find_masked(profile)
@@ -56,7 +66,7 @@ class Confinement:
         spec = {
             "argv": argv,
             "control": theirs.fileno(),
-            "listen": [["127.0.0.1", PROXY_PORT]] if label == "complete" else [],
+            "proxy_env": _PROXY_NAMES if label == "complete" else [],
             "landlock": None,
             "hardening": bpf.hardening(label == "complete"),
             "observer": bpf.observer(),
@@ -66,7 +76,6 @@ class Confinement:
         python, _covered = bubblewrap.helper_python()
         self._door: socket.socket | None = None
         if label == "complete":
-            self._use_proxy(PROXY_PORT)
             folder = folder_beside(profile.private_tmp)
             self._names = NameService(folder)
             inner = [python, "-I", "-S", f"{bubblewrap.INSIDE_MOUNT}/launch.py", str(self._pipe)]
@@ -75,7 +84,7 @@ class Confinement:
             # There is no network of its own here: the command may connect to the port of the proxy and to no other.
             self._door = socket.create_server(("127.0.0.1", 0))
             port = self._door.getsockname()[1]
-            self._use_proxy(port)
+            self.env |= dict.fromkeys(_PROXY_NAMES, f"http://127.0.0.1:{port}")
             writable = [profile.workspace, profile.private_tmp, *profile.writable, *profile.git.writable]
             writable += [Path(g.target) for g in profile.grants if g.kind == "write"]
             spec["landlock"] = {"writable": [*map(str, writable), *_ALWAYS_WRITABLE], "ports": [port]}
@@ -83,28 +92,26 @@ class Confinement:
         with os.fdopen(feed, "wb") as pipe:
             pipe.write(marshal.dumps(spec))
 
-    def _use_proxy(self, port: int) -> None:
-        proxy = f"http://127.0.0.1:{port}"
-        for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-            self.env[name] = self.env[name.lower()] = proxy
-        self.env["NO_PROXY"] = self.env["no_proxy"] = "localhost,127.0.0.1,::1"
-        self.env["NODE_USE_ENV_PROXY"] = "1"
-
     def started(self) -> None:
         """Take over the descriptors and start watching. Raises SandboxFailed: then the process ends by itself."""
         os.close(self._pipe)
         self._theirs.close()
         self._control.settimeout(_START_S)
         try:
-            data, ancillary, _, _ = self._control.recvmsg(65536, socket.CMSG_SPACE(64))
+            data, ancillary, _, _ = self._control.recvmsg(
+                65536, socket.CMSG_SPACE(64) + socket.CMSG_SPACE(12)
+            )
         except OSError as error:
             raise SandboxFailed(f"The sandbox did not start: {error}.", "See Settings → Sandbox.") from error
         finally:
             self._control.close()
         descriptors = array.array("i")
+        sender = 0
         for level, kind, payload in ancillary:
             if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
                 descriptors.frombytes(payload[: len(payload) - len(payload) % descriptors.itemsize])
+            elif level == socket.SOL_SOCKET and kind == _SCM_CREDENTIALS:
+                sender = struct.unpack_from("=i", payload)[0]
         if not data:
             raise SandboxFailed("The sandbox did not start.", "The output of the command says why.")
         said = marshal.loads(data)
@@ -112,6 +119,9 @@ class Confinement:
             raise SandboxFailed(
                 f"The sandbox could not be set up: {said['failed']}.", "The command was not run."
             )
+        if self.label == "complete":
+            with contextlib.suppress(OSError):  # ended at once: nothing of it can connect or listen any more
+                self._owner = Owner(sender)
         self._watch(dict(zip(said["names"], descriptors, strict=False)))
 
     def _watch(self, descriptors: dict[str, int]) -> None:
@@ -138,12 +148,20 @@ class Confinement:
         if self._door is not None:
             door, self._door = self._door.detach(), None
         if door is not None:
-            self._proxy = Proxy(door, profile.host_policy or (lambda *_: "no host is approved"))
+            policy = profile.host_policy or (lambda *_: "no host is approved")
+            self._proxy = Proxy(door, policy, self._own if self.label == "complete" else None)
             self._threads.append(self._proxy)
         if self._names is not None:
             self._threads.append(self._names)
         for thread in self._threads:
             thread.start()
+
+    def _own(self, host: str, port: int) -> bool:
+        return self._owner is not None and self._owner.connected(host, port)
+
+    def listening(self) -> list[int]:
+        """TCP ports on which something of the command listens now, in the network of the session."""
+        return self._owner.listening() if self._owner is not None else []
 
     def report(self) -> Report:
         """What was seen. Closes everything; call it once, after the process has ended (or failed to start)."""
@@ -157,6 +175,8 @@ class Confinement:
             self._names.close()
         if self._observer is not None:
             self._observer.join(0.5)
+        if self._owner is not None:
+            self._owner.close()
         return self.seen()
 
     def watching(self) -> bool:

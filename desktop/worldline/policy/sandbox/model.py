@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from worldline.policy.sandbox.network import SessionNetwork
 from worldline.policy.sandbox.places import GitPlaces
 
 APPROVAL_TIMEOUT = "approval_timeout"
@@ -75,6 +76,8 @@ class Profile:
     grants: list[Grant] = field(default_factory=list)
     host_policy: HostPolicy | None = None
     processes: int = 4096
+    network: SessionNetwork | None = None
+    """The network that all commands of the session share; None = one for this call alone."""
     outlives: bool = False
     """The command may leave something running when its shell ends: the sandbox stays as long as that does."""
 

@@ -9,6 +9,7 @@ import select
 import socket
 import threading
 import time
+from collections.abc import Callable
 
 from worldline.policy.sandbox.model import Flow, HostPolicy
 
@@ -17,12 +18,18 @@ _IDLE_S = 300
 
 
 class Proxy(threading.Thread):
-    """Accepts until closed; one short-lived thread a connection. All connections to one host wait on one question."""
+    """Accepts until closed; one short-lived thread a connection. All connections to one host wait on one question.
 
-    def __init__(self, descriptor: int, policy: HostPolicy) -> None:
+    `own` tells by the address of a client whether it is of the command itself: what was opened for that is not for
+    another command on the same loopback."""
+
+    def __init__(
+        self, descriptor: int, policy: HostPolicy, own: Callable[[str, int], bool] | None = None
+    ) -> None:
         super().__init__(daemon=True, name="sandbox-proxy")
         self._listener = socket.socket(fileno=descriptor)
         self._policy = policy
+        self._own = own
         self._lock = threading.Lock()
         self._hosts: dict[tuple[str, int], threading.Lock] = {}
         self._closing = threading.Event()
@@ -35,10 +42,12 @@ class Proxy(threading.Thread):
             if not ready:
                 continue
             try:
-                client, _ = self._listener.accept()
+                client, (host, port) = self._listener.accept()
             except OSError:
                 break
-            thread = threading.Thread(target=self._serve, args=(client,), daemon=True, name="sandbox-flow")
+            thread = threading.Thread(
+                target=self._serve, args=(client, host, port), daemon=True, name="sandbox-flow"
+            )
             self._serving = [t for t in self._serving if t.is_alive()] + [thread]
             thread.start()
         self._listener.close()
@@ -52,14 +61,14 @@ class Proxy(threading.Thread):
         for thread in self._serving:
             thread.join(max(0.0, deadline - time.monotonic()))
 
-    def _serve(self, client: socket.socket) -> None:
+    def _serve(self, client: socket.socket, host: str, port: int) -> None:
         with contextlib.closing(client):
             try:
-                self._one(client)
+                self._one(client, host, port)
             except (OSError, ValueError):
                 return  # a broken client; what it wanted is in `flows` if it got that far
 
-    def _one(self, client: socket.socket) -> None:
+    def _one(self, client: socket.socket, peer: str, peer_port: int) -> None:
         client.settimeout(30)
         head = b""
         while b"\r\n\r\n" not in head and len(head) < 65536:
@@ -67,6 +76,9 @@ class Proxy(threading.Thread):
             if not chunk:
                 return
             head += chunk
+        if self._own is not None and not self._own(peer, peer_port):
+            self._refuse(client, Flow("?", 0, "?"), "this proxy is that of another command")
+            return
         line, _, rest = head.partition(b"\r\n")
         method, target, _version = line.decode("latin-1").split(" ", 2)
         if method == "CONNECT":

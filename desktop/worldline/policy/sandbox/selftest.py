@@ -16,6 +16,7 @@ from worldline.core import paths
 from worldline.policy.sandbox.bubblewrap import helper_python, program
 from worldline.policy.sandbox.confine import Confinement, SandboxFailed, available
 from worldline.policy.sandbox.model import Label, Profile
+from worldline.policy.sandbox.network import NoNetwork, SessionNetwork
 from worldline.policy.sandbox.seatbelt import UNTESTED
 
 _TRY = r"""
@@ -53,6 +54,12 @@ class SelfTest:
     """What to do about it; "" = nothing to do."""
     could: list[str] = field(default_factory=list)
     """Forbidden things that worked."""
+    network: SessionNetwork | None = None
+    """What the commands of the session can share; its own from now on. None = each has one for itself."""
+
+
+_ALONE = "A server that one command leaves running cannot be reached by the next one here"
+"""Said where a machine gives no network that commands of a session could share."""
 
 
 def run() -> SelfTest:
@@ -70,13 +77,31 @@ def run() -> SelfTest:
     for label in ("complete", "partial"):
         if label == "complete" and best != "complete":
             continue
-        result = _try(label)
+        result = _try_sharing() if label == "complete" else _try(label)
         if result.label == label:
             return result
         tried.append(result)
     first = tried[0] if tried else None
     why = first.why if first else "This kernel offers neither user namespaces nor Landlock."
     return SelfTest("none", why, _how_to_fix())
+
+
+def _try_sharing() -> SelfTest:
+    """All of it in the network that the commands of the session are going to share; without one where that fails."""
+    try:
+        network = SessionNetwork.create()
+    except NoNetwork as error:
+        result = _try("complete")
+        result.why += f" {_ALONE} ({error.strerror})."
+        return result
+    result = _try("complete", network)
+    if result.label == "complete":
+        result.network = network
+        return result
+    network.close()
+    alone = _try("complete")
+    alone.why += f" {_ALONE} ({result.why})" if alone.label == "complete" else ""
+    return alone
 
 
 def _how_to_fix() -> str:
@@ -92,7 +117,7 @@ def _how_to_fix() -> str:
     )
 
 
-def _try(label: Label) -> SelfTest:
+def _try(label: Label, network: SessionNetwork | None = None) -> SelfTest:
     with contextlib.ExitStack() as stack:
         root = Path(
             stack.enter_context(tempfile.TemporaryDirectory(prefix="selftest-", dir=paths.data_home()))
@@ -114,7 +139,7 @@ def _try(label: Label) -> SelfTest:
         python, _ = helper_python()
         argv = [python, "-I", "-S", "-c", _TRY, str(target), str(tcp.getsockname()[1]), str(short / "s")]
         try:
-            output = _run_patiently(argv, workspace, private, label)
+            output = _run_patiently(argv, Profile(workspace, private, network=network), label)
         except (SandboxFailed, OSError, subprocess.TimeoutExpired) as error:
             return SelfTest("none", f"The sandbox did not start here: {error}", _how_to_fix())
         could = [line.removeprefix("DONE ") for line in output.splitlines() if line.startswith("DONE ")]
@@ -127,20 +152,20 @@ def _try(label: Label) -> SelfTest:
         return _judge(label, works, sorted(set(could)), output)
 
 
-def _run_patiently(argv: list[str], workspace: Path, private: Path, label: Label) -> str:
+def _run_patiently(argv: list[str], profile: Profile, label: Label) -> str:
     """Try again what failed before it began: a socket of another program that vanishes while the walls are built makes
     that happen, and would leave a whole session without a sandbox."""
     for _ in range(_TRIES - 1):
         with contextlib.suppress(SandboxFailed):
-            return _run(argv, workspace, private, label)
-    return _run(argv, workspace, private, label)
+            return _run(argv, profile, label)
+    return _run(argv, profile, label)
 
 
-def _run(argv: list[str], workspace: Path, private: Path, label: Label) -> str:
-    confinement = Confinement(argv, workspace, Profile(workspace, private), label)
+def _run(argv: list[str], profile: Profile, label: Label) -> str:
+    confinement = Confinement(argv, profile.workspace, profile, label)
     process = subprocess.Popen(
         confinement.argv,
-        cwd=workspace,
+        cwd=profile.workspace,
         env={"PATH": os.environ.get("PATH", os.defpath), **confinement.env},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

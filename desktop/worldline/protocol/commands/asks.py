@@ -52,3 +52,19 @@ class UndoEffect(Message):
 
 class StopProcess(Message):
     id: str
+
+
+class ShowPort(Message):
+    """Make a server that the agent left running reachable for the person's browser, or take that back. A choice of the
+    person: no tool of the agent leads here."""
+
+    id: str
+    """Of the process."""
+    port: int
+    """As it is inside."""
+    show: bool = True
+
+
+class PortShown(Message):
+    url: str = ""
+    """"" = taken back."""

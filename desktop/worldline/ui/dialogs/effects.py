@@ -4,22 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, QUrl, Signal
+from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
-from worldline.protocol.commands import Effects
-from worldline.protocol.model import EffectInfo
+from worldline.protocol.commands import Effects, PortShown
+from worldline.protocol.model import EffectInfo, ProcessInfo
 from worldline.ui.chat import words
 from worldline.ui.chat.row_base import ColorLabel
 from worldline.ui.dialogs.base import Dialog, clear_layout, while_open
 from worldline.ui.session_state import SessionState
 from worldline.ui.theme import theme
 
+_MOST_PORTS = 3
+
 
 class EffectsDialog(Dialog):
     undo_wanted = Signal(int)
     stop_wanted = Signal(str)
     node_wanted = Signal(str)
+    port_wanted = Signal(str, int, bool)
+    """(process, port, open it in the browser or not any more)"""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(self.tr("Done outside the workspace"), parent, width=700)
@@ -57,13 +62,37 @@ class EffectsDialog(Dialog):
                     "▶",
                     "accent",
                     text,
-                    "",
+                    self._ports_note(process),
                     self.tr("Stop"),
                     lambda one=process.id: self.stop_wanted.emit(one),
+                    more=self._port_buttons(process),
                 )
         if not (effects.here or effects.elsewhere or running):
             self._title(self.tr("Nothing was done outside the workspace."))
         self._list.addStretch(1)
+
+    def _ports_note(self, process: ProcessInfo) -> str:
+        """Where a server listens is the network of the session; the person's browser does not reach it there."""
+        inside = ", ".join(str(p.port) for p in process.ports)
+        shown = ", ".join(f"http://127.0.0.1:{p.shown}/" for p in process.ports if p.shown)
+        notes = [self.tr("listens on {ports}").format(ports=inside)] if inside else []
+        if shown:
+            notes.append(self.tr("reachable from this computer: {address}").format(address=shown))
+        return " · ".join(notes)
+
+    def _port_buttons(self, process: ProcessInfo) -> list[tuple[str, Any]]:
+        several = len(process.ports) > 1
+        found: list[tuple[str, Any]] = []
+        for port in process.ports[:_MOST_PORTS]:
+            name = self.tr("Open {port} in browser") if several else self.tr("Open in browser")
+            found.append((name.format(port=port.port), self._port_call(process.id, port.port, True)))
+            if port.shown:
+                name = self.tr("Close {port} again") if several else self.tr("Close again")
+                found.append((name.format(port=port.port), self._port_call(process.id, port.port, False)))
+        return found
+
+    def _port_call(self, process: str, port: int, show: bool) -> Any:
+        return lambda: self.port_wanted.emit(process, port, show)
 
     def _title(self, text: str) -> None:
         label = ColorLabel(text, "muted", self)
@@ -94,7 +123,15 @@ class EffectsDialog(Dialog):
                        lambda one=effect.id: self.undo_wanted.emit(one), effect.node)  # fmt: skip
 
     def _line(
-        self, sign: str, token: str, text: str, note: str, button: str, call: Any, node: str = ""
+        self,
+        sign: str,
+        token: str,
+        text: str,
+        note: str,
+        button: str,
+        call: Any,
+        node: str = "",
+        more: list[tuple[str, Any]] | None = None,
     ) -> None:
         line = QHBoxLayout()
         line.setSpacing(10)
@@ -116,10 +153,10 @@ class EffectsDialog(Dialog):
             show.setAutoDefault(False)
             show.clicked.connect(lambda _=False: self.node_wanted.emit(node))
             line.addWidget(show, 0, Qt.AlignmentFlag.AlignTop)
-        if button:
-            act = QPushButton(button, self)
+        for name, done in [*(more or ()), *([(button, call)] if button else ())]:
+            act = QPushButton(name, self)
             act.setAutoDefault(False)
-            act.clicked.connect(lambda _=False: call())
+            act.clicked.connect(lambda _=False, done=done: done())
             line.addWidget(act, 0, Qt.AlignmentFlag.AlignTop)
         self._list.addLayout(line)
 
@@ -151,6 +188,16 @@ def open_effects(state: SessionState, parent: QWidget) -> EffectsDialog:
     dialog.undo_wanted.connect(lambda number: state.request("undo_effect", {"id": number}, refresh))
     dialog.stop_wanted.connect(lambda number: state.request("stop_process", {"id": number}, refresh))
     dialog.node_wanted.connect(state.reveal_asked)
+
+    def show_port(process: str, port: int, show: bool) -> None:
+        def shown(result: Any) -> None:
+            if url := PortShown.model_validate(result).url:
+                QDesktopServices.openUrl(QUrl(url))
+            refresh()
+
+        state.request("show_port", {"id": process, "port": port, "show": show}, while_open(dialog, shown))
+
+    dialog.port_wanted.connect(show_port)
     refresh()
     dialog.show()
     return dialog

@@ -2,7 +2,7 @@
 
     python3 -I -S launch.py SPEC_FD
 
-SPEC_FD is the read end of a pipe with a marshalled dict: {"argv", "control": fd, "listen": [[host, port]],
+SPEC_FD is the read end of a pipe with a marshalled dict: {"argv", "control": fd, "proxy_env": [names],
 "landlock": {"writable", "ports"} | None, "hardening": bytes, "observer": bytes, "observe": bool, "processes": int}. On the control
 socket one marshalled dict says what is really enforced, with the descriptors as ancillary data.
 """
@@ -37,11 +37,14 @@ def main() -> None:
                 file.write("900")
         except OSError:
             said["oom"] = False
-        for host, port in spec["listen"]:
+        if spec["proxy_env"]:
+            # Any free port: other commands of the session are on this loopback too, each with a proxy of its own.
             listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listener.bind((host, port))
+            listener.bind(("127.0.0.1", 0))
             listener.listen(128)
+            address = f"http://127.0.0.1:{listener.getsockname()[1]}"
+            for name in spec["proxy_env"]:
+                os.environ[name] = address
             descriptors.append(listener.detach())
             names.append("proxy")
         if spec["landlock"] is not None:
