@@ -47,7 +47,7 @@ class Restorer:
     def __init__(
         self, work: Path, folder: Path, plan: RestorePlan, now: State, target: State, roots: dict[str, GitRoot],
         progress: ProgressCall | None = None, seen: Callable[[str], FileSig | None] | None = None,
-        learn: Callable[[str, os.stat_result, bytes], None] | None = None,
+        learn: Callable[[os.stat_result, bytes], None] | None = None,
     ) -> None:  # fmt: skip
         self._seen = seen or (lambda _: None)
         """What the capture of the safety state saw of a file."""
@@ -366,7 +366,7 @@ class Restorer:
                 good = stat.S_ISDIR(item.mode) or oid == item.blob
                 good = good and (mode == item.mode or (stat.S_ISLNK(item.mode) and stat.S_ISLNK(mode)))
                 if good and oid and status is not None and self._learn is not None:
-                    self._learn(item.path, status, bytes.fromhex(oid))
+                    self._learn(status, bytes.fromhex(oid))
             if not good:
                 raise WorkspaceError(f"{item.path} does not read back as it was written.", "Check the disk.")
             self.report.verified += 1

@@ -11,12 +11,13 @@ import pygit2
 from worldline.core.errors import WorkspaceError
 from worldline.workspace import memory
 from worldline.workspace.filesig import FileSig, signature
+from worldline.workspace.folders import IGNORED, Context, Dir
 from worldline.workspace.gitcopy import GitCopier
 from worldline.workspace.ignore import RuleSet, Stack
 from worldline.workspace.keep import Keeper
 from worldline.workspace.model import ProgressCall
 from worldline.workspace.repos import GitRoot, Head, global_rules, operation_of
-from worldline.workspace.scan import IGNORED, Context, Dir, Walk
+from worldline.workspace.scan import Walk
 from worldline.workspace.states import VERSION, RootState, State, put_index, put_omitted, put_progress
 from worldline.workspace.store import Store
 from worldline.workspace.trees import build_trees
@@ -107,6 +108,7 @@ class Capturer:
         self.copier = GitCopier(self.store)
         self.roots = {}
         self._walked = False
+        self.context.learned = {}
         self.store.discard()
 
     def take(self, label: str, progress: ProgressCall | None = None) -> State:
@@ -140,6 +142,7 @@ class Capturer:
         if changed or not self._walked:
             self._collect()
             self._walked = True
+        self.context.learned = {}
         for path in [p for p in self.roots if p and p not in self._found]:
             del self.roots[path]
         files, perms = build_trees(self.top, self.context)
@@ -170,14 +173,10 @@ class Capturer:
         node = self._node(folder + "/" if folder else "")
         return node.files.get(name) if node is not None else None
 
-    def learn(self, path: str, status: os.stat_result, oid: bytes) -> None:
-        """A file that a restore wrote and has read back: it need not be read again to be known."""
-        folder, _, name = path.rpartition("/")
-        node = self._node(folder + "/" if folder else "")
-        if node is not None and name in node.files:
-            node.files[name] = signature(status, oid)
-            node.sig = None
-            node.tree = b""
+    def learn(self, status: os.stat_result, oid: bytes) -> None:
+        """A file that a restore wrote and has read back: it need not be read again to be known. Its content is in the
+        store."""
+        self.context.learned[status.st_ino] = signature(status, oid)
 
     def ignored_paths(self, limit: int) -> list[str]:
         """Files that are ignored now, at most `limit`; looks into ignored folders."""

@@ -13,11 +13,12 @@ from pathlib import Path
 
 from worldline.workspace.capture import umask
 from worldline.workspace.filesig import FileSig
+from worldline.workspace.folders import IGNORED, Context, Dir
 from worldline.workspace.ignore import RuleSet, Stack
 from worldline.workspace.model import ProgressCall
 from worldline.workspace.repos import GitRoot, global_rules, stack_for
 from worldline.workspace.safefs import SafeTree
-from worldline.workspace.scan import IGNORED, Context, Dir, Walk
+from worldline.workspace.scan import Walk
 from worldline.workspace.store import Store
 
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC

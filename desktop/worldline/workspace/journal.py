@@ -15,9 +15,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from worldline.workspace.folders import STAGING
 from worldline.workspace.model import PlanItem
 from worldline.workspace.safefs import SafeTree, content_id, exchange, rename_new, split
-from worldline.workspace.scan import STAGING
 
 _NAME = "journal"
 

@@ -11,8 +11,8 @@ import marshal
 from pathlib import Path
 from typing import Any
 
+from worldline.workspace.folders import IGNORED, Context, Dir
 from worldline.workspace.ignore import RuleSet
-from worldline.workspace.scan import IGNORED, Context, Dir
 
 _VERSION = 2
 _NAME = "last-walk"

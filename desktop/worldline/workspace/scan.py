@@ -8,102 +8,21 @@ shortly before it was read that a second change could carry the same time is rea
 from __future__ import annotations
 
 import errno
-import fnmatch
 import os
 import stat
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from worldline.workspace.filesig import SPECIAL, FileSig, clashes, is_fresh, read_file, signature, size_text
+from worldline.workspace.folders import CHOSEN_CAP, IGNORED, STAGING, Context, Dir
 from worldline.workspace.ignore import RuleSet, Stack, is_ignored
 from worldline.workspace.objects import BLOB, object_id
-from worldline.workspace.store import Store
 
-STAGING = ".worldline-restore-"
-"""Folders of this name in the workspace's root are a restore at work; never captured."""
 MAX_DEPTH = 300
-CHOSEN_CAP = 1 << 20
-"""Largest ignored file that is captured because its name was chosen."""
 _OPEN_DIR = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
-
-IGNORED = "ignored"
-
-
-class Dir:
-    """What is known of one folder."""
-
-    __slots__ = (
-        "clash",
-        "dirs",
-        "files",
-        "in_ignored",
-        "included",
-        "ino",
-        "mode",
-        "perms",
-        "repo",
-        "rules",
-        "sig",
-        "skipped",
-        "stale",
-        "tree",
-    )
-
-    def __init__(self) -> None:
-        self.files: dict[str, FileSig] = {}
-        self.dirs: dict[str, Dir] = {}
-        self.skipped: dict[str, str] = {}
-        """Names that are not captured, and why (`IGNORED` or words for people)."""
-        self.sig: tuple[int, int, int, int] | None = None
-        """None: list it again."""
-        self.stale = True
-        """What is ignored here must be judged anew, also for names that are known."""
-        self.tree = b""
-        """Id of its git tree; b"": to be made."""
-        self.perms = b""
-        """Id of the record of unusual permissions below it, b"" when there are none."""
-        self.rules: RuleSet | None = None
-        self.repo = False
-        self.in_ignored = False
-        self.included = False
-        """Ignored, but asked for as a whole (`Context.include`)."""
-        self.mode = 0
-        self.ino = 0
-        self.clash: tuple[str, ...] = ()
-        """Names that differ only by case from another one here."""
-
-
-@dataclass(slots=True)
-class Context:
-    """What one walk needs to know beside the folders."""
-
-    store: Store
-    tracked: set[str] = field(default_factory=set)
-    tracked_dirs: set[str] = field(default_factory=set)
-    chosen: tuple[str, ...] = ()
-    max_bytes: int = 50 << 20
-    file_perm: int = 0o644
-    dir_perm: int = 0o755
-    include: RuleSet | None = None
-    """Ignored files that are wanted all the same."""
-    enter_root: Callable[[str], Stack] | None = None
-    """Called for a folder that is a repository of its own; returns the rules that hold inside."""
-    is_linked: Callable[[str], bool] | None = None
-    """Whether that folder is another worktree of a repository above it."""
-    watch: Callable[[str], None] | None = None
-    """Told of each folder before it is looked at."""
-    dirty: set[str] | None = None
-    """Folders that changed (as prefixes); None: not known, look at all."""
-    special: dict[str, Dir] = field(default_factory=dict)
-    """Folders (as prefixes) with something to tell: left out, a repository, names that clash. May hold folders that are
-    gone."""
-    tick: Callable[[], None] | None = None
-    device: int = 0
-    base: Stack = ()
-
-    def is_chosen(self, name: str) -> bool:
-        return any(fnmatch.fnmatchcase(name, pattern) for pattern in self.chosen)
+_RULING = (".git", ".gitignore")
+"""Names that decide about others."""
+_ONLY_WATCHED = (-1, -1)
+"""In place of a folder's times: its names are known from what the kernel told. Without that, list it again."""
 
 
 class Walk:
@@ -141,7 +60,13 @@ class Walk:
             sig = (status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_mode)
             changed = node.mode != status.st_mode
             node.mode, node.ino = status.st_mode, status.st_ino
-            edited = None if force or node.sig != sig else self._look(fd, node)
+            edited: bool | None = None
+            if not (force or check or dirty is None) and (names := dirty.get(prefix)) is not None:
+                edited = self._named(fd, node, names)
+                if edited is not None and node.sig != sig:
+                    node.sig = (*_ONLY_WATCHED, *sig[2:])
+            if edited is None and not force and node.sig == sig:
+                edited = self._look(fd, node)
             listed = edited is None
             changed = bool(edited) or changed
         became = listed and bool(prefix) and self._turned(fd, node, prefix)
@@ -226,6 +151,41 @@ class Walk:
         changed = any(sig[5] != old[name][5] or sig[4] != old[name][4] for name, sig in read.items())
         old.update(read)
         return changed
+
+    def _named(self, fd: int, node: Dir, names: set[str]) -> bool | None:
+        """Like `_look`, for a folder in which something happened to these files only. None also for new files."""
+        if node.clash or (node.skipped and any(reason != IGNORED for reason in node.skipped.values())):
+            return None
+        limit = min(self.c.max_bytes, CHOSEN_CAP)
+        read: dict[str, FileSig] = {}
+        gone: list[str] = []
+        for name in names:
+            known = node.files.get(name)
+            try:
+                now = os.stat(name, dir_fd=fd, follow_symlinks=False)
+            except FileNotFoundError:
+                if name in node.skipped or name in _RULING:
+                    return None
+                if known is not None:
+                    gone.append(name)
+                continue  # else it came and went
+            except OSError:
+                return None
+            if name in node.skipped and not stat.S_ISDIR(now.st_mode) and name not in _RULING:
+                continue
+            if known is None or name in _RULING or now.st_size > limit:
+                return None
+            if (now.st_mtime_ns, now.st_ctime_ns, now.st_size, now.st_ino) != known[:4]:
+                self._read(fd, name, limit, known, now, read, {})
+                if name not in read:
+                    return None
+        changed = any(
+            sig[5] != node.files[name][5] or sig[4] != node.files[name][4] for name, sig in read.items()
+        )
+        node.files.update(read)
+        for name in gone:
+            del node.files[name]
+        return changed or bool(gone)
 
     def _list(self, fd: int, node: Dir, prefix: str, stack: Stack, force: bool) -> tuple[Stack, bool, bool]:
         """Read the names anew. Returns the rules inside, whether all below must be listed too, and whether it changed."""
@@ -366,6 +326,16 @@ class Walk:
         files: dict[str, FileSig],
         skipped: dict[str, str],
     ) -> None:
+        learned = self.c.learned.get(now.st_ino)
+        if learned is not None and learned[:5] == (
+            now.st_mtime_ns,
+            now.st_ctime_ns,
+            now.st_size,
+            now.st_ino,
+            now.st_mode,
+        ):
+            files[name] = learned
+            return
         try:
             if stat.S_ISLNK(now.st_mode):
                 data = os.fsencode(os.readlink(name, dir_fd=fd))

@@ -50,12 +50,11 @@ def diff(store: Store, old: bytes, new: bytes, prefix: str = "") -> Iterator[Dif
     once for each leaf."""
     if old == new:
         return
-    before = {entry.name: entry for entry in store.tree(old)}
-    after = {entry.name: entry for entry in store.tree(new)}
+    was, is_now = set(store.tree(old)), set(store.tree(new))
+    before = {entry.name: entry for entry in was - is_now}
+    after = {entry.name: entry for entry in is_now - was}
     for name in sorted(before.keys() | after.keys()):
         a, b = before.get(name), after.get(name)
-        if a == b:
-            continue
         path = prefix + name
         both_folders = a is not None and b is not None and a.mode == b.mode == MODE_DIR
         if a is not None and b is not None and both_folders and EMPTY_TREE not in (a.oid, b.oid):

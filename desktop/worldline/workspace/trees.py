@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
+from worldline.workspace.folders import Context, Dir
 from worldline.workspace.objects import (
     BLOB,
     MODE_DIR,
@@ -16,7 +17,6 @@ from worldline.workspace.objects import (
     encode_tree,
     object_id,
 )
-from worldline.workspace.scan import Context, Dir
 
 
 def git_mode(st_mode: int) -> int:

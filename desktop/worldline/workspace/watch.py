@@ -1,4 +1,4 @@
-"""Which folders changed since the last walk, told by the kernel (inotify; Linux only).
+"""Which names changed in which folders since the last walk, told by the kernel (inotify; Linux only).
 
 Events are queued by the time a writer's system call returns, so a drain after a tool has ended sees all of it. Whenever
 anything is uncertain (queue overflow, too many folders, a folder that could not be watched) the answer is None: walk.
@@ -26,10 +26,14 @@ _MASK = (
 _HEAD = struct.Struct("iIII")
 _NONBLOCK, _CLOEXEC = 0o4000, 0o2000000
 
+Dirty = dict[str, set[str] | None]
+"""By folder ("" = the root, else with a `/` at the end): names of files that something happened to; None: anything may
+have, folders in it included."""
+
 
 class Watcher:
     """Watches the folders it is told. A thread of its own empties the kernel's queue; `drain` may be called from the
-    workspace thread. `drain` gives the changed folders, or None when everything must be looked at."""
+    workspace thread."""
 
     def __init__(self, root: Path) -> None:
         self._root = os.fsencode(root)
@@ -37,7 +41,7 @@ class Watcher:
         self._fd = self._libc.inotify_init1(_NONBLOCK | _CLOEXEC) if self._libc is not None else -1
         self._paths: dict[int, str] = {}
         self._ids: dict[str, int] = {}
-        self._dirty: set[str] = set()
+        self._dirty: Dirty = {}
         self._lost = True
         self._dead = self._fd < 0
         self._lock = threading.Lock()
@@ -72,13 +76,13 @@ class Watcher:
             self._paths[number] = folder
             self._ids[folder] = number
 
-    def drain(self) -> set[str] | None:
-        """Folders changed since the last call; None = not known. Starts anew either way."""
+    def drain(self) -> Dirty | None:
+        """What changed since the last call; None = not known, look at everything. Starts anew either way."""
         if self._dead:
             return None
         self._read()
         with self._lock:
-            dirty, self._dirty = self._dirty, set()
+            dirty, self._dirty = self._dirty, {}
             lost, self._lost = self._lost, False
         return None if lost else dirty
 
@@ -116,9 +120,12 @@ class Watcher:
                 self._paths.pop(number, None)
                 self._ids.pop(folder, None)
                 continue
-            self._dirty.add(folder)
+            name = os.fsdecode(data[at - length : at].rstrip(b"\0"))
+            if mask & _ISDIR or not name:
+                self._dirty[folder] = None
+            elif (names := self._dirty.setdefault(folder, set())) is not None:
+                names.add(name)
             if mask & _ISDIR and mask & (_MOVED_FROM | _DELETE):
-                name = os.fsdecode(data[at - length : at].rstrip(b"\0"))
                 self._forget(f"{folder}{name}/")
 
     def _forget(self, gone: str) -> None:

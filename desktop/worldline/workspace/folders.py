@@ -1,0 +1,97 @@
+"""What a walk over the workspace knows of its folders, and what it has to know beside them."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from worldline.workspace.filesig import FileSig
+from worldline.workspace.ignore import RuleSet, Stack
+from worldline.workspace.store import Store
+from worldline.workspace.watch import Dirty
+
+STAGING = ".worldline-restore-"
+"""Folders of this name in the workspace's root are a restore at work; never captured."""
+CHOSEN_CAP = 1 << 20
+"""Largest ignored file that is captured because its name was chosen."""
+
+IGNORED = "ignored"
+
+
+class Dir:
+    """What is known of one folder."""
+
+    __slots__ = (
+        "clash",
+        "dirs",
+        "files",
+        "in_ignored",
+        "included",
+        "ino",
+        "mode",
+        "perms",
+        "repo",
+        "rules",
+        "sig",
+        "skipped",
+        "stale",
+        "tree",
+    )
+
+    def __init__(self) -> None:
+        self.files: dict[str, FileSig] = {}
+        self.dirs: dict[str, Dir] = {}
+        self.skipped: dict[str, str] = {}
+        """Names that are not captured, and why (`IGNORED` or words for people)."""
+        self.sig: tuple[int, int, int, int] | None = None
+        """None: list it again."""
+        self.stale = True
+        """What is ignored here must be judged anew, also for names that are known."""
+        self.tree = b""
+        """Id of its git tree; b"": to be made."""
+        self.perms = b""
+        """Id of the record of unusual permissions below it, b"" when there are none."""
+        self.rules: RuleSet | None = None
+        self.repo = False
+        self.in_ignored = False
+        self.included = False
+        """Ignored, but asked for as a whole (`Context.include`)."""
+        self.mode = 0
+        self.ino = 0
+        self.clash: tuple[str, ...] = ()
+        """Names that differ only by case from another one here."""
+
+
+@dataclass(slots=True)
+class Context:
+    """What one walk needs to know beside the folders."""
+
+    store: Store
+    tracked: set[str] = field(default_factory=set)
+    tracked_dirs: set[str] = field(default_factory=set)
+    chosen: tuple[str, ...] = ()
+    max_bytes: int = 50 << 20
+    file_perm: int = 0o644
+    dir_perm: int = 0o755
+    include: RuleSet | None = None
+    """Ignored files that are wanted all the same."""
+    enter_root: Callable[[str], Stack] | None = None
+    """Called for a folder that is a repository of its own; returns the rules that hold inside."""
+    is_linked: Callable[[str], bool] | None = None
+    """Whether that folder is another worktree of a repository above it."""
+    watch: Callable[[str], None] | None = None
+    """Told of each folder before it is looked at."""
+    dirty: Dirty | None = None
+    """What changed; None: not known, look at all."""
+    learned: dict[int, FileSig] = field(default_factory=dict)
+    """Files that were read elsewhere since the last walk, by inode; their content is in the store."""
+    special: dict[str, Dir] = field(default_factory=dict)
+    """Folders (as prefixes) with something to tell: left out, a repository, names that clash. May hold folders that are
+    gone."""
+    tick: Callable[[], None] | None = None
+    device: int = 0
+    base: Stack = ()
+
+    def is_chosen(self, name: str) -> bool:
+        return any(fnmatch.fnmatchcase(name, pattern) for pattern in self.chosen)

@@ -1,0 +1,105 @@
+"""A capture that looks only at the names the kernel reported gives the state that a walk over everything gives."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+
+from worldline.workspace.engine import Workspace
+
+from .conftest import run_sh
+
+_NAMES = ["a", "b", "A", "x.log", ".gitignore", "d", "e", "link", ".env"]
+
+
+def _step(rng: random.Random, work: Path) -> None:
+    folders = [
+        work,
+        *(p for p in work.rglob("*") if p.is_dir() and not p.is_symlink() and ".git" not in p.parts),
+    ]
+    place = rng.choice(folders)
+    path = place / rng.choice(_NAMES)
+    there = path.exists() or path.is_symlink()
+    match rng.randrange(9):
+        case 0 | 1 | 2 if not path.is_dir():
+            path.unlink(missing_ok=True) if path.is_symlink() else None
+            path.write_text(rng.choice(["", "*.log\n", "b\n", "one", "two" * 50]))
+        case 3 if there and (not path.is_dir() or path.is_symlink()):
+            path.unlink()
+        case 4 if there and path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        case 5 if not there:
+            path.mkdir()
+        case 6 if there:
+            to = rng.choice(folders) / rng.choice(_NAMES)
+            inside = path.is_dir() and to.is_relative_to(path)
+            if not (to.exists() or to.is_symlink()) and not inside:
+                path.rename(to)
+        case 7 if not there:
+            path.symlink_to(rng.choice(["a", "b"]))
+        case 8 if there and path.is_file() and not path.is_symlink():
+            if rng.random() < 0.5:
+                path.chmod(rng.choice([0o644, 0o755, 0o600]))
+            else:  # as editors save: beside it, then over it
+                temp = path.with_name("temp~")
+                temp.write_text(rng.choice(["saved", "two" * 50]))
+                temp.replace(path)
+        case _:
+            return
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_watched_captures_equal_whole_walks(tmp_path: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    work = tmp_path / "work"
+    work.mkdir()
+    run_sh("git init -q . && mkdir d && echo 1 > a && echo 2 > d/b && git add -A && git commit -qm one", work)
+    watched = Workspace(work, tmp_path / "watched", free_floor=0)
+    state = watched.capture(None).state
+    for round_ in range(25):
+        for _ in range(rng.randrange(1, 8)):
+            _step(rng, work)
+        if rng.random() < 0.15:  # what was learned from events must not fool a walk without them
+            watched.unwatch()
+            state = watched.capture(state).state
+            watched.watch()
+        state = watched.capture(state).state
+        whole = Workspace(work, tmp_path / f"whole{round_}", free_floor=0, watch=False)
+        truth = whole.state(whole.capture(None).state)
+        seen = watched.state(state)
+        assert (seen.files, seen.perms_tree, seen.omitted) == (
+            truth.files,
+            truth.perms_tree,
+            truth.omitted,
+        ), round_
+        whole.close()
+    watched.close()
+
+
+def test_only_the_reported_names_are_looked_at(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    for number in range(200):
+        (work / f"f{number}").write_text("x")
+    workspace = Workspace(work, tmp_path / "store", free_floor=0)
+    state = workspace.capture(None).state
+    workspace.capture(state)
+    (work / "f7").write_text("y")
+    asked: list[str] = []
+    real = os.stat
+
+    def stat(path: object, *args: object, **options: object) -> os.stat_result:
+        asked.append(str(path))
+        return real(path, *args, **options)  # type: ignore[call-overload,no-any-return]
+
+    os.stat = stat  # type: ignore[assignment]
+    try:
+        assert workspace.capture(state).paths == ["f7"]
+    finally:
+        os.stat = real
+    assert "f7" in asked and "f8" not in asked
+    workspace.close()
