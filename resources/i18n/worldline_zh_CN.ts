@@ -3071,6 +3071,18 @@ Click a node to go back to it, files included.</source>
         <source>You said: {}</source>
         <translation>你说：{}</translation>
     </message>
+    <message>
+        <source>Show less (the rest is copied with “Copy message”)</source>
+        <translation>收起（其余部分可用“复制消息”复制）</translation>
+    </message>
+    <message>
+        <source>Show less</source>
+        <translation>收起</translation>
+    </message>
+    <message>
+        <source>Show all of it · {}</source>
+        <translation>显示全部 · {}</translation>
+    </message>
 </context>
 <context>
     <name>WaitingBar</name>

@@ -58,19 +58,27 @@ def pixmap(name: str, color: str = "text", size: int = ICON, ratio: float = 1.0)
 
 def icon(name: str, color: str = "text", size: int = ICON) -> QIcon:
     """The icon for buttons and menus, with a muted disabled state, sharp at 100 to 300 %."""
-    result = QIcon()
     if _held:
         # Not a null icon: buttons would show their text instead.
+        result = QIcon()
         empty = QPixmap(size, size)
         empty.fill(Qt.GlobalColor.transparent)
         result.addPixmap(empty)
         return result
     sharpest = QGuiApplication.instance().devicePixelRatio()  # type: ignore[union-attr]
+    tokens = theme().tokens
+    return _icon(name, tokens.color(color).name(), tokens.color("muted").name(), size, sharpest)
+
+
+@lru_cache(maxsize=512)
+def _icon(name: str, color: str, muted: str, size: int, sharpest: float) -> QIcon:
+    """Shared: rows of the chat ask for the same six again and again."""
+    result = QIcon()
     for ratio in (1.0, 2.0, 3.0):
         if ratio >= sharpest + 1:
             break
         result.addPixmap(pixmap(name, color, size, ratio))
-        result.addPixmap(pixmap(name, "muted", size, ratio), QIcon.Mode.Disabled)
+        result.addPixmap(pixmap(name, muted, size, ratio), QIcon.Mode.Disabled)
     return result
 
 

@@ -103,6 +103,8 @@ def _present(families: tuple[str, ...]) -> list[str]:
 class Theme(QObject):
     """The one theme of the process. Lives in the GUI thread."""
 
+    about_to_change = Signal()
+    """Colours or fonts change at once after this; whoever has widgets that nobody sees lets go of them."""
     changed = Signal()
 
     def __init__(self) -> None:
@@ -110,6 +112,7 @@ class Theme(QObject):
         self.name: ThemeName = "system"
         self.tokens = LIGHT
         self._motion: bool | None = None
+        self._styled = False
         self.larger = 0
         """Pixels that all text is larger than normal."""
 
@@ -163,7 +166,11 @@ class Theme(QObject):
         self.tokens = choices.get(self.name, DARK if dark else LIGHT)
         app = QApplication.instance()
         if isinstance(app, QApplication):
-            app.setStyle("Fusion")
+            self.about_to_change.emit()
+            if not self._styled:
+                # Each time it goes through all widgets; once is enough.
+                app.setStyle("Fusion")
+                self._styled = True
             app.setFont(self.font_ui())
             app.setPalette(self.palette())
             app.setStyleSheet(self.stylesheet())

@@ -32,6 +32,8 @@ class ChatModel:
         self.live = True
         """Whether the path ends at the cursor: only then events of the run belong here."""
         self._by_key: dict[str, ChatRow] = {}
+        self._places: dict[str, int] | None = None
+        """Number of each row by its key; None = not counted since the rows changed."""
         self._bodies: dict[str, Body] = {}
         self._runs: dict[str, RunInfo] = {}
         self._offers: dict[str, list[str]] = {}
@@ -78,6 +80,7 @@ class ChatModel:
         removed, added = len(old) - first - tail, len(wanted) - first - tail
         self.rows = wanted
         self._by_key = {row.key: row for row in wanted}
+        self._places = None
         if removed or added:
             self.on_change(first, removed, added)
         stale, self._stale = self._stale, []
@@ -158,7 +161,9 @@ class ChatModel:
         return self._by_key.get(key)
 
     def index_of(self, key: str) -> int:
-        return next((at for at, row in enumerate(self.rows) if row.key == key), -1)
+        if self._places is None:
+            self._places = {row.key: at for at, row in enumerate(self.rows)}
+        return self._places.get(key, -1)
 
     # -- bodies
 

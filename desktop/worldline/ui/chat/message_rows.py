@@ -19,12 +19,16 @@ from worldline.viewmodel.chat_markdown import plain_html
 from worldline.viewmodel.chat_rows import ChatRow, RowKind, images_of, text_of
 
 LONG_PROMPT = 4000
+WHOLE_PROMPT = 40_000
+"""Characters of a prompt that are shown at most: a pasted log of megabytes would stop the window."""
 FIRST_SIGHT = 1200
 """Pixels of a message that are laid out before it is known which part is in sight."""
 
 
 class UserRow(RowWidget):
-    """What the person said, on a ground of its own."""
+    """What the person said, on a ground of its own. A long text shows its beginning and a button for the rest."""
+
+    reusable = True
 
     def __init__(self, row: ChatRow, signals: RowSignals, parent: QWidget | None = None) -> None:
         super().__init__(row, signals, parent)
@@ -38,6 +42,9 @@ class UserRow(RowWidget):
         reveal = self._head.add(self.tr("Show in the tree"), "tree")
         reveal.clicked.connect(lambda: self.signals.reveal.emit(self.row.uid))
         self._prose = Prose(card)
+        self._more = QPushButton(card)
+        self._more.setProperty("role", "link")
+        self._more.clicked.connect(self._flip)
         self._images = QHBoxLayout()
         self._images.setSpacing(8)
         self._shown_images: list[str] = []
@@ -46,6 +53,7 @@ class UserRow(RowWidget):
         inner.setSpacing(2)
         inner.addWidget(self._head)
         inner.addWidget(self._prose)
+        inner.addWidget(self._more, 0, Qt.AlignmentFlag.AlignLeft)
         inner.addLayout(self._images)
         self.hold(card)
         self.show_row(row)
@@ -54,17 +62,45 @@ class UserRow(RowWidget):
         self.row = row
         self._text = text_of(row.body) or (row.header.preview if row.header is not None else "")
         shown = self._text
-        if len(shown) > LONG_PROMPT and not self.signals.open.get(row.key):
-            shown = shown[:LONG_PROMPT] + "\n…"
+        opened = bool(self.signals.open.get(row.key))
+        long = len(shown) > LONG_PROMPT
+        if long and not opened:
+            shown = shown[:LONG_PROMPT] + "…"
+        elif len(shown) > WHOLE_PROMPT:
+            shown = shown[:WHOLE_PROMPT] + "…"
+        self._more.setVisible(long)
+        if long:
+            self._more.setText(self._more_words(opened))
         self._prose.set_html(plain_html(shown))
-        if row.header is not None:
-            self._head.note.setText(words.clock(row.header.created))
+        self._head.note.setText(words.clock(row.header.created) if row.header is not None else "")
         self.setAccessibleName(self.tr("You said: {}").format(self._text[:300]))
-        images = images_of(row.body)
-        if images != self._shown_images:
-            self._shown_images = images
-            for data in images:
-                self._images.addWidget(_thumbnail(data, self))
+        self._show_images(images_of(row.body))
+
+    def _more_words(self, opened: bool) -> str:
+        if opened and len(self._text) > WHOLE_PROMPT:
+            return self.tr("Show less (the rest is copied with “Copy message”)")
+        return (
+            self.tr("Show less")
+            if opened
+            else self.tr("Show all of it · {}").format(words.size(len(self._text)))
+        )
+
+    def _flip(self) -> None:
+        self.signals.open[self.row.key] = not self.signals.open.get(self.row.key, False)
+        self.show_row(self.row)
+        self.changed_height()
+
+    def _show_images(self, images: list[str]) -> None:
+        if images == self._shown_images:
+            return
+        self._shown_images = images
+        while (item := self._images.takeAt(0)) is not None:
+            if (old := item.widget()) is not None:
+                old.hide()
+                old.deleteLater()
+        for data in images:
+            self._images.addWidget(_thumbnail(data, self))
+        if images:
             self._images.addStretch(1)
 
     def _edit(self) -> None:
@@ -106,6 +142,11 @@ class Thinking(QWidget):
         self._layout.setSpacing(2)
         self._layout.addLayout(head)
 
+    def reuse(self, row: ChatRow) -> None:
+        self._key = f"{row.key}:thinking"
+        if self._view is not None:
+            self._view.reset(FIRST_SIGHT)
+
     def set_text(self, text: str, going_on: bool) -> None:
         self._text = text
         opened = self._signals.open.get(self._key, False)
@@ -138,6 +179,8 @@ class Thinking(QWidget):
 class ReplyRow(RowWidget):
     """A reply, stored or coming in. While it comes in only its open tail is set again."""
 
+    reusable = True
+
     def __init__(self, row: ChatRow, signals: RowSignals, parent: QWidget | None = None) -> None:
         super().__init__(row, signals, parent)
         self._head = RowHead(self.tr("Agent"), self)
@@ -164,6 +207,12 @@ class ReplyRow(RowWidget):
             self._layout.addWidget(widget)
         self.show_row(row)
 
+    def reuse(self, row: ChatRow) -> None:
+        self._view.reset(FIRST_SIGHT)
+        if self._thinking is not None:
+            self._thinking.reuse(row)
+        self.show_row(row)
+
     def show_row(self, row: ChatRow) -> None:
         self.row = row
         live = row.kind is RowKind.LIVE
@@ -178,17 +227,20 @@ class ReplyRow(RowWidget):
                 self._thinking = Thinking(row, self.signals, self)
                 self._layout.insertWidget(1, self._thinking)
             self._thinking.set_text(thinking, going_on)
+        if self._thinking is not None:
+            self._thinking.setVisible(bool(thinking))
         self._view.set_text(text)
         self._view.setVisible(bool(text))
         self._reveal.setVisible(not live)
         self._fork.setVisible(not live)
         self._show_calls(row if live else None)
-        if row.header is not None:
-            self._head.note.setText(f"· {words.model_name(row.header.model)}" if row.header.model else "")
-            cut = bool(row.header.flags & NodeFlag.INCOMPLETE)
-            self._cut.setVisible(cut)
-            if cut:
-                self._cut.setText(self.tr("This reply was cut off. What arrived was kept."))
+        header = row.header
+        model = header.model if header is not None else ""
+        self._head.note.setText(f"· {words.model_name(model)}" if model else "")
+        cut = header is not None and bool(header.flags & NodeFlag.INCOMPLETE)
+        self._cut.setVisible(cut)
+        if cut:
+            self._cut.setText(self.tr("This reply was cut off. What arrived was kept."))
         self.setAccessibleName(self.tr("Agent said: {}").format(text[:300]))
 
     @property
@@ -198,7 +250,7 @@ class ReplyRow(RowWidget):
 
     def set_sight(self, top: int, bottom: int) -> int | None:
         shifts = [self._view.set_sight(top - self._view.y(), bottom - self._view.y())]
-        if self._thinking is not None:
+        if self._thinking is not None and not self._thinking.isHidden():
             above = self._thinking.y()
             shifts.append(self._thinking.set_sight(top - above, bottom - above))
         known = [shift for shift in shifts if shift is not None]

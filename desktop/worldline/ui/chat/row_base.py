@@ -72,6 +72,13 @@ class RowWidget(QWidget):
         for button in self.findChildren(QuietButton):
             button.update()
 
+    reusable = False
+    """Whether the widget can show another row of its kind: making one costs several times as much."""
+
+    def reuse(self, row: ChatRow) -> None:
+        """Show another row as if newly made."""
+        self.show_row(row)
+
     @abstractmethod
     def show_row(self, row: ChatRow) -> None:
         """Show what the row says now."""

@@ -85,6 +85,8 @@ class ToolCard(RowWidget):
         self.show_row(self.row)
         self.changed_height()
 
+    reusable = True
+
     def show_row(self, row: ChatRow) -> None:
         self.row = row
         header = row.header

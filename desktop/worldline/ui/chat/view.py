@@ -10,11 +10,10 @@ from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QPalette, QResizeEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
-from worldline.ui.chat.ask_rows import ApprovalRow, QuestionRow
-from worldline.ui.chat.divider_rows import DividerRow, StopRow
-from worldline.ui.chat.message_rows import EmptyChat, ReplyRow, UserRow
+from worldline.ui.chat.message_rows import EmptyChat, ReplyRow
 from worldline.ui.chat.row_base import RowSignals, RowWidget
-from worldline.ui.chat.tool_card import ToolCard
+from worldline.ui.chat.row_pool import RowPool
+from worldline.ui.markdown.view import MarkdownView
 from worldline.ui.theme import theme
 from worldline.viewmodel.chat import ChatModel
 from worldline.viewmodel.chat_rows import ChatRow, RowKind, text_of
@@ -25,16 +24,6 @@ MAX_WIDTH = 860
 KEPT = 24
 """Widgets out of sight that are kept for scrolling back."""
 FRAME_MS = 33
-_WIDGETS: dict[RowKind, type[RowWidget]] = {
-    RowKind.USER: UserRow,
-    RowKind.REPLY: ReplyRow,
-    RowKind.LIVE: ReplyRow,
-    RowKind.TOOL: ToolCard,
-    RowKind.DIVIDER: DividerRow,
-    RowKind.STOP: StopRow,
-    RowKind.APPROVAL: ApprovalRow,
-    RowKind.QUESTION: QuestionRow,
-}
 _FIXED = {
     RowKind.TOOL: 40,
     RowKind.DIVIDER: 36,
@@ -67,6 +56,7 @@ class ChatView(QAbstractScrollArea):
         self._measured: list[bool] = []
         self._tops: list[int] = [0]
         self._widgets: OrderedDict[str, RowWidget] = OrderedDict()
+        self._pool = RowPool(self.signals, self.viewport())
         self._sticky = True
         self._placing = False
         self._shift = 0
@@ -85,6 +75,7 @@ class ChatView(QAbstractScrollArea):
         model.on_change = self._on_change
         model.on_touch = self._on_touch
         self.verticalScrollBar().setSingleStep(40)
+        theme().about_to_change.connect(self._let_go)
         theme().changed.connect(self.rebuild)
         self._on_change(0, 0, len(model.rows))
 
@@ -112,8 +103,7 @@ class ChatView(QAbstractScrollArea):
                                    for row in rows))  # fmt: skip
         self._place(anchor)
         if self._settling is not None:
-            self._settling.hide()
-            self._settling.deleteLater()
+            self._pool.give(self._settling)
             self._settling = None
 
     def _on_touch(self, row: ChatRow) -> None:
@@ -158,10 +148,20 @@ class ChatView(QAbstractScrollArea):
                 self._sum()
             self._place(anchor)
 
+    def _let_go(self) -> None:
+        """The style changes: it goes through every widget, so those that nobody sees are in its way."""
+        shown = {self.model.rows[at].key for at in self._visible()}
+        for key in [key for key in self._widgets if key not in shown]:
+            self._delete(key)
+        self._pool.clear()
+        for part in self.viewport().findChildren(MarkdownView):
+            part.let_go()
+
     def rebuild(self) -> None:
         """Make all widgets anew: fonts or colours have changed."""
         for key in list(self._widgets):
             self._delete(key)
+        self._pool.clear()
         self._measured = [False] * len(self._measured)
         self._place(self._anchor())
 
@@ -274,7 +274,7 @@ class ChatView(QAbstractScrollArea):
             known.show_row(row)
             widget: RowWidget = known
         else:
-            widget = _WIDGETS[row.kind](row, self.signals, self.viewport())
+            widget = self._pool.take(row)
         widget.shown_revision = row.revision
         self._widgets[row.key] = widget
         self.builds += 1
@@ -321,9 +321,7 @@ class ChatView(QAbstractScrollArea):
             self._delete(key)
 
     def _delete(self, key: str) -> None:
-        widget = self._widgets.pop(key)
-        widget.hide()
-        widget.deleteLater()
+        self._pool.give(self._widgets.pop(key))
 
     # -- scrolling
 

@@ -47,8 +47,12 @@ class CodeBlock(QWidget):
         self._layout.addWidget(self._more)
 
     def set_piece(self, piece: Piece, *, whole: bool = False) -> None:
-        self._all = self._all or whole
-        self._text = piece.text
+        """Show this code; whether it was unfolded before belongs to the piece."""
+        self._all = whole
+        if piece.text != self._text:
+            self._text = piece.text
+            self._copy.setIcon(icon("copy", "muted"))
+            self._copy.setToolTip(self.tr("Copy code"))
         self._language.setText(piece.language or self.tr("text"))
         self.code.language = piece.language
         self._show()

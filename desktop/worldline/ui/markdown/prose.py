@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QAbstractTextDocumentLayout,
@@ -24,7 +26,12 @@ from PySide6.QtWidgets import QScrollBar, QSizePolicy, QWidget
 from worldline.ui.theme import theme
 
 
-def document_css() -> str:
+def _look() -> tuple[object, ...]:
+    return (theme().tokens, theme().larger)
+
+
+@lru_cache(maxsize=4)
+def _css(look: tuple[object, ...]) -> str:
     """Style of all message text, from the tokens."""
     t = theme().tokens
     mono = theme().font_code().family()
@@ -51,19 +58,21 @@ class Prose(QWidget):
         self._wide = wide
         self._muted = muted
         self._html = ""
+        self._fixed = 0
+        self._look: tuple[object, ...] = ()
+        """Colours and size of text that the document was made with."""
         self._heights: dict[int, int] = {}
         self._document = QTextDocument(self)
         self._document.setDocumentMargin(0)
         self._document.setUndoRedoEnabled(False)
-        option = QTextOption()
-        option.setWrapMode(
-            QTextOption.WrapMode.NoWrap if wide else QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere
-        )
-        self._document.setDefaultTextOption(option)
+        self._set_wrap()
         self._cursor = QTextCursor(self._document)
-        self._bar = QScrollBar(Qt.Orientation.Horizontal, self)
-        self._bar.valueChanged.connect(self.update)
-        self._bar.hide()
+        self._bar: QScrollBar | None = None
+        """Tables only: a bar for every paragraph would be half of all widgets."""
+        if wide:
+            self._bar = QScrollBar(Qt.Orientation.Horizontal, self)
+            self._bar.valueChanged.connect(self.update)
+            self._bar.hide()
         policy = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
@@ -71,14 +80,28 @@ class Prose(QWidget):
         self.setCursor(Qt.CursorShape.IBeamCursor)
         self.setMouseTracking(True)
 
-    def set_html(self, html: str) -> None:
-        if html == self._html:
+    def set_html(self, html: str, fixed: int = 0) -> None:
+        """`fixed`: lay it out in so many pixels, whatever the width of the widget (parts of a large table)."""
+        if html == self._html and fixed == self._fixed:
             return
         self._html = html
+        if fixed != self._fixed:
+            self._fixed = fixed
+            self._set_wrap()
         self._load()
 
+    def _set_wrap(self) -> None:
+        option = QTextOption()
+        option.setWrapMode(
+            QTextOption.WrapMode.NoWrap
+            if self._wide and not self._fixed
+            else QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere
+        )
+        self._document.setDefaultTextOption(option)
+
     def _load(self) -> None:
-        self._document.setDefaultStyleSheet(document_css())
+        self._look = _look()
+        self._document.setDefaultStyleSheet(_css(self._look))
         self._document.setDefaultFont(theme().font_ui())
         self._document.setHtml(self._html)
         self._heights.clear()
@@ -108,9 +131,10 @@ class Prose(QWidget):
         return known
 
     def _height(self, width: int) -> int:
-        if self._wide:
-            if self._document.textWidth() != -1:
-                self._document.setTextWidth(-1)
+        if self._bar is not None:
+            wanted = self._fixed or -1
+            if self._document.textWidth() != wanted:
+                self._document.setTextWidth(wanted)
             bar = self._bar.sizeHint().height() if self._document.idealWidth() > width else 0
             return round(self._document.size().height()) + bar
         if self._document.textWidth() != width:
@@ -125,7 +149,7 @@ class Prose(QWidget):
         self._fit()
 
     def _fit(self) -> None:
-        if not self._wide:
+        if self._bar is None:
             if self._document.textWidth() != self.width():
                 self._document.setTextWidth(self.width())
             return
@@ -138,14 +162,14 @@ class Prose(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
-        painter.translate(-self._bar.value(), 0)
+        painter.translate(-self._shift(), 0)
         context = QAbstractTextDocumentLayout.PaintContext()
         tokens = theme().tokens
         context.palette = QPalette(self.palette())
         context.palette.setColor(
             QPalette.ColorRole.Text, QColor(tokens.muted if self._muted else tokens.text)
         )
-        context.clip = QRectF(event.rect()).translated(self._bar.value(), 0)
+        context.clip = QRectF(event.rect()).translated(self._shift(), 0)
         if self._cursor.hasSelection():
             selection = QAbstractTextDocumentLayout.Selection()
             selection.cursor = self._cursor
@@ -157,12 +181,15 @@ class Prose(QWidget):
             context.selections = [selection]
         self._document.documentLayout().draw(painter, context)
 
+    def _shift(self) -> int:
+        return self._bar.value() if self._bar is not None else 0
+
     def _hit(self, pos: QPointF) -> int:
-        place = QPointF(pos.x() + self._bar.value(), pos.y())
+        place = QPointF(pos.x() + self._shift(), pos.y())
         return self._document.documentLayout().hitTest(place, Qt.HitTestAccuracy.FuzzyHit)
 
     def _anchor(self, pos: QPointF) -> str:
-        return self._document.documentLayout().anchorAt(QPointF(pos.x() + self._bar.value(), pos.y()))
+        return self._document.documentLayout().anchorAt(QPointF(pos.x() + self._shift(), pos.y()))
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         if event.button() == Qt.MouseButton.LeftButton:
@@ -199,13 +226,14 @@ class Prose(QWidget):
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         sideways = event.angleDelta().x()
-        if sideways and self._bar.maximum():
+        if sideways and self._bar is not None and self._bar.maximum():
             self._bar.setValue(self._bar.value() - sideways // 2)
             event.accept()
         else:
             event.ignore()
 
     def changeEvent(self, event: QEvent) -> None:
-        if event.type() == QEvent.Type.PaletteChange and self._html:
+        # A change of the style comes as several events, and most of them change nothing of the text.
+        if event.type() == QEvent.Type.PaletteChange and self._html and self._look != _look():
             self._load()
         super().changeEvent(event)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 
+import shiboken6
 from PySide6.QtCore import QEvent, QSize, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
@@ -21,6 +22,8 @@ MARGIN = 400
 """Pixels above and below what is in sight for which widgets are kept ready."""
 KEPT = 40
 """Widgets out of sight that are kept for scrolling back."""
+SPARE = 16
+"""Widgets of each kind without a piece that are kept for the next: making one costs more than filling it."""
 LINE = 19
 CHAR = 7
 
@@ -53,6 +56,7 @@ class MarkdownView(QWidget):
         self._slots: list[_Slot] = []
         self._live: dict[int, QWidget] = {}
         """Widgets by the number of their piece."""
+        self._spare: dict[str, list[QWidget]] = {}
         self._tops: list[int] = [0]
         self._sight: tuple[int, int] | None = None
         self._width = 0
@@ -73,6 +77,27 @@ class MarkdownView(QWidget):
         return [slot.piece for slot in self._slots]
 
     # -- text
+
+    def reset(self, sight: int) -> None:
+        """Become empty, for another message: `sight` pixels of it will be in sight at first. Its widgets stay to be
+        filled again."""
+        self._more.stop()
+        for at in list(self._live):
+            self._drop(at)
+        self._slots.clear()
+        self._tops = [0]
+        self._stream = MarkdownStream()
+        self._text, self._parsed = "", 0
+        self._sight = (0, sight)
+
+    def let_go(self) -> None:
+        """Delete the widgets that nobody sees."""
+        for at in [at for at, widget in self._live.items() if widget.isHidden()]:
+            self._drop(at)
+        for spare in self._spare.values():
+            for widget in spare:
+                shiboken6.delete(widget)
+        self._spare.clear()
 
     def set_text(self, text: str) -> None:
         if text == self._text:
@@ -130,8 +155,9 @@ class MarkdownView(QWidget):
         return max(0, self._tops[-1] - GAP) + rest * LINE * CHAR // max(200, self._width or 200)
 
     def sizeHint(self) -> QSize:
-        width = self._width or self.width() or 400
-        return QSize(width, self.heightForWidth(width))
+        # Without a width of its own nothing is laid out: it would all be done again for the real one.
+        width = self._width or 400
+        return QSize(width, self.heightForWidth(width) if self._width else 1)
 
     def minimumSizeHint(self) -> QSize:
         return QSize(0, 0)
@@ -225,36 +251,47 @@ class MarkdownView(QWidget):
 
     def _make(self, at: int) -> None:
         slot = self._slots[at]
-        if slot.piece.kind == "code":
-            block = CodeBlock(self)
-            block.unfolded.connect(lambda: self._unfold(slot))
-            slot.widget = block
-        else:
-            prose = Prose(self, wide=slot.piece.kind == "table", muted=self._muted)
-            prose.link_activated.connect(self.link_activated)
-            slot.widget = prose
+        spare = self._spare.get(slot.piece.kind)
+        slot.widget = spare.pop() if spare else self._new(slot.piece.kind)
         self._live[at] = slot.widget
         self._fill(slot)
+
+    def _new(self, kind: str) -> QWidget:
+        if kind == "code":
+            block = CodeBlock(self)
+            block.unfolded.connect(lambda: self._unfold(block))
+            return block
+        prose = Prose(self, wide=kind == "table", muted=self._muted)
+        prose.link_activated.connect(self.link_activated)
+        return prose
 
     def _fill(self, slot: _Slot) -> None:
         if isinstance(slot.widget, CodeBlock):
             slot.widget.set_piece(slot.piece, whole=slot.whole)
         elif isinstance(slot.widget, Prose):
-            slot.widget.set_html(slot.piece.text)
+            slot.widget.set_html(slot.piece.text, slot.piece.width)
 
-    def _unfold(self, slot: _Slot) -> None:
-        slot.whole = True
-        slot.measured = False
+    def _unfold(self, block: CodeBlock) -> None:
+        for slot in self._slots:
+            if slot.widget is block:
+                slot.whole = True
+                slot.measured = False
         self._realise()
         self.updateGeometry()
         self.grown.emit()
 
     def _drop(self, at: int) -> None:
         widget = self._live.pop(at, None)
-        if widget is not None:
-            widget.hide()
+        if widget is None:
+            return
+        slot = self._slots[at]
+        slot.widget = None
+        widget.hide()
+        spare = self._spare.setdefault(slot.piece.kind, [])
+        if len(spare) < SPARE:
+            spare.append(widget)
+        else:
             widget.deleteLater()
-            self._slots[at].widget = None
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

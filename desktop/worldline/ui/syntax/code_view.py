@@ -66,6 +66,9 @@ class CodeView(QWidget):
 
     def set_lines(self, lines: Sequence[CodeLine]) -> None:
         painter = line_painter()
+        if self._selection is not None and list(lines[: len(self._lines)]) != self._lines:
+            # What was selected is not there any more; text that only grows keeps its selection.
+            self._selection = None
         self._lines = list(lines)
         # The widest line decides about the scroll bar; a glance at the longest texts is enough.
         longest = sorted(self._lines, key=lambda line: len(line.text), reverse=True)[:4]
