@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import threading
 from pathlib import Path
@@ -16,6 +17,7 @@ from worldline.core.usage import Usage
 from worldline.session import schema
 from worldline.session.document import SessionDocument
 from worldline.session.model import NodeDraft, RunRecord
+from worldline.session.verify import verify
 
 
 def test_what_was_appended_is_there_after_reopening(doc: SessionDocument, path: Path) -> None:
@@ -183,6 +185,31 @@ def test_bodies_are_stored_once(doc: SessionDocument, path: Path) -> None:
         sqlite3.connect(path).execute("SELECT size, length(data) FROM bodies WHERE size > 10000").fetchall()
     )
     assert len(rows) == 2 and all(stored < size / 20 for size, stored in rows)
+
+
+def test_bodies_of_middle_size_are_stored_once_also_after_a_write_that_was_taken_back(
+    doc: SessionDocument, path: Path
+) -> None:
+    root = doc.append(make.root())
+    output = "the same output of some size " * 400
+
+    def ended() -> str:
+        call = doc.append(make.tool(root.uid))
+        doc.finish(call.uid, make.tool_end(output))
+        return call.uid
+
+    with pytest.raises(ZeroDivisionError), doc.transaction():
+        ended()
+        _ = 1 / 0
+    uids = [ended() for _ in range(5)]
+    rows = sqlite3.connect(path).execute("SELECT count(*) FROM bodies WHERE size > 10000").fetchone()
+    assert rows == (1,)
+    bodies = [doc.body(uid).end_message for uid in uids]
+    assert all(output in json.dumps(body) for body in bodies)
+    doc.close()
+    with SessionDocument.open(path) as again:
+        assert [again.body(uid).end_message for uid in uids] == bodies
+    assert verify(path).sound
 
 
 def test_references(doc: SessionDocument) -> None:

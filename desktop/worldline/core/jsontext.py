@@ -6,6 +6,12 @@ import hashlib
 import json
 from typing import Any
 
+import orjson
+
+_ALIKE = frozenset({str, int, bool, type(None)})
+_MOST = 2_000
+"""Values beyond which looking at each of them costs more than the quicker encoder saves."""
+
 
 def clean_text(text: str) -> str:
     """Replace lone surrogates: one of them in the history would make every later request fail."""
@@ -17,8 +23,38 @@ def dumps(value: Any) -> bytes:
 
     Raises ValueError for NaN and infinities; lone surrogates are replaced.
     """
+    if _is_written_alike(value):
+        try:
+            return orjson.dumps(value)
+        except orjson.JSONEncodeError:
+            pass  # a lone surrogate, a number beyond 64 bits, a deep nesting: the encoder below knows what to do
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text.encode("utf-8", "replace")
+
+
+def _is_written_alike(value: Any) -> bool:
+    """Whether orjson gives the bytes that `json` gives, several times quicker for long texts. It writes numbers with a
+    fraction in another way, NaN as null, and takes more types than JSON has: those are left to `json`."""
+    room = _MOST
+    rest = [value]
+    while rest:
+        item = rest.pop()
+        kind = type(item)
+        if kind in _ALIKE:
+            continue
+        if kind is dict:
+            for key in item:
+                if type(key) is not str:
+                    return False
+            rest.extend(item.values())
+        elif kind is list:
+            rest.extend(item)
+        else:
+            return False
+        room -= len(item)
+        if room < 0:
+            return False
+    return True
 
 
 def digest(value: Any) -> bytes:
@@ -31,7 +67,7 @@ def loads(data: bytes | str) -> Any:
 
 
 class DuplicateKey(ValueError):
-    pass
+    """An object names a key twice: which value was meant is not known."""
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Bodies: bytes of any size with their SHA-256, compressed where it pays.
 
-What may come again (large outputs, and everything stored by `put_blob`) is *shared*: found by its hash and stored once. Small
-bodies are not looked up: a page of the index in every commit costs more than the few that come twice would save."""
+What may come again (large outputs, and everything stored by `put_blob`) is *shared*: found by its hash and stored once.
+Smaller bodies are not in that index: one page more in every commit costs more than the few that come twice would save.
+Those of middle size are remembered by the writer instead (`Recent`): what comes again does so mostly soon."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ from worldline.core.errors import SessionError
 PLAIN, ZLIB = 0, 1
 _WORTH_PACKING = 32_768
 """Bytes. Below this, packing would cost an append more than a third of its time."""
-_WORTH_SHARING = 4096
+_WORTH_SHARING = 32_768
+_WORTH_REMEMBERING = 4096
 _SAMPLE = 65536
 
 
@@ -53,9 +55,37 @@ def decode(codec: int, data: bytes, size: int, digest: bytes) -> bytes:
     return body
 
 
-def put(connection: sqlite3.Connection, data: bytes, *, shared: bool = False) -> int:
-    """Id of the body; large or `shared` ones are stored only once. Part of the caller's transaction."""
+class Recent:
+    """Bodies of middle size that were stored through one connection, by their hash."""
+
+    _MOST = 10_000
+
+    def __init__(self) -> None:
+        self._ids: dict[bytes, int] = {}
+
+    def find(self, digest: bytes) -> int | None:
+        return self._ids.get(digest)
+
+    def add(self, digest: bytes, body_id: int) -> None:
+        if len(self._ids) >= self._MOST:
+            self._ids.clear()
+        self._ids[digest] = body_id
+
+    def forget(self) -> None:
+        """After a rollback: some of them are not there any more."""
+        self._ids.clear()
+
+
+def put(
+    connection: sqlite3.Connection, data: bytes, *, shared: bool = False, recent: Recent | None = None
+) -> int:
+    """Id of the body; large or `shared` ones are stored only once, and those of middle size that are among the `recent`.
+    Part of the caller's transaction."""
     digest = hashlib.sha256(data).digest()
+    if shared or not _WORTH_REMEMBERING <= len(data) < _WORTH_SHARING:
+        recent = None
+    if recent is not None and (known := recent.find(digest)) is not None:
+        return known
     if shared or len(data) >= _WORTH_SHARING:
         shared = True
         row = connection.execute("SELECT id FROM bodies WHERE hash = ? AND shared = 1", (digest,)).fetchone()
@@ -67,6 +97,8 @@ def put(connection: sqlite3.Connection, data: bytes, *, shared: bool = False) ->
         (digest, codec, len(data), int(shared), stored),
     )
     assert done.lastrowid is not None
+    if recent is not None:
+        recent.add(digest, done.lastrowid)
     return done.lastrowid
 
 

@@ -176,7 +176,7 @@ class SessionDocument(TransactionalSession):
             header.outcome = Outcome.RUNNING  # a tool node is stored when it starts
         with self.transaction():
             writing.insert_node(
-                self._db, header, payload, fork=self.tree.has_fork_at(parent), moved=move_cursor
+                self._db, header, payload, self._recent, fork=self.tree.has_fork_at(parent), moved=move_cursor
             )
             if draft.usage is not None:
                 writing.insert_usage(self._db, header.seq, draft.usage)
@@ -201,7 +201,7 @@ class SessionDocument(TransactionalSession):
         columns = self.tree.columns
         with self.transaction():
             at = end.at or now_ms()
-            end_id = writing.insert_end(self._db, seq, end, payload, preview, at)
+            end_id = writing.insert_end(self._db, seq, end, payload, self._recent, preview, at)
             outcome, flags, last = columns.outcome[seq], columns.flags[seq], columns.last_end
 
             def back() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from worldline.core.errors import SessionError
-from worldline.session import connect, lock
+from worldline.session import bodies, connect, lock
 from worldline.session.reader import SessionReader
 
 
@@ -21,6 +21,7 @@ class TransactionalSession(SessionReader):
         self._depth = 0
         self._doomed: BaseException | None = None
         self._undo: list[Callable[[], None]] = []
+        self._recent = bodies.Recent()
         self._file, self._log = str(path), f"{path}-wal"
         self._places: dict[str, tuple[int, int]] = {}
         # A writer reads with `live` too: whatever is unfinished since the last opening is listed first, then marked.
@@ -85,6 +86,7 @@ class TransactionalSession(SessionReader):
         if self._db.in_transaction:
             with contextlib.suppress(sqlite3.Error):
                 self._db.execute("ROLLBACK")
+        self._recent.forget()
         for back in reversed(self._undo):
             back()
         self._undo = []

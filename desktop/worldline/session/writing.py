@@ -38,16 +38,22 @@ class Payload:
     def size(self) -> int:
         return len(self.message) + len(self.detail)
 
-    def store(self, connection: sqlite3.Connection) -> list[int | None]:
+    def store(self, connection: sqlite3.Connection, recent: bodies.Recent) -> list[int | None]:
         """Ids of message, detail, task state and search text."""
         return [
-            bodies.put(connection, data) if data else None
+            bodies.put(connection, data, recent=recent) if data else None
             for data in (self.message, self.detail, self.task, self.search)
         ]
 
 
 def insert_node(
-    connection: sqlite3.Connection, header: NodeHeader, payload: Payload, *, fork: bool, moved: bool
+    connection: sqlite3.Connection,
+    header: NodeHeader,
+    payload: Payload,
+    recent: bodies.Recent,
+    *,
+    fork: bool,
+    moved: bool,
 ) -> None:
     connection.execute(
         _INSERT_NODE,
@@ -71,13 +77,19 @@ def insert_node(
             header.files,
             int(fork),
             int(moved),
-            *payload.store(connection),
+            *payload.store(connection, recent),
         ),
     )
 
 
 def insert_end(
-    connection: sqlite3.Connection, seq: int, end: NodeEnd, payload: Payload, preview: str, at: int
+    connection: sqlite3.Connection,
+    seq: int,
+    end: NodeEnd,
+    payload: Payload,
+    recent: bodies.Recent,
+    preview: str,
+    at: int,
 ) -> int:
     """Id of the end."""
     done = connection.execute(
@@ -93,7 +105,7 @@ def insert_end(
             end.added,
             end.removed,
             end.files,
-            *payload.store(connection),
+            *payload.store(connection, recent),
         ),
     )
     assert done.lastrowid is not None
