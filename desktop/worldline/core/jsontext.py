@@ -35,10 +35,8 @@ def dumps(value: Any) -> bytes:
 def _is_written_alike(value: Any) -> bool:
     """Whether orjson gives the bytes that `json` gives, several times quicker for long texts. It writes numbers with a
     fraction in another way, NaN as null, and takes more types than JSON has: those are left to `json`."""
-    room = _MOST
-    rest = [value]
-    while rest:
-        item = rest.pop()
+    found = [value]
+    for item in found:  # it grows meanwhile, by what is inside of what was found
         kind = type(item)
         if kind in _ALIKE:
             continue
@@ -46,13 +44,12 @@ def _is_written_alike(value: Any) -> bool:
             for key in item:
                 if type(key) is not str:
                     return False
-            rest.extend(item.values())
+            found.extend(item.values())
         elif kind is list:
-            rest.extend(item)
+            found.extend(item)
         else:
             return False
-        room -= len(item)
-        if room < 0:
+        if len(found) > _MOST:
             return False
     return True
 

@@ -64,7 +64,9 @@ def blobs_in(value: Any) -> list[str]:
 
 def preview_of(text: str) -> str:
     """First words on one line."""
-    head = " ".join(clean_text(text[: MAX_PREVIEW * 4]).replace("\0", " ").split())
+    head = " ".join(clean_text(text[: MAX_PREVIEW * 2]).replace("\0", " ").split())
+    if len(head) <= MAX_PREVIEW < len(text) // 2:  # much of it is white space: look further
+        head = " ".join(clean_text(text[: MAX_PREVIEW * 4]).replace("\0", " ").split())
     return head if len(head) <= MAX_PREVIEW else head[: MAX_PREVIEW - 1] + "…"
 
 
