@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from worldline.policy.secrets import mask
+from worldline.core.secrets import mask
 
 # Put together here so that no scanner takes this file for a leak.
 SECRETS = [

@@ -14,7 +14,7 @@ from toolbench import Bench, Call, error_of, text_of
 from worldline.core.access import AccessAnswer
 from worldline.core.errors import ErrorClass, ToolError
 from worldline.core.kinds import NodeFlag
-from worldline.policy.secrets import mask
+from worldline.core.secrets import mask
 from worldline.tools.base import BaseTool, text
 from worldline.tools.envelope import RESULT_LIMIT, Envelope
 from worldline.tools.hooks import Hook, parse_hooks

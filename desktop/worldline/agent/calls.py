@@ -16,9 +16,9 @@ from worldline.agent.limits import Meter
 from worldline.agent.stops import Stopped
 from worldline.core.errors import ErrorClass, SessionError, ToolError
 from worldline.core.kinds import NodeFlag, NodeKind, Outcome
+from worldline.core.secrets import mask, mask_value
 from worldline.policy.copies import Copies, SavedCopy
 from worldline.policy.ledger import hard_link_effects, write_effect
-from worldline.policy.secrets import mask, mask_value
 from worldline.provider.model import ToolUse
 from worldline.session.model import NodeDraft, NodeEnd
 from worldline.tools.model import AccessRequest, TaskState, Tool, ToolContext, ToolOutcome
@@ -175,7 +175,7 @@ class CallRunner:
         if after is not None:
             self.states.describe(after, end)
         with self.journal.doc.transaction():
-            header = self.journal.doc.finish(item.node, end)
+            header = self.journal.store_end(item.node, end)
         item.ended = True
         self.journal.announce_end(header)
         for repair in outcome.repairs:

@@ -7,6 +7,7 @@ from typing import Any
 
 from worldline.core.headers import NodeHeader
 from worldline.core.kinds import NodeFlag, NodeKind, Outcome
+from worldline.core.secrets import mask, mask_reply, mask_value
 from worldline.core.usage import Usage
 from worldline.protocol.events import CursorMoved, Diagnosed, NodeEnded, NodeStored
 from worldline.protocol.model import Diagnostic, Header
@@ -36,6 +37,7 @@ class Journal:
 
     def append(self, draft: NodeDraft, *, announce: bool = True) -> NodeHeader:
         """Inside a transaction of the caller: `announce=False`, and `announce` after it."""
+        mask_draft(draft)
         draft.run = draft.run or self.run
         draft.branch = draft.branch or self.branch
         header = self.doc.append(draft)
@@ -48,15 +50,26 @@ class Journal:
         self.emit("cursor_moved", CursorMoved(node=header.uid, why="append", branch=header.branch))
 
     def finish(self, uid: str, end: NodeEnd) -> NodeHeader:
-        header = self.doc.finish(uid, end)
+        header = self.store_end(uid, end)
         self.announce_end(header)
         return header
+
+    def store_end(self, uid: str, end: NodeEnd) -> NodeHeader:
+        """Without the announcement, for a transaction of the caller. The result in `message` is masked already: it is made
+        for the model by the envelope."""
+        end.detail, found = mask_value(end.detail)
+        end.preview = mask(end.preview)[0]
+        if end.task_state is not None:
+            end.task_state = mask_value(end.task_state)[0]
+        end.flags |= NodeFlag.SECRET_MASKED if found else NodeFlag.NONE
+        return self.doc.finish(uid, end)
 
     def announce_end(self, header: NodeHeader) -> None:
         self.emit("node_ended", NodeEnded(header=Header.of(header)))
 
     def diagnose(self, kind: str, detail: str, *, node: str = "", data: dict[str, Any] | None = None) -> None:
         """Record a fact about how the run went; the person can read it, the model never does."""
+        detail, data = mask(detail)[0], mask_value(data)[0]
         stored = {"kind": kind, "detail": detail, "data": data or {}}
         record = self.doc.add_record("diagnostic", stored, node=node, run=self.run)
         self.emit(
@@ -108,7 +121,12 @@ class Journal:
         usage: Usage | None = None,
         detail: dict[str, Any] | None = None,
     ) -> NodeHeader:
-        return self.append(
+        """A reply, whole or in parts. What it holds of secrets is masked here, before it is stored, announced or sent
+        back to the model; a call in it runs with what the model really wrote."""
+        blocks, masked, lost = mask_reply(blocks)
+        if lost:
+            detail = {**(detail or {}), "thinking_lost": lost}
+        header = self.append(
             NodeDraft(
                 kind=NodeKind.ASSISTANT,
                 parent=self.tip,
@@ -116,11 +134,32 @@ class Journal:
                 detail=detail or {},
                 preview=preview_of(blocks),
                 outcome=outcome,
-                flags=flags,
+                flags=flags | (NodeFlag.SECRET_MASKED if masked else NodeFlag.NONE),
                 model=model,
                 usage=usage,
             )
         )
+        if lost:
+            self.diagnose(
+                "secret_masked",
+                "A thought was left out because of a secret: thinking is signed and cannot be masked.",
+                node=header.uid,
+            )
+        return header
+
+
+def mask_draft(draft: NodeDraft) -> None:
+    """What a person wrote is kept, and sent, as they wrote it: they may want the agent to use it. All else is masked."""
+    found = 0
+    if draft.kind is not NodeKind.USER or draft.flags & NodeFlag.HIDDEN:
+        if draft.kind is not NodeKind.ASSISTANT:  # whose thinking and calls need more care, see `assistant`
+            draft.message, found = mask_value(draft.message)
+        draft.detail, more = mask_value(draft.detail)
+        draft.preview, draft.search_text = mask(draft.preview)[0], mask(draft.search_text)[0]
+        found += more
+    if draft.task_state is not None:
+        draft.task_state = mask_value(draft.task_state)[0]
+    draft.flags |= NodeFlag.SECRET_MASKED if found else NodeFlag.NONE
 
 
 def one_line(text: str, limit: int = 200) -> str:

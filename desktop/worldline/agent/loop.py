@@ -18,11 +18,14 @@ from worldline.agent.stops import RunEnd, Stopped, offers_for
 from worldline.agent.turn import TurnRunner
 from worldline.core.errors import SessionError, WorldlineError
 from worldline.core.kinds import NodeFlag, NodeKind, Outcome
+from worldline.core.secrets import mask
 from worldline.core.stop import StopReason
 from worldline.provider.model import Answer
 from worldline.session.model import NodeDraft
 
 logger = logging.getLogger(__name__)
+
+_SECRET_IN_PROMPT = "Your message holds what looks like a secret. It is kept and sent as you wrote it; in all else secrets are masked."
 
 
 class RunLoop:
@@ -126,6 +129,7 @@ class RunLoop:
         return RunEnd(StopReason.INTERNAL_ERROR, detail, offers=["retry"])
 
     def _record(self, end: RunEnd) -> None:
+        end.detail, end.api_said = mask(end.detail)[0], mask(end.api_said)[0]
         try:
             if end.reason is StopReason.INTERNAL_ERROR:
                 self.journal.diagnose("engine", end.detail, node=self.journal.tip)
@@ -154,6 +158,8 @@ class RunLoop:
 
     async def _blocked(self, text: str, node: str) -> str:
         """Why a hook blocks this message, "" = it does not. One that is blocked stays in the tree and is never sent."""
+        if mask(text)[1]:
+            self.journal.diagnose("secret_in_prompt", _SECRET_IN_PROMPT, node=node)
         answer = await self._deps.hooks.on_prompt(text, self._deps.root)
         self._note(answer.notes)
         if answer.error is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from worldline.agent.deps import Watcher
-from worldline.agent.journal import Emit, Journal
+from worldline.agent.journal import Emit, Journal, mask_draft
 from worldline.agent.loop import RunLoop
 from worldline.agent.stops import RunEnd
 from worldline.core.headers import NodeHeader
@@ -38,6 +38,7 @@ class SideJournal(Journal):
         return self._tip
 
     def append(self, draft: NodeDraft, *, announce: bool = True) -> NodeHeader:
+        mask_draft(draft)
         draft.run = draft.run or self.run
         draft.branch = draft.branch or self.branch
         draft.flags |= NodeFlag.SIDE_BRANCH

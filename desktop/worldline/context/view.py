@@ -295,7 +295,13 @@ def _drop_thinking(paired: Paired, replies: dict[str, Item], refused: int = -1) 
     invalid = _invalid_positions(paired.changes, positions)
     invalid.update(pos for pos in positions if pos <= refused)
     newest = max((i for i, g in enumerate(paired.groups) if g.role == "assistant"), default=-1)
-    intact, lost_any = True, False
+    # A thought may have been left out when the reply was stored: it held a secret.
+    intact = newest < 0 or not any(
+        replies[uid].node.detail.get("thinking_lost")
+        for _, uid in paired.groups[newest].nodes
+        if uid in replies
+    )
+    lost_any = False
     for index, item in enumerate(paired.groups):
         if item.role != "assistant" or THINKING.isdisjoint([p.block["type"] for p in item.pieces]):
             continue

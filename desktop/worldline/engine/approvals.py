@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any, Literal
 
 from worldline.core.access import AccessAnswer, AccessRequest, CommandRunner
+from worldline.core.secrets import mask_value
 from worldline.engine.confinement import SandboxDesk
 from worldline.engine.effects import EffectList
 from worldline.engine.shared import Shared
@@ -133,7 +134,7 @@ class Approvals:
             "scope": p.scope, "reason": p.reason, "edited": p.edited_input is not None,
         }  # fmt: skip
         # On the record before the call goes on: what cannot be recorded is not released.
-        self._shared.doc.add_record("approval", data, node=approval.node)
+        self._shared.doc.add_record("approval", mask_value(data)[0], node=approval.node)
         self._desk.answer(p)
 
     def _asked(self, approval: Approval) -> None:

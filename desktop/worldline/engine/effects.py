@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from worldline.core.errors import BadInput
+from worldline.core.secrets import mask_value
 from worldline.engine.shared import Shared
 from worldline.protocol.events import EffectChanged
 from worldline.protocol.model import EffectInfo
@@ -58,7 +59,8 @@ class EffectList:
         for data in effects:
             if data.get("kind") == "background_process":
                 continue  # listed with the processes as long as it runs; ending it undoes it
-            record = self._shared.doc.add_record("effect", data, node=node)
+            # A command is shown here as the person may read it aloud; what it needs to be undone holds no secret.
+            record = self._shared.doc.add_record("effect", mask_value(data)[0], node=node)
             self._tell(record.seq)
         self.count()
 

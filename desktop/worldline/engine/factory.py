@@ -19,6 +19,7 @@ from worldline.agent.turn import TurnRunner
 from worldline.context.model import ViewOptions
 from worldline.core import paths
 from worldline.core.kinds import NodeKind
+from worldline.core.secrets import mask
 from worldline.engine.approvals import Approvals
 from worldline.engine.asks import Questions
 from worldline.engine.breaker import BranchBreaker
@@ -30,7 +31,6 @@ from worldline.engine.runs import Runs
 from worldline.engine.shared import Shared
 from worldline.engine.subagents import Parent, SubAgents, services_for
 from worldline.engine.views import calls_elsewhere, poisoned_blocks, view_at
-from worldline.policy.secrets import mask
 from worldline.protocol import commands as c
 from worldline.protocol.commands import Prompt
 from worldline.protocol.events import ToolOutput

@@ -25,9 +25,9 @@ from worldline.agent.side import SideJournal, SideLoop, SideWatcher
 from worldline.agent.talk import last_words, talk_bodies
 from worldline.core.errors import SessionError, WorkspaceError
 from worldline.core.kinds import NodeKind
+from worldline.core.secrets import mask
 from worldline.core.stop import StopReason
 from worldline.engine.shared import Shared
-from worldline.policy.secrets import mask
 from worldline.session.model import NodeDraft
 from worldline.tools.model import TaskState
 from worldline.tools.task import TaskReport

@@ -11,6 +11,7 @@ from typing import Literal
 from pydantic import Field
 
 from worldline.core.errors import ErrorClass
+from worldline.core.secrets import mask
 from worldline.tools.base import BaseTool, text
 from worldline.tools.model import AccessRequest, ToolContext, ToolInput, ToolResult, fail
 from worldline.tools.places import os_errors
@@ -53,7 +54,7 @@ class Memory(BaseTool):
         if args.action == "list":
             return _list(folder)
         path = _path(args, folder)
-        content = (args.content or "").rstrip("\n") + "\n"
+        content, masked = mask((args.content or "").rstrip("\n") + "\n")
         with os_errors(f"The note {args.name}"):
             old = path.read_text("utf-8", "replace") if path.exists() else None
             if args.action in ("read", "delete"):
@@ -86,7 +87,10 @@ class Memory(BaseTool):
             if lines > LINE_LIMIT:
                 raise _too_long(args.name or "", lines)
             _save(path, content)
-        return ToolResult(content=text(f"The note {args.name} is saved ({lines} lines)."), summary="saved")
+        without = f" {masked} secrets in it were masked: notes hold none." if masked else ""
+        return ToolResult(
+            content=text(f"The note {args.name} is saved ({lines} lines).{without}"), summary="saved"
+        )
 
 
 def _folder(ctx: ToolContext) -> Path:

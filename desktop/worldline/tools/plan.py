@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from worldline.core.secrets import mask
 from worldline.tools.base import BaseTool, text
 from worldline.tools.model import AccessRequest, ToolContext, ToolInput, ToolResult
 
@@ -44,9 +45,11 @@ class Plan(BaseTool):
         return self.request(args, ctx, summary=f"plan of {len(args.steps)} steps")
 
     async def run(self, args: PlanInput, ctx: ToolContext) -> ToolResult:
-        ctx.state.plan = [{"text": step.text, "status": step.status} for step in args.steps]
-        done = sum(step.status == "done" for step in args.steps)
-        lines = [f"{_SIGNS[step.status]} {step.text}" for step in args.steps] or ["The plan is empty now."]
+        ctx.state.plan = [{"text": mask(step.text)[0], "status": step.status} for step in args.steps]
+        done = sum(step["status"] == "done" for step in ctx.state.plan)
+        lines = [f"{_SIGNS[step['status']]} {step['text']}" for step in ctx.state.plan] or [
+            "The plan is empty now."
+        ]
         return ToolResult(
             content=text("\n".join(lines)),
             summary=f"{done} of {len(args.steps)}",

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from worldline.core.errors import BadInput
+from worldline.core.secrets import mask
 from worldline.session.export import html, jsonl, markdown
 from worldline.session.reader import SessionReader
 
@@ -20,6 +21,9 @@ def export_session(source: Path, form: Format, out: Path | None = None, node: st
 
     Without `out` the file is put beside the session, under a free name. Raises BadInput when `out` exists or cannot be
     written, SessionError when the session cannot be read. A file appears whole or not at all.
+
+    HTML and Markdown are made to be shown to others: what the person wrote is masked in them as all else is. JSON lines are the
+    session itself.
     """
     target = out or free(source.with_suffix(SUFFIXES[form]))
     if target.exists():
@@ -29,10 +33,10 @@ def export_session(source: Path, form: Format, out: Path | None = None, node: st
         return target
     with SessionReader(source) as session:
         if form == "html":
-            _write(target, [html.page(session).encode()])
+            _write(target, [mask(html.page(session))[0].encode()])
         else:
             uid = session.resolve(node) if node else session.cursor
-            _write(target, [markdown.branch_text(session, uid).encode()])
+            _write(target, [mask(markdown.branch_text(session, uid))[0].encode()])
     return target
 
 
