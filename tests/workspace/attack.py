@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import shlex
 import shutil
 import socket
 import stat
@@ -57,7 +58,7 @@ NESTED = [
 
 
 def clear(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
+    if not path.is_symlink() and path.is_dir():
         for place, folders, _ in os.walk(path):
             for name in folders:
                 inner = Path(place, name)
@@ -121,7 +122,7 @@ class Attack:
         for parent in path.parents:
             if parent == self.work:
                 return name, path
-            if parent.is_symlink() or (parent.exists() and not parent.is_dir()):
+            if parent.is_symlink() or (os.path.lexists(parent) and not parent.is_dir()):
                 return None
         return None
 
@@ -148,17 +149,17 @@ class Attack:
         )
         self.log.append(f"{kind} {name!r}")
         data = bytes(self.r.choice([b"1\n", b"2\n", b"", b"\0bin", b"x\r\ny\r\n", b"long" * 3000]))
-        there = path.is_symlink() or path.exists()
+        there = os.path.lexists(path)
         if kind == "remove":
             clear(path)
         elif kind == "chmod":
-            if path.is_file() and not path.is_symlink():
+            if not path.is_symlink() and path.is_file():
                 path.chmod(self.r.choice([0o644, 0o755, 0o600, 0o444, 0o640, 0o777]))
         elif kind == "dirmode":
-            if path.is_dir() and not path.is_symlink():
+            if not path.is_symlink() and path.is_dir():
                 path.chmod(self.r.choice([0o755, 0o700, 0o555, 0o775]))
         elif kind == "same size":
-            if path.is_file() and not path.is_symlink() and path.stat().st_size:
+            if not path.is_symlink() and path.is_file() and path.stat().st_size:
                 before = path.stat()
                 path.write_bytes(os.urandom(before.st_size))
                 os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
@@ -167,7 +168,7 @@ class Attack:
                 os.utime(path, (1, 1))
         elif kind == "hardlink":
             other = self.work / "hard"
-            if path.is_file() and not path.is_symlink() and not other.exists() and not other.is_symlink():
+            if not path.is_symlink() and path.is_file() and not os.path.lexists(other):
                 os.link(path, other)
         elif kind == "move":
             second = self.path()
@@ -202,7 +203,7 @@ class Attack:
 
     def special(self) -> None:
         found = self.path()
-        if found is None or found[1].exists() or found[1].is_symlink() or not found[1].parent.is_dir():
+        if found is None or os.path.lexists(found[1]) or not found[1].parent.is_dir():
             return
         name, path = found
         kind = self.r.choice(["fifo", "socket", "big"])
@@ -239,21 +240,19 @@ class Attack:
         """Paths of the top repository and nested ones that git would not ignore, or knows."""
         found: set[str] = set()
         for root in self.roots():
+            if root and run_sh(f"git check-ignore -- {shlex.quote(root)}", self.work, check=False):
+                continue  # it lies in a folder that is ignored
             prefix = root + "/" if root else ""
             text = run_sh("git ls-files -coz --exclude-standard 2>/dev/null", self.work / root, check=False)
             found |= {prefix + p for p in text.split("\0") if p and not p.endswith("/")}
         return found
 
     def facts(self) -> tuple[str, dict[str, str], bool]:
-        whole = run_sh("ls .git/sharedindex.* 2>/dev/null", self.work, check=False) == ""
-        sparse = (
-            "sparse"
-            in run_sh("cat .git/config .git/config.worktree 2>/dev/null", self.work, check=False).lower()
-        )
+        settings = run_sh("cat .git/config .git/config.worktree 2>/dev/null", self.work, check=False)
         index = run_sh("git ls-files -s -v -z 2>/dev/null", self.work, check=False)
         index += run_sh("git diff --cached --name-status -z", self.work, check=False)
         heads = {"": run_sh("git rev-parse -q --verify HEAD", self.work, check=False)}
-        return index, heads, whole and not sparse
+        return index, heads, "sparse" not in settings.lower()
 
     # --- captures and jumps -----------------------------------------------------------------------------------------
 

@@ -25,6 +25,7 @@ from worldline.workspace.safefs import (
     content_id,
     content_of,
     exchange,
+    make_dir,
     rename_new,
     split,
     unchanged,
@@ -287,7 +288,7 @@ class Restorer:
         fd = self.tree.folder(folder)
         if stat.S_ISDIR(item.mode):
             with contextlib.suppress(FileExistsError):
-                os.mkdir(name, stat.S_IMODE(item.mode), dir_fd=fd)
+                make_dir(name, fd, stat.S_IMODE(item.mode))
             return
         rename_new(str(number), self._staging, name, fd)
 

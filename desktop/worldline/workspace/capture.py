@@ -194,7 +194,7 @@ class Capturer:
             for name, reason in node.skipped.items():
                 if reason == IGNORED and len(found) < limit:
                     path = self.work / prefix / name
-                    if path.is_dir() and not path.is_symlink():
+                    if not path.is_symlink() and path.is_dir():  # a link may name what no path can be
                         inside(prefix + name)
                     else:
                         found.append(prefix + name)

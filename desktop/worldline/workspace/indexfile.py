@@ -24,7 +24,12 @@ NO_STAT: Stat = (0, 0, 0, 0, 0, 0, 0, 0)
 
 
 class UnreadableIndex(Exception):
-    """The index is of a kind that cannot be restored (split, sparse, damaged); the reason is the message."""
+    """The index is of a kind that cannot be restored (sparse, damaged); the reason is the message."""
+
+    def __init__(self, reason: str, entries: list[Entry] | None = None) -> None:
+        super().__init__(reason)
+        self.entries = entries or []
+        """What is tracked all the same; a folder that is left out as a whole is one entry."""
 
 
 class Entry(NamedTuple):
@@ -50,29 +55,84 @@ def _read_name_v4(data: bytes, at: int, previous: bytes) -> tuple[bytes, int]:
     return previous[: len(previous) - strip] + data[at:end], end + 1
 
 
-def _check_extensions(data: bytes, at: int, end: int) -> None:
+def _extensions(data: bytes, at: int, end: int, entries: list[Entry]) -> bytes | None:
+    """Content of the extension that leads to another file, None when there is none. Raises `UnreadableIndex`."""
+    link: bytes | None = None
     while at + 8 <= end:
         name = data[at : at + 4]
+        size = struct.unpack_from(">I", data, at + 4)[0]
         if name == b"link":
-            raise UnreadableIndex("its staging area is split over two files (core.splitIndex)")
-        if name == b"sdir":
-            raise UnreadableIndex("its staging area is sparse (index.sparse)")
-        if not 65 <= name[0] <= 90:
-            raise UnreadableIndex(f"its staging area uses an unknown extension {name!r}")
-        at += 8 + struct.unpack_from(">I", data, at + 4)[0]
+            link = data[at + 8 : at + 8 + size]
+        elif name == b"sdir":
+            raise UnreadableIndex("its staging area is sparse (index.sparse)", entries)
+        elif not 65 <= name[0] <= 90:
+            raise UnreadableIndex(f"its staging area uses an unknown extension {name!r}", entries)
+        at += 8 + size
+    return link
 
 
-def parse(data: bytes, hash_size: int = 20) -> list[Entry]:
-    """All entries, in index order. Raises `UnreadableIndex`."""
+def parse(data: bytes, hash_size: int = 20, shared: Callable[[str], bytes] | None = None) -> list[Entry]:
+    """All entries, in index order. `shared` reads the other file of a split index, by the hash in its name.
+
+    Raises `UnreadableIndex`."""
     if not data:
         return []
     try:
-        return _parse(data, hash_size)
-    except (struct.error, ValueError, IndexError) as error:
+        entries, link = _parse(data, hash_size)
+        if link is None:
+            return entries
+        if shared is None:
+            raise UnreadableIndex("its staging area is split over two files (core.splitIndex)")
+        return _joined(entries, link, hash_size, shared)
+    except (struct.error, ValueError, IndexError, OSError) as error:
         raise UnreadableIndex(f"its staging area is damaged ({error})") from error
 
 
-def _parse(data: bytes, hash_size: int) -> list[Entry]:
+def _joined(
+    own: list[Entry], link: bytes, hash_size: int, shared: Callable[[str], bytes]
+) -> list[Entry]:
+    """A split index as one: entries of the shared file that are not deleted, some of them replaced by the nameless ones
+    of the other file, and its new ones."""
+    base = link[:hash_size]
+    if not any(base):
+        return own
+    entries: list[Entry | None] = list(_parse(shared(base.hex()), hash_size)[0])
+    gone, at = _bits(link, hash_size)
+    replaced, _ = _bits(link, at)
+    new = iter(own)
+    for place in replaced:
+        old, row = entries[place], next(new)
+        if row.path or old is None:
+            raise ValueError("the two files of it do not fit")
+        entries[place] = row._replace(path=old.path)
+    for place in gone:
+        entries[place] = None
+    joined = [*(e for e in entries if e is not None), *new]
+    return sorted(joined, key=lambda e: (os.fsencode(e.path), e.stage))
+
+
+def _bits(data: bytes, at: int) -> tuple[list[int], int]:
+    """Places of the set bits of a compressed bitmap (EWAH), and where it ends."""
+    if at >= len(data):
+        return [], at
+    count = struct.unpack_from(">I", data, at + 4)[0]
+    words = struct.unpack_from(f">{count}Q", data, at + 8)
+    found: list[int] = []
+    place = number = 0
+    while number < count:
+        head = words[number]
+        run = (head >> 1 & 0xFFFFFFFF) * 64
+        if head & 1:
+            found += range(place, place + run)
+        place += run
+        for word in words[number + 1 : number + 1 + (head >> 33)]:
+            found += [place + bit for bit in range(64) if word >> bit & 1]
+            place += 64
+        number += 1 + (head >> 33)
+    return found, at + 8 + 8 * count + 4
+
+
+def _parse(data: bytes, hash_size: int) -> tuple[list[Entry], bytes | None]:
     magic, version, count = struct.unpack_from(">4sII", data, 0)
     if magic != b"DIRC" or version not in (2, 3, 4):
         raise UnreadableIndex("its staging area has an unknown format")
@@ -106,8 +166,7 @@ def _parse(data: bytes, hash_size: int) -> list[Entry]:
                 numbers[9],
             )
         )
-    _check_extensions(data, at, len(data) - hash_size)
-    return entries
+    return entries, _extensions(data, at, len(data) - hash_size, entries)
 
 
 def encode(entries: list[Entry]) -> bytes:

@@ -250,7 +250,8 @@ class Planner:
 
     def _unblock(self, items: dict[str, PlanItem]) -> None:
         """A file that stays where the target has a folder, or the other way round, holds up what would come there."""
-        stays = {path for path, item in items.items() if item.action in KEPT and item.expect}
+        kept = {path: item for path, item in items.items() if item.action in KEPT and item.expect_mode}
+        stays = {path for path, item in kept.items() if item.expect}
         for path, item in items.items():
             if item.action not in ("create", "overwrite"):
                 continue
@@ -260,7 +261,13 @@ class Planner:
                     item.action, item.reason = "keep_foreign", f"{parent} stays and is in its way"
                     break
                 parent = split(parent)[0]
-            if stays and not stat.S_ISDIR(item.mode) and any(other.startswith(path + "/") for other in stays):
+            inside = [other for other in kept if other.startswith(path + "/")] if kept else []
+            if not inside or stat.S_ISDIR(item.mode):
+                continue
+            if stays.isdisjoint(inside):  # empty folders, which the safety state holds
+                for other in inside:
+                    items[other].action, items[other].reason = "delete", f"{path} comes in its place"
+            else:
                 item.action, item.reason = "keep_foreign", "files inside a folder of that name stay"
 
     def _is_passable(self, folder: str) -> bool:

@@ -222,11 +222,13 @@ class GitRoot:
         before = self.tracked()
         try:
             data = (self.gitdir / "index").read_bytes() if sig != (0,) else b""
-            self.entries = indexfile.parse(data, self.hash_size)
+            self.entries = indexfile.parse(
+                data, self.hash_size, lambda name: (self.gitdir / f"sharedindex.{name}").read_bytes()
+            )
             if self.trouble.startswith("its staging area"):
                 self.trouble = ""
         except indexfile.UnreadableIndex as error:
-            self.entries = []
+            self.entries = error.entries
             self.trouble = self.trouble or str(error)
         self.index_sig = sig
         self.index_tree = b""

@@ -63,6 +63,16 @@ def split(path: str) -> tuple[str, str]:
     return folder, name
 
 
+def make_dir(name: str, dir_fd: int, mode: int) -> None:
+    """Make a folder with exactly these permissions, whatever the umask is. Raises OSError."""
+    os.mkdir(name, 0o700, dir_fd=dir_fd)
+    fd = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=dir_fd)
+    try:
+        os.fchmod(fd, mode)
+    finally:
+        os.close(fd)
+
+
 class SafeTree:
     """Folders below a root, held open. Not for several threads."""
 
@@ -105,7 +115,7 @@ class SafeTree:
             folder = "/".join(parts[:depth])
             parent, name = split(folder)
             with contextlib.suppress(FileExistsError):
-                os.mkdir(name, mode, dir_fd=self.folder(parent))
+                make_dir(name, self.folder(parent), mode)
             self.folder(folder)
 
     @contextlib.contextmanager
