@@ -13,6 +13,7 @@ import pytest
 
 from worldline.workspace import indexfile
 from worldline.workspace.engine import Workspace
+from worldline.workspace.isolate import prepare
 
 from .attack import play
 from .conftest import REPO, snapshot
@@ -130,6 +131,28 @@ def test_a_split_staging_area_is_one_like_others(
     second = ws.capture(result.state).state
     go(ws, result.state, second)
     assert snapshot(work) == before and sh("git ls-files -s -z") == staged
+
+
+def test_a_submodule_in_an_ignored_folder_is_captured(
+    work: Path, sh: Sh, open_workspace: Open, tmp_path: Path
+) -> None:
+    sh("git init -q ../source && cd ../source && echo s > s && git add s && git commit -qm s")
+    sh(
+        COMMIT
+        + " && git -c protocol.file.allow=always submodule add -q ../source third/mod && git commit -qam mod"
+    )
+    sh("echo third/ > .gitignore && echo untracked > third/mod/u && echo 2 > third/mod/s")
+    before = snapshot(work)
+    ws = open_workspace()
+    first = ws.capture(None).state
+    sh("rm -rf third && echo 2 > a")
+    second = ws.capture(first).state
+    go(ws, first, second)
+    assert snapshot(work) == before
+    assert sh("git -C third/mod status --porcelain") == " M s\n?? u\n"
+    copy = prepare(work, "s").path
+    assert (copy / "third" / "mod" / "u").read_text() == "untracked\n"
+    assert (copy / "third" / "mod" / "s").read_text() == "2\n"
 
 
 @pytest.mark.parametrize("seed", [3, 104, 113, 1030])

@@ -111,7 +111,9 @@ class Files:
                     if entry.name in (".git", "node_modules", "__pycache__"):
                         continue
                     relative = entry.relative_to(root).as_posix()
-                    is_folder = not entry.is_symlink() and entry.is_dir()  # a link may name what no path can be
+                    is_folder = (
+                        not entry.is_symlink() and entry.is_dir()
+                    )  # a link may name what no path can be
                     if is_folder:
                         folders.append(entry)
                     shown = relative + "/" if is_folder else relative

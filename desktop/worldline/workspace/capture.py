@@ -244,6 +244,7 @@ class Capturer:
         if sources == self._tracked_of:
             return
         self._tracked_of = sources
+        self.context.links = set().union(*(root.links() for root in self.roots.values()))
         tracked: set[str] = set()
         for root in self.roots.values():
             tracked |= root.tracked()

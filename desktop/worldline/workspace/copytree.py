@@ -72,6 +72,7 @@ class Copy:
             _NO_STORE, tracked=root.tracked(), chosen=CHOSEN, include=include or None, enter_root=self._enter, is_linked=self._is_linked,
             base=stack_for(root, self._global),
         )  # fmt: skip
+        self._context.links = root.links()
         self._add_tracked(self._context.tracked)
 
     def _add_tracked(self, paths: set[str]) -> None:
@@ -88,6 +89,7 @@ class Copy:
             return self._context.base[:1]
         inner.refresh_index()
         self._roots[path] = inner
+        self._context.links |= inner.links()
         self._add_tracked(inner.tracked())
         return stack_for(inner, self._global)
 

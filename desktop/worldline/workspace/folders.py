@@ -70,6 +70,8 @@ class Context:
     store: Store
     tracked: set[str] = field(default_factory=set)
     tracked_dirs: set[str] = field(default_factory=set)
+    links: set[str] = field(default_factory=set)
+    """Submodules: folders that are tracked as one, ignored or not."""
     chosen: tuple[str, ...] = ()
     max_bytes: int = 50 << 20
     file_perm: int = 0o644

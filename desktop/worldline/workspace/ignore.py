@@ -199,7 +199,7 @@ class StateRules:
             stack, ignored = self._folder(parent + "/" if parent else "")
             ignored = ignored or is_ignored(stack, folder[:-1], name, True)
             if folder in self._roots:
-                stack = self._base[:1]
+                stack, ignored = self._base[:1], False  # it is in the state, so it was looked into
         text = self._load(folder)
         if text:
             stack = (*stack, RuleSet(text, folder))

@@ -88,9 +88,7 @@ def parse(data: bytes, hash_size: int = 20, shared: Callable[[str], bytes] | Non
         raise UnreadableIndex(f"its staging area is damaged ({error})") from error
 
 
-def _joined(
-    own: list[Entry], link: bytes, hash_size: int, shared: Callable[[str], bytes]
-) -> list[Entry]:
+def _joined(own: list[Entry], link: bytes, hash_size: int, shared: Callable[[str], bytes]) -> list[Entry]:
     """A split index as one: entries of the shared file that are not deleted, some of them replaced by the nameless ones
     of the other file, and its new ones."""
     base = link[:hash_size]

@@ -15,6 +15,7 @@ import pygit2
 
 from worldline.workspace import indexfile
 from worldline.workspace.ignore import RuleSet, Stack
+from worldline.workspace.objects import MODE_GITLINK
 
 _PROGRESS_FILES = (
     "MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "MERGE_AUTOSTASH", "AUTO_MERGE", "CHERRY_PICK_HEAD", "REVERT_HEAD",
@@ -241,6 +242,15 @@ class GitRoot:
             return {entry.path[cut:] for entry in self.entries if entry.path.startswith(self.outer)}
         prefix = self.path + "/" if self.path else ""
         return {prefix + entry.path for entry in self.entries}
+
+    def links(self) -> set[str]:
+        """Paths of submodules, relative to the workspace."""
+        prefix, cut = (f"{self.path}/" if self.path else ""), len(self.outer)
+        return {
+            prefix + entry.path[cut:]
+            for entry in self.entries
+            if entry.mode == MODE_GITLINK and entry.path.startswith(self.outer)
+        }
 
     def exclude_rules(self) -> RuleSet:
         try:

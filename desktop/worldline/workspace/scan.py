@@ -215,6 +215,7 @@ class Walk:
                 continue
             path = prefix + name
             ignored = node.in_ignored or is_ignored(stack, path, name, is_dir)
+            ignored = ignored and not (is_dir and path in self.c.links)
             if is_dir:
                 if ignored and path not in self.c.tracked_dirs and self.c.include is None:
                     skipped[name] = IGNORED
