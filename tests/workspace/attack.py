@@ -119,12 +119,12 @@ class Attack:
     def path(self) -> tuple[str, Path] | None:
         name = self.r.choice(NAMES)
         path = self.work / name
-        for parent in path.parents:
+        for parent in reversed(path.parents[: name.count("/") + 1]):
             if parent == self.work:
-                return name, path
+                continue
             if parent.is_symlink() or (os.path.lexists(parent) and not parent.is_dir()):
                 return None
-        return None
+        return name, path
 
     def files(self) -> None:
         found = self.path()

@@ -346,13 +346,20 @@ def test_permission_lost_rolls_everything_back(work: Path, tmp_path: Path) -> No
 
 
 def test_repositories_libgit2_cannot_read(work: Path, tmp_path: Path) -> None:
-    for number, setup in enumerate(
-        ("git init -q --object-format=sha256 .", "git init -q . && git config core.splitIndex true")
+    for number, (setup, after) in enumerate(
+        (
+            ("git init -q --object-format=sha256 .", "true"),
+            (
+                "git init -q .",
+                "mkdir out && touch out/o && git add out && git commit -qm o && "
+                "git sparse-checkout set --sparse-index in",
+            ),
+        )
     ):
         folder = work / str(number)
         folder.mkdir()
         run_sh(
-            f"{setup} && echo 1 > a && echo k > .gitignore && echo i > k && git add . && git commit -qm i",
+            f"{setup} && echo 1 > a && echo k > .gitignore && echo i > k && git add . && git commit -qm i && {after}",
             folder,
         )
         s = Scene(folder, tmp_path / f"store{number}")

@@ -31,6 +31,7 @@ from worldline.workspace.safefs import (
     unchanged,
 )
 from worldline.workspace.states import RootState, State, read_progress
+from worldline.workspace.unlocking import WRITABLE, lock_again, perms_of_folders, unlock
 
 log = logging.getLogger(__name__)
 
@@ -73,6 +74,8 @@ class Restorer:
         self._found: dict[str, RootState] = {}
         """Repositories whose pointer is gone, as they are."""
         self._skipped: set[int] = set()
+        self._made_closed: dict[str, int] = {}
+        """Folders that were made and get permissions at the end that forbid writing."""
 
     def run(
         self, new_branch: str | None, on_done: Callable[[RestoreReport], None] | None, home: str = ""
@@ -81,8 +84,10 @@ class Restorer:
         try:
             self._prepare(new_branch, home)
             self._stage()
+            unlock(self.tree, self.journal.perms)
             self._swap()
             self._move_roots()
+            self._permissions()
             self._verify()
             self.store.sync()  # what is replaced goes for good after this: its copy must be safe
             self.report.done = True
@@ -156,6 +161,8 @@ class Restorer:
                 move.progress_after = {n: base64.b64encode(d).decode("ascii") for n, d in after.items()}
                 move.progress_moves = move.progress_after != move.progress_before
             self.journal.roots.append(move)
+        git = [*self.journal.made_git, *self.journal.gone_git]
+        self.journal.perms = perms_of_folders(self.tree, self.items, git, self.journal.folder_perm)
         self.journal.save()
         os.mkdir(self.journal.staging, 0o700, dir_fd=self.tree.root_fd)
         self._staging = os.dup(self.tree.folder(self.journal.staging))
@@ -179,8 +186,9 @@ class Restorer:
                 continue
             if stat.S_ISDIR(item.mode):
                 if item.action == "overwrite":
-                    os.mkdir(str(number), 0o700, dir_fd=self._staging)
-                    os.chmod(str(number), stat.S_IMODE(item.mode), dir_fd=self._staging)
+                    perm = stat.S_IMODE(item.mode)
+                    make_dir(str(number), self._staging, perm | WRITABLE)  # else it could not be moved
+                    self._made_closed[item.path] = perm
                 continue
             data = self.store.read(bytes.fromhex(item.blob))
             name = str(number)
@@ -212,9 +220,16 @@ class Restorer:
                 self._guarded(number, item, self._create)
             elif item.action == "overwrite":
                 self._guarded(number, item, self._overwrite)
-        for number, item in reversed(numbered):
+
+    def _permissions(self) -> None:
+        """Last of all: those of a folder may forbid what is done in it."""
+        changed = set()
+        for number, item in reversed(list(enumerate(self.items))):
             if item.action == "chmod":
+                changed.add(item.path)
                 self._guarded(number, item, self._chmod)
+        closed = {path: perm for path, perm in self.journal.perms.items() if path not in changed}
+        lock_again(self.tree, closed | self._made_closed)
 
     def _guarded(self, number: int, item: PlanItem, act: Callable[[int, PlanItem], None]) -> None:
         try:
@@ -284,7 +299,10 @@ class Restorer:
         for depth in range(1, len(parts) + 1):
             part = "/".join(parts[:depth])
             if self.tree.lstat(part) is None:
-                self.tree.make_folder(part, self._folder_perm(part))
+                perm = self._folder_perm(part)
+                self.tree.make_folder(part, perm | WRITABLE)
+                if perm & WRITABLE != WRITABLE:
+                    self._made_closed[part] = perm
         fd = self.tree.folder(folder)
         if stat.S_ISDIR(item.mode):
             with contextlib.suppress(FileExistsError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from worldline.workspace import gitagain, gitmove
 from worldline.workspace.journal import Journal, Undo, remove_staging
 from worldline.workspace.safefs import SafeTree
+from worldline.workspace.unlocking import lock_again, perms_of_folders, unlock
 
 
 def finish(journal: Journal, tree: SafeTree) -> None:
@@ -19,11 +20,16 @@ def finish(journal: Journal, tree: SafeTree) -> None:
 def undo(journal: Journal, tree: SafeTree) -> list[str]:
     """Put everything back as it was before the restore. Returns paths that somebody changed in the meantime."""
     tree.drop()
+    closed = perms_of_folders(tree, journal.items, [*journal.made_git, *journal.gone_git])
+    unlock(tree, closed)
     gitagain.unmake(tree.root, journal, tree)
     for move in reversed(journal.roots):
         gitmove.take_back(move, journal.token)
     gitagain.put_back(journal, tree)
     back = Undo(journal, tree)
     back.run()
+    lock_again(tree, closed)
+    back.modes()
+    lock_again(tree, journal.perms, journal.folder_perm)
     journal.remove()
     return back.lost

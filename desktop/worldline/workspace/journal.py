@@ -83,6 +83,8 @@ class Journal:
     """Folders whose `.git` is moved away."""
     pointers: dict[str, str] = field(default_factory=dict)
     """Blob id of the `.git` file, where it is one, by folder."""
+    perms: dict[str, int] = field(default_factory=dict)
+    """Folders in which the restore works, with the permissions they had, where these are not the usual ones."""
 
     @property
     def staging(self) -> str:
@@ -94,7 +96,7 @@ class Journal:
             "token": self.token, "target": self.target, "safety": self.safety, "phase": self.phase,
             "folder_perm": self.folder_perm, "items": [_row(item) for item in self.items],
             "roots": [asdict(root) for root in self.roots], "made_git": self.made_git, "gone_git": self.gone_git,
-            "pointers": self.pointers,
+            "pointers": self.pointers, "perms": self.perms,
         }  # fmt: skip
         write_durably(self.folder / _NAME, json.dumps(value, ensure_ascii=True).encode("ascii"))
 
@@ -159,11 +161,15 @@ class Undo:
             for number, item in enumerate(journal.items):
                 if item.action in ("overwrite", "delete"):
                     self._put_back(staging, number, item)
-                elif item.action == "chmod":
-                    self._mode_back(item)
         finally:
             os.close(staging)
         remove_staging(tree, journal.staging)  # whatever was not put back is in the safety state as well
+
+    def modes(self) -> None:
+        """Permissions last: those of a folder may forbid what is undone in it."""
+        for item in self._journal.items:
+            if item.action == "chmod":
+                self._mode_back(item)
 
     def _is_ours(self, fd: int, name: str, item: PlanItem) -> bool:
         oid, mode = content_id(name, fd)
@@ -209,7 +215,7 @@ class Undo:
         folder, name = split(item.path)
         if item.action == "delete" and stat.S_ISDIR(item.expect_mode):
             with contextlib.suppress(OSError):
-                self._tree.make_folder(item.path, stat.S_IMODE(item.expect_mode))
+                self._tree.make_folder(item.path, self._journal.folder_perm)
             return
         for staged in (old_name(number), str(number)):
             try:
