@@ -714,6 +714,20 @@
         <source>Take out of the queue</source>
         <translation>移出队列</translation>
     </message>
+    <message numerus="yes">
+        <source>%n line(s)</source>
+        <translation>
+            <numerusform>%n 行</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Pasted text · {}</source>
+        <translation>粘贴的文本 · {}</translation>
+    </message>
+    <message>
+        <source>Remove the text</source>
+        <translation>移除文本</translation>
+    </message>
     <message>
         <source>Image {} · {}</source>
         <translation>图片 {} · {}</translation>

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QMimeData, Qt, QUrl
-from PySide6.QtGui import QImage
+from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QImage, QInputMethodEvent, QKeySequence
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 
 from worldline.ui.chat.composer import Composer
+from worldline.ui.chat.pasting import packed
 
 
 @pytest.fixture
@@ -171,3 +175,160 @@ def test_a_mode_that_was_chosen_stays_until_the_session_has_another(composer: Co
     assert composer.mode.value == "work"
     composer.set_mode("plan")
     assert composer.mode.value == "plan"
+
+
+def compose(composer: Composer, text: str, commit: str = "") -> None:
+    """What an input method sends: a word in the making, or the word it has become."""
+    event = QInputMethodEvent(text, [])
+    if commit:
+        event.setCommitString(commit)
+    QApplication.sendEvent(composer.edit, event)
+
+
+def test_enter_takes_the_word_of_an_input_method_and_does_not_send(composer: Composer) -> None:
+    messages = sent(composer)
+    QTest.keyClicks(composer.edit, "a ")
+    compose(composer, "zhongwen")
+    for key in (Qt.Key.Key_Return, Qt.Key.Key_Up, Qt.Key.Key_Escape, Qt.Key.Key_Tab):
+        QTest.keyClick(composer.edit, key)
+    QTest.keyClick(composer.edit, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    assert messages == [] and composer.text() == "a " and composer.edit.hasFocus()
+    compose(composer, "", "中文")
+    assert composer.text() == "a 中文" and messages == []
+    QTest.keyClick(composer.edit, Qt.Key.Key_Return)
+    assert [one["text"] for one in messages] == ["a 中文"]
+
+
+def test_at_completes_names_with_spaces_and_without_ascii(composer: Composer, qtbot: Any) -> None:
+    asked: list[str] = []
+    composer.complete.connect(asked.append)
+    compose(composer, "", "看看@文")
+    assert asked[-1] == "文"
+    composer.offer("文", ["文档/说明 一.md"])
+    qtbot.waitUntil(composer.edit._list.isVisible)
+    QTest.keyClick(composer.edit, Qt.Key.Key_Return)
+    assert composer.text() == '看看@"文档/说明 一.md" '
+    composer.edit.clear()
+    QTest.keyClicks(composer.edit, "@my")
+    composer.offer("my", ["my folder/"])
+    QTest.keyClick(composer.edit, Qt.Key.Key_Tab)
+    assert composer.text() == '@"my folder/' and asked[-1] == "my folder/"
+    composer.offer("my folder/", ["my folder/a b.txt"])
+    QTest.keyClick(composer.edit, Qt.Key.Key_Tab)
+    assert composer.text() == '@"my folder/a b.txt" '
+    # A completion is one step back.
+    composer.edit.undo()
+    assert composer.text() == '@"my folder/'
+
+
+def test_text_wins_over_a_picture_of_itself_and_a_picture_without_text_is_one(composer: Composer) -> None:
+    image = QImage(20, 20, QImage.Format.Format_RGB32)
+    image.fill(Qt.GlobalColor.blue)
+    cells = QMimeData()
+    cells.setText("a\tb\n1\t2\n")
+    cells.setImageData(image)
+    composer.edit.insertFromMimeData(cells)
+    assert composer.text() == "a\tb\n1\t2\n" and composer._images == []
+    shot = QMimeData()
+    shot.setImageData(image)
+    composer.edit.insertFromMimeData(shot)
+    nothing = QMimeData()
+    nothing.setImageData(QImage())
+    composer.edit.insertFromMimeData(nothing)
+    assert len(composer._images) == 1
+
+
+def test_a_picture_too_large_for_the_service_is_packed_tighter() -> None:
+    noise = QImage(os.urandom(1500 * 1500 * 4), 1500, 1500, QImage.Format.Format_RGB32)
+    kind, data = packed(noise)
+    assert kind == "image/jpeg" and len(data) < 5_000_000
+    assert packed(QImage()) == ("", "")
+
+
+def drop(composer: Composer, *files: Path) -> None:
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(file)) for file in files])
+    where = composer.edit.viewport().rect().center()
+    actions, buttons, keys = (
+        Qt.DropAction.CopyAction,
+        Qt.MouseButton.LeftButton,
+        Qt.KeyboardModifier.NoModifier,
+    )
+    viewport = composer.edit.viewport()
+    enter = QDragEnterEvent(where, actions, data, buttons, keys)
+    QApplication.sendEvent(viewport, enter)
+    assert enter.isAccepted()
+    let_go = QDropEvent(QPointF(where), actions, data, buttons, keys)
+    QApplication.sendEvent(viewport, let_go)
+    assert let_go.isAccepted()
+
+
+def test_files_are_dropped_where_the_pointer_is_and_named_from_the_folder(
+    composer: Composer, tmp_path: Path
+) -> None:
+    composer.edit.root = str(tmp_path)
+    (tmp_path / "my dir").mkdir()
+    inside, outside = tmp_path / "my dir" / "a b.txt", tmp_path.parent / "other.txt"
+    picture = tmp_path / "p.png"
+    image = QImage(9, 9, QImage.Format.Format_RGB32)
+    image.fill(Qt.GlobalColor.green)
+    image.save(str(picture))
+    composer.edit.set_text("see")
+    drop(composer, inside, outside, picture)
+    assert composer.text() == f'see @"my dir/a b.txt" @{outside} '
+    assert len(composer._images) == 1
+    composer.edit.undo()
+    assert composer.text() == "see"
+
+
+def test_megabytes_of_paste_are_kept_beside_the_field_and_sent_whole(composer: Composer) -> None:
+    messages = sent(composer)
+    QTest.keyClicks(composer.edit, "what is this")
+    for text in ("some words of a paste\n" * 250_000, "x" * 5_000_000):
+        data = QMimeData()
+        data.setText(text)
+        begun = time.thread_time()
+        composer.edit.insertFromMimeData(data)
+        QApplication.processEvents()
+        QTest.keyClicks(composer.edit, "?")
+        assert time.thread_time() - begun < 0.5
+        assert composer.text().startswith("what is this?") and len(composer.text()) < 20
+        QTest.keyClick(composer.edit, Qt.Key.Key_Return)
+        assert messages[-1]["text"] == f"{composer.text()}\n\n{text}"
+        # Undo takes the paste away as long as nothing was written since.
+        QTest.keyClick(composer.edit, Qt.Key.Key_Backspace)
+        composer._remove_text(0)
+        QTest.keyClick(composer.edit, Qt.Key.Key_Return)
+        assert messages[-1]["text"] == composer.text().strip()
+        composer.edit.insertFromMimeData(data)
+        QTest.keySequence(composer.edit, QKeySequence.StandardKey.Undo)
+        assert composer._texts == [] and composer.text()
+    composer.edit.insertFromMimeData(data)
+    QTest.keyClick(composer.edit, Qt.Key.Key_Return)
+    composer.sent(messages[-1]["text"])
+    assert composer.text() == "" and composer._texts == [] and composer.edit.history[-1].startswith("what is")
+
+
+def test_what_is_pasted_or_walked_to_can_be_undone(composer: Composer) -> None:
+    QTest.keyClicks(composer.edit, "mine ")
+    data = QMimeData()
+    data.setText("pasted\nlines")
+    composer.edit.insertFromMimeData(data)
+    assert composer.text() == "mine pasted\nlines"
+    composer.edit.undo()
+    assert composer.text() == "mine "
+    composer.set_text("the words of the node gone to")
+    composer.edit.undo()
+    assert composer.text() == "mine "
+
+
+def test_up_in_a_wrapped_message_of_the_history_moves_the_cursor_first(composer: Composer) -> None:
+    composer.resize(300, 200)
+    QApplication.processEvents()
+    composer.edit.history = ["one", "words that are wrapped " * 10]
+    QTest.keyClick(composer.edit, Qt.Key.Key_Up)
+    QTest.keyClick(composer.edit, Qt.Key.Key_Up)
+    assert composer.text() == composer.edit.history[1]
+    for _ in range(20):
+        QTest.keyClick(composer.edit, Qt.Key.Key_Up)
+    assert composer.text() == "one"

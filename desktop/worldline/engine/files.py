@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from typing import Any
 
 from worldline.core.errors import BadInput
@@ -91,9 +92,10 @@ class Files:
         return await self._shared.work.call(lambda w: w.changes(before, after))
 
     async def complete(self, p: c.Complete) -> c.Completions:
-        """Paths of the workspace that begin with, or hold, what was typed."""
+        """Paths of the workspace that begin with, or hold, what was typed; large and small letters are the same, and so
+        are the two ways to write an accent. A name that is no text cannot be typed and is not offered."""
         root = self._shared.root
-        prefix = p.prefix.removeprefix("@")
+        prefix = _typed(p.prefix.removeprefix("@").removeprefix('"'))
 
         def walk() -> list[str]:
             found: list[str] = []
@@ -117,11 +119,26 @@ class Files:
                     if is_folder:
                         folders.append(entry)
                     shown = relative + "/" if is_folder else relative
-                    if shown.startswith(prefix):
+                    if not shown.isascii() and not _is_text(shown):
+                        continue
+                    key = _typed(shown)
+                    if key.startswith(prefix):
                         found.append(shown)
-                    elif prefix and prefix.lower() in shown.lower():
+                    elif prefix and prefix in key:
                         holds.append(shown)
+            # What begins so by its own name before what holds it somewhere.
+            holds.sort(key=lambda path: f"/{prefix}" not in f"/{_typed(path)}")
             return (found + holds)[: p.limit]
 
         paths = await self._shared.workspace().call(lambda _: walk())
         return c.Completions(paths=paths)
+
+
+def _typed(text: str) -> str:
+    """As it is compared with what was typed."""
+    return text.casefold() if text.isascii() else unicodedata.normalize("NFC", text).casefold()
+
+
+def _is_text(name: str) -> bool:
+    """False: bytes that are not UTF-8."""
+    return not any("\udc80" <= char <= "\udcff" for char in name)

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QTo
 from worldline.ui.chat import words
 from worldline.ui.chat.chooser import Chooser
 from worldline.ui.chat.composer_edit import ComposerEdit
+from worldline.ui.chat.pasting import is_large
 from worldline.ui.chat.row_base import Card, ColorLabel, tool_button
 from worldline.ui.icons import icon
 from worldline.ui.theme import theme
@@ -57,6 +58,8 @@ class Composer(QWidget):
         super().__init__(parent)
         self.running = False
         self._images: list[dict[str, str]] = []
+        self._texts: list[str] = []
+        """Large texts that were pasted; they go behind what is written."""
         self._context_tokens = 0
         self._price: float | None = None
         card = Card(self)
@@ -68,6 +71,8 @@ class Composer(QWidget):
         self.edit.interrupt_wanted.connect(lambda: self._send("interrupt" if self.running else "now"))
         self.edit.completion_wanted.connect(self.complete)
         self.edit.image_added.connect(self.add_image)
+        self.edit.large_added.connect(self.add_text)
+        self.edit.large_undone.connect(lambda: self._remove_text(len(self._texts) - 1))
         self.edit.textChanged.connect(self._on_text)
         self.mode = self._chooser(self.tr("Mode"))
         for value, text, tip in (
@@ -186,13 +191,31 @@ class Composer(QWidget):
     def text(self) -> str:
         return self.edit.toPlainText()
 
+    def message(self) -> str:
+        """All that would be sent as text."""
+        return "\n\n".join(part for part in (self.text().strip(), *self._texts) if part.strip())
+
     def set_text(self, text: str) -> None:
         """Put a text into the field; what was being written is kept and can be had again with Up."""
         draft = self.text().strip()
         if draft and draft != text:
             self.edit.remember(draft)
+        if is_large(text):
+            self._texts = [text]
+            self._show_chips()
+            text = ""
         self.edit.set_text(text)
         self.edit.setFocus()
+
+    def add_text(self, text: str) -> None:
+        """Keep a large text beside the field."""
+        self._texts.append(text)
+        self._show_chips()
+
+    def _remove_text(self, at: int) -> None:
+        if 0 <= at < len(self._texts):
+            del self._texts[at]
+            self._show_chips()
 
     def add_image(self, media_type: str, data: str) -> None:
         self._images.append({"media_type": media_type, "data": data})
@@ -221,6 +244,12 @@ class Composer(QWidget):
                 lambda _=False, number=number: self.queue_edit.emit(number, None)
             )
             self._chips.addWidget(chip)
+        for at, text in enumerate(self._texts):
+            facts = self.tr("%n line(s)", "", text.count("\n") + 1) + f" · {words.size(len(text.encode()))}"
+            chip = Chip(self.tr("Pasted text · {}").format(facts), self.tr("Remove the text"), self._card)
+            chip.setToolTip(text[:600] + ("…" if len(text) > 600 else ""))
+            chip.close_button.clicked.connect(lambda _=False, at=at: self._remove_text(at))
+            self._chips.addWidget(chip)
         for at, image in enumerate(self._images):
             size = words.size(len(image["data"]) * 3 // 4)
             chip = Chip(
@@ -233,12 +262,13 @@ class Composer(QWidget):
         self._on_text()
 
     def _at(self) -> None:
-        text = self.text()
-        self.edit.insertPlainText("@" if not text or text[-1].isspace() else " @")
+        cursor = self.edit.textCursor()
+        before = cursor.block().text()[: cursor.positionInBlock()]
+        self.edit.insertPlainText("@" if not before or before[-1].isspace() else " @")
         self.edit.setFocus()
 
     def _send(self, when: str) -> None:
-        text = self.text().strip()
+        text = self.message()
         if self.edit.isReadOnly():
             return
         if not text and not self._images:
@@ -257,23 +287,27 @@ class Composer(QWidget):
 
     def sent(self, text: str) -> None:
         """The engine has the message: only now it leaves the field."""
-        self.edit.remember(text)
-        if self.text().strip() == text:
+        written = self.text().strip()
+        whole = self.message() == text
+        self.edit.remember(written if whole and self._texts else "" if is_large(text) else text)
+        if whole:
             self.edit.clear()
+            self._texts.clear()
         self._images.clear()
         self._show_chips()
 
     def _on_text(self) -> None:
         text = self.text()
         self.draft_changed.emit(text)
-        enough = bool(text.strip() or self._images)
+        enough = bool(text.strip() or self._texts or self._images)
         # Nothing is written and nothing runs: what waited for a run that broke off can be sent.
         self._go.setEnabled(enough or bool(self._queue and not self.running))
         self._interrupt.setEnabled(enough)
-        if not text and not self._context_tokens:
+        chars = len(text) + sum(map(len, self._texts))
+        if not chars and not self._context_tokens:
             self._estimate.setText("")
             return
-        tokens = self._context_tokens + round(len(text) / CHARS_PER_TOKEN) + 1500 * len(self._images)
+        tokens = self._context_tokens + round(chars / CHARS_PER_TOKEN) + 1500 * len(self._images)
         self._estimate.setText(self.tr("≈ {} tokens").format(words.count(tokens)))
         self._estimate.setToolTip(
             self.tr("Estimate of what is sent: the conversation so far and this message.")

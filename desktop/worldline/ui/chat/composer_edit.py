@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-import base64
-from pathlib import Path
-
-from PySide6.QtCore import QBuffer, QIODevice, QMimeData, QPoint, QSize, QStringListModel, Qt, QUrl, Signal
-from PySide6.QtGui import QDropEvent, QFocusEvent, QImage, QKeyEvent, QTextCursor
+from PySide6.QtCore import QMimeData, QPoint, QSize, QStringListModel, Qt, Signal
+from PySide6.QtGui import QFocusEvent, QInputMethodEvent, QKeyEvent, QKeySequence, QTextCursor
 from PySide6.QtWidgets import QAbstractItemView, QListView, QPlainTextEdit, QWidget
 
+from worldline.ui.chat.pasting import packed, sort_out
+from worldline.viewmodel.mentions import completed, open_mention
+
 MAX_LINES = 12
-MAX_IMAGE = 1568
-"""Longest side of an image that is sent: larger ones are scaled down by the service anyway."""
-IMAGE_SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp"})
+
+
+_OF_THE_INPUT_METHOD = frozenset(
+    {
+        Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Escape, Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Left,
+        Qt.Key.Key_Right, Qt.Key.Key_Tab, Qt.Key.Key_Backspace, Qt.Key.Key_Space,
+    }
+)  # fmt: skip
 
 
 class CompletionList(QListView):
@@ -58,6 +63,10 @@ class ComposerEdit(QPlainTextEdit):
     completion_wanted = Signal(str)
     image_added = Signal(str, str)
     """Media type, base64."""
+    large_added = Signal(str)
+    """A text too large for the field was pasted; it is kept beside it."""
+    large_undone = Signal()
+    """Undo, and the last thing done was such a paste."""
     height_changed = Signal()
     escaped = Signal()
 
@@ -70,6 +79,12 @@ class ComposerEdit(QPlainTextEdit):
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
         self.setStyleSheet("QPlainTextEdit { border: none; background: transparent; padding: 2px 4px; }")
         self.viewport().setAutoFillBackground(False)
+        self.root = ""
+        """The folder of the agent: files inside it are named from there on."""
+        self._composing = False
+        """An input method is putting a word together: its keys are its own."""
+        self._large_at = -1
+        """Revision of the text at which a large text was pasted last."""
         self.history: list[str] = []
         self._at = 0
         self._draft = ""
@@ -101,14 +116,13 @@ class ComposerEdit(QPlainTextEdit):
 
     # -- @file
 
-    def _word(self) -> str | None:
+    def _before(self) -> str:
         cursor = self.textCursor()
-        before = cursor.block().text()[: cursor.positionInBlock()]
-        at = before.rfind("@")
-        if at < 0 or (at > 0 and not before[at - 1].isspace()):
-            return None
-        word = before[at + 1 :]
-        return None if any(char.isspace() for char in word) else word
+        return cursor.block().text()[: cursor.positionInBlock()]
+
+    def _word(self) -> str | None:
+        mention = open_mention(self._before())
+        return mention.word if mention is not None else None
 
     def offer(self, prefix: str, paths: list[str]) -> None:
         """Answers `completion_wanted`; an answer to what is no longer there is dropped."""
@@ -117,17 +131,29 @@ class ComposerEdit(QPlainTextEdit):
         self._list.offer(paths, self.viewport().mapToGlobal(self.cursorRect().topLeft()))
 
     def _complete(self, path: str) -> None:
-        word = self._word()
+        mention = open_mention(self._before())
         self._list.hide()
-        if word is None or not path:
+        if mention is None or not path:
             return
         cursor = self.textCursor()
-        cursor.movePosition(QTextCursor.MoveOperation.Left, QTextCursor.MoveMode.KeepAnchor, len(word))
-        cursor.insertText(path + ("" if path.endswith("/") else " "))
+        cursor.movePosition(QTextCursor.MoveOperation.Left, QTextCursor.MoveMode.KeepAnchor, mention.length)
+        cursor.insertText(completed(path))
 
     # -- keys
 
+    def inputMethodEvent(self, event: QInputMethodEvent) -> None:
+        self._composing = bool(event.preeditString())
+        super().inputMethodEvent(event)
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
+        if self._composing and event.key() in _OF_THE_INPUT_METHOD:
+            # Some input methods hand these on although they act on them: Enter takes the word, it does not send.
+            event.accept()
+            return
+        if event.matches(QKeySequence.StandardKey.Undo) and self._large_at == self.document().revision():
+            self._large_at = -1
+            self.large_undone.emit()
+            return
         if self._list.isVisible() and self._list_key(event):
             return
         key, mods = event.key(), event.modifiers()
@@ -143,20 +169,23 @@ class ComposerEdit(QPlainTextEdit):
             self.escaped.emit()
             return
         cursor = self.textCursor()
-        if key == Qt.Key.Key_Up and cursor.blockNumber() == 0 and not mods and self._walk(-1):
+        if key == Qt.Key.Key_Up and not mods and self._is_at_edge(cursor, first=True) and self._walk(-1):
             return
-        if (
-            key == Qt.Key.Key_Down
-            and cursor.blockNumber() == self.blockCount() - 1
-            and not mods
-            and self._walk(1)
-        ):
+        if key == Qt.Key.Key_Down and not mods and self._is_at_edge(cursor, first=False) and self._walk(1):
             return
         super().keyPressEvent(event)
 
+    def _is_at_edge(self, cursor: QTextCursor, *, first: bool) -> bool:
+        """Whether the cursor is in the first or last line on screen: one wrapped paragraph has many."""
+        if cursor.blockNumber() != (0 if first else self.blockCount() - 1):
+            return False
+        layout = cursor.block().layout()
+        line = layout.lineForTextPosition(cursor.positionInBlock())
+        return not line.isValid() or line.lineNumber() == (0 if first else layout.lineCount() - 1)
+
     def focusNextPrevChild(self, next: bool) -> bool:
         # With the list open Tab takes the path; without it Tab goes on to the next control.
-        return False if self._list.isVisible() else super().focusNextPrevChild(next)
+        return False if self._list.isVisible() or self._composing else super().focusNextPrevChild(next)
 
     def _list_key(self, event: QKeyEvent) -> bool:
         key = event.key()
@@ -194,7 +223,11 @@ class ComposerEdit(QPlainTextEdit):
         self._at = len(self.history)
 
     def set_text(self, text: str) -> None:
-        self.setPlainText(text)
+        """Put another text in place of what is there, as one step that can be undone."""
+        cursor = self.textCursor()
+        cursor.select(QTextCursor.SelectionType.Document)
+        cursor.insertText(text)
+        self.setTextCursor(cursor)
         self.moveCursor(QTextCursor.MoveOperation.End)
 
     # -- images and files
@@ -203,38 +236,21 @@ class ComposerEdit(QPlainTextEdit):
         return source.hasImage() or source.hasUrls() or super().canInsertFromMimeData(source)
 
     def insertFromMimeData(self, source: QMimeData) -> None:
-        if source.hasImage():
-            image = source.imageData()
-            self.add_image(image if isinstance(image, QImage) else QImage(image))
-        elif source.hasUrls():
-            self._take(source.urls())
-        else:
-            self.insertPlainText(source.text())
-
-    def dropEvent(self, event: QDropEvent) -> None:
-        self.insertFromMimeData(event.mimeData())
-        event.acceptProposedAction()
-
-    def _take(self, urls: list[QUrl]) -> None:
-        for url in urls:
-            path = Path(url.toLocalFile())
-            if path.suffix.lower() in IMAGE_SUFFIXES and not (image := QImage(str(path))).isNull():
-                self.add_image(image)
-            else:
-                self.insertPlainText(f"@{path} " if url.isLocalFile() else url.toString() + " ")
-
-    def add_image(self, image: QImage) -> None:
-        if max(image.width(), image.height()) > MAX_IMAGE:
-            image = image.scaled(
-                MAX_IMAGE,
-                MAX_IMAGE,
-                Qt.AspectRatioMode.KeepAspectRatio,
-                Qt.TransformationMode.SmoothTransformation,
-            )
-        buffer = QBuffer()
-        buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-        image.save(buffer, "PNG")  # type: ignore[call-overload]
-        self.image_added.emit("image/png", base64.b64encode(buffer.data().data()).decode())
+        """Paste and drop both end here; for a drop the cursor is where it was let go."""
+        pasted = sort_out(source, self.root)
+        for image in pasted.images:
+            media_type, data = packed(image)
+            if data:
+                self.image_added.emit(media_type, data)
+        if pasted.large:
+            self._large_at = self.document().revision()
+            self.large_added.emit(pasted.large)
+        elif pasted.text:
+            cursor = self.textCursor()
+            before = cursor.block().text()[: cursor.positionInBlock()]
+            names = pasted.text.startswith("@") and source.hasUrls()
+            gap = " " if names and before and not before[-1].isspace() else ""
+            self.insertPlainText(gap + pasted.text)
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
         self._list.hide()

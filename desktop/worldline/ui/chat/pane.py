@@ -316,6 +316,7 @@ class ChatPane(QWidget):
 
     def _on_info(self) -> None:
         info = self.state.info
+        self.composer.edit.root = str(info.get("work_path") or "")
         self.composer.set_read_only(
             (str(info.get("read_only_why")) or self.tr("This session is open for reading only."))
             if info.get("read_only")
@@ -347,11 +348,7 @@ class ChatPane(QWidget):
 
     def _on_jumped(self, result: dict[str, Any]) -> None:
         held, self._held = self._held, None
-        if (
-            held is not None
-            and held[0] == result.get("node")
-            and self.composer.text().strip() == held[1]["text"]
-        ):
+        if held is not None and held[0] == result.get("node") and self.composer.message() == held[1]["text"]:
             # The words of the prompt that was gone to are not wanted: there are new ones.
             result["composer_text"] = ""
             self._send(held[1])

@@ -1,0 +1,88 @@
+"""What is pasted or dropped into a message: text, large text, pictures, files."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from PySide6.QtCore import QBuffer, QIODevice, QMimeData, Qt, QUrl
+from PySide6.QtGui import QImage
+
+from worldline.viewmodel.mentions import named, relative
+
+MAX_IMAGE = 1568
+"""Longest side of an image that is sent: larger ones are scaled down by the service anyway."""
+MAX_IMAGE_BYTES = 3_600_000
+"""The service takes 5 MB of base64."""
+IMAGE_SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp"})
+LARGE = 20_000
+"""Characters from which on a paste is kept beside the field: a text field lays out all of what it holds, so that every
+key would wait for it."""
+LONG_LINE = 8_000
+
+
+@dataclass(slots=True)
+class Pasted:
+    """What came in, sorted: `text` goes into the field, `large` beside it, `images` are sent as such."""
+
+    text: str = ""
+    large: str = ""
+    images: list[QImage] = field(default_factory=list)
+
+
+def is_large(text: str) -> bool:
+    """Whether a text is better kept beside the field."""
+    return len(text) > LARGE or (
+        len(text) > LONG_LINE and max(map(len, text.split("\n")), default=0) > LONG_LINE
+    )
+
+
+def sort_out(source: QMimeData, root: str) -> Pasted:
+    """Text wins over a picture of itself, which office programs put beside it. `root`: files inside are named from there."""
+    found = Pasted()
+    words = source.text()
+    if source.hasUrls() and any(url.isLocalFile() for url in source.urls()):
+        for url in source.urls():
+            _take(url, root, found)
+    elif source.hasImage() and (not words.strip() or source.hasUrls()):
+        image = source.imageData()
+        found.images.append(image if isinstance(image, QImage) else QImage(image))
+    elif is_large(words):
+        found.large = words
+    else:
+        found.text = words
+    return found
+
+
+def _take(url: QUrl, root: str, found: Pasted) -> None:
+    if not url.isLocalFile():
+        found.text += url.toString() + " "
+        return
+    path = Path(url.toLocalFile())
+    if path.suffix.lower() in IMAGE_SUFFIXES and not (image := QImage(str(path))).isNull():
+        found.images.append(image)
+    else:
+        found.text += f"@{named(relative(str(path), root))} "
+
+
+def packed(image: QImage) -> tuple[str, str]:
+    """Media type and base64 of an image, small enough to be sent; two empty texts for one that holds nothing."""
+    if image.isNull():
+        return "", ""
+    if max(image.width(), image.height()) > MAX_IMAGE:
+        image = image.scaled(
+            MAX_IMAGE, MAX_IMAGE, Qt.AspectRatioMode.KeepAspectRatio, Qt.TransformationMode.SmoothTransformation
+        )  # fmt: skip
+    # The quickest compression: the best takes four times as long, and the window waits for it.
+    data, kind = _bytes(image, "PNG", 100), "image/png"
+    if len(data) > MAX_IMAGE_BYTES:
+        data, kind = _bytes(image, "JPG", 88), "image/jpeg"
+    return kind, base64.b64encode(data).decode()
+
+
+def _bytes(image: QImage, form: str, quality: int) -> bytes:
+    buffer = QBuffer()
+    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+    image.save(buffer, form, quality)  # type: ignore[call-overload]
+    return bytes(buffer.data().data())
