@@ -334,12 +334,12 @@
         <translation>带过去</translation>
     </message>
     <message>
-        <source>{}: keep mine</source>
-        <translation>{}：保留我的</translation>
+        <source>keep mine</source>
+        <translation>保留我的</translation>
     </message>
     <message>
-        <source>{}: take this one</source>
-        <translation>{}：采用这个</translation>
+        <source>take this one</source>
+        <translation>采用这一份</translation>
     </message>
     <message>
         <source>Conflict in {}</source>
@@ -546,6 +546,10 @@
 </context>
 <context>
     <name>CompareView</name>
+    <message>
+        <source>Difference</source>
+        <translation>差异</translation>
+    </message>
     <message>
         <source>Left side</source>
         <translation>左侧</translation>
@@ -850,6 +854,10 @@
     <message>
         <source>Go to the step that wrote this</source>
         <translation>前往写下这段的步骤</translation>
+    </message>
+    <message>
+        <source>from line {}</source>
+        <translation>自第 {} 行起</translation>
     </message>
 </context>
 <context>
@@ -3687,6 +3695,66 @@ Click a node to go back to it, files included.</source>
         <translation>打开账单页面</translation>
     </message>
     <message>
+        <source>retry</source>
+        <translation>重试</translation>
+    </message>
+    <message>
+        <source>repair</source>
+        <translation>修复</translation>
+    </message>
+    <message>
+        <source>repair of the request</source>
+        <translation>请求修复</translation>
+    </message>
+    <message>
+        <source>other model</source>
+        <translation>更换模型</translation>
+    </message>
+    <message>
+        <source>cache miss</source>
+        <translation>缓存未命中</translation>
+    </message>
+    <message>
+        <source>compaction</source>
+        <translation>压缩</translation>
+    </message>
+    <message>
+        <source>branch summary</source>
+        <translation>分支摘要</translation>
+    </message>
+    <message>
+        <source>way back</source>
+        <translation>回退</translation>
+    </message>
+    <message>
+        <source>hook</source>
+        <translation>钩子</translation>
+    </message>
+    <message>
+        <source>files</source>
+        <translation>文件</translation>
+    </message>
+    <message>
+        <source>brake</source>
+        <translation>制动</translation>
+    </message>
+    <message>
+        <source>hint to the model</source>
+        <translation>给模型的提示</translation>
+    </message>
+    <message>
+        <source>engine</source>
+        <translation>引擎</translation>
+    </message>
+    <message>
+        <source>tool server</source>
+        <translation>工具服务器</translation>
+    </message>
+    <message>
+        <source>secret masked</source>
+        <translation>已遮盖机密</translation>
+    </message>
+    <message>
         <source>{} ms</source>
         <translation>{} 毫秒</translation>
     </message>
@@ -4292,6 +4360,90 @@ Click a node to go back to it, files included.</source>
         <translation>由你中止</translation>
     </message>
     <message>
+        <source>waits for you</source>
+        <translation>等待你</translation>
+    </message>
+    <message>
+        <source>turn limit</source>
+        <translation>轮次上限</translation>
+    </message>
+    <message>
+        <source>call limit</source>
+        <translation>调用上限</translation>
+    </message>
+    <message>
+        <source>time limit</source>
+        <translation>时间上限</translation>
+    </message>
+    <message>
+        <source>token budget</source>
+        <translation>词元预算</translation>
+    </message>
+    <message>
+        <source>cost limit</source>
+        <translation>费用上限</translation>
+    </message>
+    <message>
+        <source>same call again</source>
+        <translation>重复相同调用</translation>
+    </message>
+    <message>
+        <source>same failure again</source>
+        <translation>反复同一失败</translation>
+    </message>
+    <message>
+        <source>service failed</source>
+        <translation>服务故障</translation>
+    </message>
+    <message>
+        <source>overloaded</source>
+        <translation>过载</translation>
+    </message>
+    <message>
+        <source>rate limit</source>
+        <translation>速率限制</translation>
+    </message>
+    <message>
+        <source>key refused</source>
+        <translation>密钥被拒</translation>
+    </message>
+    <message>
+        <source>quota used up</source>
+        <translation>额度用尽</translation>
+    </message>
+    <message>
+        <source>no network</source>
+        <translation>无网络</translation>
+    </message>
+    <message>
+        <source>context full</source>
+        <translation>上下文已满</translation>
+    </message>
+    <message>
+        <source>length limit</source>
+        <translation>长度上限</translation>
+    </message>
+    <message>
+        <source>declined</source>
+        <translation>模型拒绝</translation>
+    </message>
+    <message>
+        <source>empty reply</source>
+        <translation>空回复</translation>
+    </message>
+    <message>
+        <source>stopped by a hook</source>
+        <translation>被钩子停止</translation>
+    </message>
+    <message>
+        <source>not saved</source>
+        <translation>未能保存</translation>
+    </message>
+    <message>
+        <source>defect</source>
+        <translation>程序缺陷</translation>
+    </message>
+    <message>
         <source>interrupted</source>
         <translation>已中断</translation>
     </message>
@@ -4350,6 +4502,14 @@ Click a node to go back to it, files included.</source>
     <message>
         <source>thinking…</source>
         <translation>正在思考…</translation>
+    </message>
+    <message>
+        <source>{n} failed</source>
+        <translation>{n} 项失败</translation>
+    </message>
+    <message>
+        <source>{n} passed</source>
+        <translation>{n} 项通过</translation>
     </message>
     <message>
         <source>Start of the session</source>
@@ -4430,6 +4590,10 @@ Click a node to go back to it, files included.</source>
     <message>
         <source>{a} lines added, {r} removed</source>
         <translation>新增 {a} 行，删除 {r} 行</translation>
+    </message>
+    <message>
+        <source>the run ended here: {why}</source>
+        <translation>运行在此结束：{why}</translation>
     </message>
     <message>
         <source>label {text}</source>

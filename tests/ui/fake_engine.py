@@ -83,6 +83,9 @@ class Engine:
     def do_retention(self, _params: dict[str, Any]) -> dict[str, Any]:
         return self.script.get("retention", {"days": 0, "nodes": 0})
 
+    def do_runs(self, _params: dict[str, Any]) -> dict[str, Any]:
+        return {"runs": self.script.get("runs", [])}
+
     def do_set_label(self, params: dict[str, Any]) -> dict[str, Any]:
         label = self.labels.setdefault(params["node"], {})
         label[params["what"]] = params["text"]

@@ -48,7 +48,7 @@ def test_a_picture_of_nothing_is_refused(tmp_path: Path) -> None:
 
 def test_the_start_view_as_a_picture(tmp_path: Path) -> None:
     file = tmp_path / "start.png"
-    done = start("--screenshot", str(file), "--view", "sessions", "--size", "900x600", "--lang", "zh_CN")
+    done = start("--screenshot", str(file), "--view", "start", "--size", "900x600", "--lang", "zh_CN")
     assert done.returncode == 0, done.stderr
     assert (QImage(str(file)).width(), QImage(str(file)).height()) == (900, 600)
 
@@ -97,3 +97,20 @@ def test_sessions_are_listed_newest_first(settings: QSettings, own_home: Path, q
     }
     assert view.list.count() == 2
     view.close()
+
+
+@pytest.mark.slow
+def test_several_pictures_of_one_demo(tmp_path: Path) -> None:
+    done = start("demo", "--view", "main,storage", "--screenshot", str(tmp_path / "one.png"))
+    assert done.returncode == 2 and "{view}" in done.stderr
+    name = str(tmp_path / "{view}-{theme}.png")
+    done = start(
+        "demo", "--screenshot", name, "--view", "main,storage,start", "--theme", "light,contrast-dark"
+    )
+    assert done.returncode == 0, done.stderr
+    made = {path.stem: QImage(str(path)) for path in tmp_path.glob("*.png")}
+    assert sorted(made) == [
+        f"{v}-{t}" for v in ("main", "start", "storage") for t in ("contrast-dark", "light")
+    ]
+    assert made["main-contrast-dark"].pixelColor(700, 20).lightness() < 20
+    assert made["main-light"].pixelColor(700, 20).lightness() > 235

@@ -19,15 +19,76 @@ THEMES = {"light": LIGHT, "dark": DARK, "contrast-light": CONTRAST_LIGHT, "contr
 def test_text_can_be_read(name: str) -> None:
     tokens: Tokens = THEMES[name]
     least = 7.0 if name.startswith("contrast") else 4.5
+    low = {}
     for ink in INKS:
+        # Code in all colours of its language stands on the grounds of a diff; its marked words are in plain ink.
+        for ground in ("bg", "panel", "hover", "selected", "add", "remove"):
+            low[ink, ground] = contrast(getattr(tokens, ink), getattr(tokens, ground))
+    for ground in ("add_word", "remove_word"):
+        low["text", ground] = contrast(tokens.text, getattr(tokens, ground))
+    low["on_accent", "accent"] = contrast(tokens.on_accent, tokens.accent)
+    assert {pair: round(value, 2) for pair, value in low.items() if value < least} == {}
+
+
+@pytest.mark.parametrize("name", THEMES)
+def test_lines_and_glyphs_can_be_seen(name: str) -> None:
+    tokens: Tokens = THEMES[name]
+    least = 4.5 if name.startswith("contrast") else 3.0
+    for ink in ("edge", "accent", "ok", "bad", "warn", "info", "muted"):
         for ground in ("bg", "panel"):
             assert contrast(getattr(tokens, ink), getattr(tokens, ground)) >= least, (ink, ground)
-    for ground in ("hover", "selected", "add", "remove", "add_word", "remove_word"):
-        assert contrast(tokens.text, getattr(tokens, ground)) >= 4.5, ground
-    for ink in ("muted", "ok", "bad", "warn", "accent"):
-        for ground in ("hover", "selected"):
-            assert contrast(getattr(tokens, ink), getattr(tokens, ground)) >= 4.5, (ink, ground)
-    assert contrast(tokens.on_accent, tokens.accent) >= 4.5
+    if name.startswith("contrast"):
+        # Frames of fields are all that shows where one may write.
+        assert contrast(tokens.line, tokens.panel) >= 4.5
+
+
+def test_marked_words_are_in_plain_ink(qapp: Any) -> None:
+    from worldline.ui.syntax.lines import LinePainter
+
+    line = LinePainter().layout("return call(12)", "python", ((0, 6, theme().tokens.add_word),))
+    marked = [piece for piece in line.formats() if piece.start == 0 and piece.length == 6]
+    assert marked[-1].format.foreground().color() == theme().tokens.color("text")
+
+
+def test_placeholders_are_as_dark_as_other_quiet_text(qtbot: Any) -> None:
+    """A style sheet makes them half transparent when it does not say otherwise."""
+    from PySide6.QtGui import QPalette
+    from PySide6.QtWidgets import QLineEdit, QPlainTextEdit
+
+    theme().set_name("light")
+    for made in (QLineEdit(), QPlainTextEdit()):
+        qtbot.addWidget(made)
+        made.show()
+        made.ensurePolished()
+        color = made.palette().color(QPalette.ColorRole.PlaceholderText)
+        assert color.name() == theme().tokens.color("muted").name() and color.alpha() == 255
+
+
+def test_high_contrast_follows_a_dark_desktop(qapp: Any) -> None:
+    try:
+        theme().set_name("contrast")
+        theme().pretend_dark(True)
+        assert theme().tokens is CONTRAST_DARK
+        theme().pretend_dark(False)
+        assert theme().tokens is CONTRAST_LIGHT
+    finally:
+        theme().pretend_dark(None)
+        theme().set_name("light")
+
+
+def test_an_icon_follows_the_theme(qtbot: Any) -> None:
+    from PySide6.QtWidgets import QLabel, QToolButton
+
+    button, label = QToolButton(), QLabel()
+    for one in (button, label):
+        qtbot.addWidget(one)
+        icons.keep(one, "eye")
+    light = button.icon().pixmap(16, 16).toImage(), label.pixmap().toImage()
+    theme().set_name("dark")
+    dark = button.icon().pixmap(16, 16).toImage(), label.pixmap().toImage()
+    assert light[0] != dark[0] and light[1] != dark[1]
+    icons.keep(button, "copy")
+    assert len(button.children()) == 1
 
 
 def test_every_icon_can_be_drawn(qapp: Any) -> None:

@@ -13,7 +13,7 @@ from worldline.protocol.events import Delta
 from worldline.protocol.model import Approval, Body, RunInfo
 from worldline.viewmodel.chat import ChatModel, left_runs
 from worldline.viewmodel.chat_markdown import MarkdownStream, pieces
-from worldline.viewmodel.chat_rows import OutputTail, RowKind, text_of, tool_call, tool_result
+from worldline.viewmodel.chat_rows import OutputTail, RowKind, text_of, tool_call, tool_result, words_in
 from worldline.viewmodel.tree_model import TreeModel
 
 
@@ -234,3 +234,9 @@ def test_what_can_be_done_about_an_end_is_offered_at_the_cursor_also_after_a_res
     assert row in model.rows and row.offers == [] and row.revision > revision
     model.set_path(path(NodeKind.ROOT, NodeKind.USER), live=False)
     assert model.rows[-1].offers == []
+
+
+def test_words_are_counted_in_scripts_without_spaces_too() -> None:
+    assert words_in("look at the test") == 4
+    assert words_in("先看测试 then fix it") == 7
+    assert words_in("") == 0

@@ -204,12 +204,19 @@ def sessions() -> QWidget:
     from worldline.ui.dialogs.sessions import SessionsDialog
 
     dialog = SessionsDialog(folder=Path("/nowhere"))
-    for at, title in enumerate(("Fix the parser", "Rewrite the report in SQL", "Why is CI slow?")):
-        dialog.add(
-            SessionFile(
-                Path(f"/data/{at}.worldline"), title, sample.T0 / 1000 - at * 90_000, 240_000 * (at + 1)
-            )
+    for at, (title, root, nodes) in enumerate(sample.SESSIONS):
+        when = sample.T0 / 1000 - at * at * 90_000
+        file = Path(f"/data/{at}.worldline")
+        dialog.add(SessionFile(file, title, when, 240_000 + 3_100 * nodes, root, nodes))
+    dialog.add(
+        SessionFile(
+            Path("/data/old.worldline"),
+            "Old notes",
+            sample.T0 / 1000 - 9e6,
+            12_400,
+            problem="file is not a database",
         )
+    )
     dialog.set_note("")
     return dialog
 

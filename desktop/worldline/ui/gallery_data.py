@@ -33,6 +33,13 @@ def said(message: Said) -> Said:
     return type(message).model_validate(engine_words.message(message.model_dump()))
 
 
+SESSIONS = (
+    ("Fix the parser", "/home/ada/code/shop", 184),
+    ("Rewrite the report in SQL", "/home/ada/code/reports", 1_620),
+    ("Why is CI slow?", "/home/ada/code/shop", 97),
+    ("Notes for the release", "/home/ada/work/notes", 21),
+)
+"""Title, folder and number of nodes."""
 T0 = 1_790_000_000_000
 
 

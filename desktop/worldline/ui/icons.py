@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QSize, Qt
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QObject, QSize, Qt
 from PySide6.QtGui import QGuiApplication, QIcon, QImageReader, QPixmap
+from PySide6.QtWidgets import QAbstractButton, QLabel
 
 from worldline.core import paths
 from worldline.ui.theme import ICON, theme
@@ -80,6 +81,29 @@ def _icon(name: str, color: str, muted: str, size: int, sharpest: float) -> QIco
         result.addPixmap(pixmap(name, color, size, ratio))
         result.addPixmap(pixmap(name, muted, size, ratio), QIcon.Mode.Disabled)
     return result
+
+
+class _Keeper(QObject):
+    """Gives its parent the icon anew when the theme changes; goes with it."""
+
+    def __init__(self, target: QAbstractButton | QLabel) -> None:
+        super().__init__(target)
+        self._target = target
+        self.name, self.token = "", "muted"
+        theme().changed.connect(self.show)
+
+    def show(self) -> None:
+        if isinstance(self._target, QLabel):
+            self._target.setPixmap(pixmap(self.name, self.token, ICON, self._target.devicePixelRatioF()))
+        else:
+            self._target.setIcon(icon(self.name, self.token))
+
+
+def keep(target: QAbstractButton | QLabel, name: str, token: str = "muted") -> None:
+    """Give a button or label an icon that follows the theme; call it again for another one."""
+    keeper = target.findChild(_Keeper, options=Qt.FindChildOption.FindDirectChildrenOnly) or _Keeper(target)
+    keeper.name, keeper.token = name, token
+    keeper.show()
 
 
 def logo(size: int = 256) -> QIcon:

@@ -30,6 +30,7 @@ from worldline.ui.drills import Drills
 from worldline.ui.exporting import Exporting
 from worldline.ui.focus_ring import FocusRing
 from worldline.ui.notices import Notices
+from worldline.ui.recents import short_path
 from worldline.ui.session_state import SessionState
 from worldline.ui.status_bar import StatusBar
 from worldline.ui.theme import SPACE_L, SPACE_S, SPACE_XS, caption, theme
@@ -43,12 +44,6 @@ SMALL = 800
 """Below this width the tree becomes a drawer over the chat."""
 DRAWER = 320
 CLOSE_LIMIT_S = 6.0
-
-
-def short_path(path: str) -> str:
-    """`~/code/shop` instead of `/home/me/code/shop`."""
-    home = str(Path.home())
-    return "~" + path[len(home) :] if path == home or path.startswith(home + "/") else path
 
 
 class MainWindow(QMainWindow):

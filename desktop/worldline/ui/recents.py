@@ -50,6 +50,12 @@ def remembered(store: QSettings) -> list[str]:
     return [str(one) for one in (value if isinstance(value, list) else [value]) if one]
 
 
+def short_path(path: str) -> str:
+    """`~/code/shop` instead of `/home/me/code/shop`."""
+    home = str(Path.home())
+    return "~" + path[len(home) :] if path == home or path.startswith(home + "/") else path
+
+
 def recent_sessions(store: QSettings) -> list[Recent]:
     """Newest first: those in the app's folder, and those opened from elsewhere. Unreadable files are left out."""
     files = {path.resolve() for path in paths.sessions_dir().glob(f"*{paths.SESSION_SUFFIX}")}

@@ -14,6 +14,7 @@ from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QApplication, QDialog, QWidget
 
 from worldline.ui.dialogs.picture import draw_dialog
+from worldline.ui.theme import theme
 
 if TYPE_CHECKING:
     from worldline.ui.main_window import MainWindow
@@ -48,27 +49,58 @@ def _settle(ms: int = SETTLE_MS) -> None:
 
 
 def take(windows: Windows, options: argparse.Namespace, size: tuple[int, int]) -> int:
-    """Take the picture; 0, or 1 with a sentence on standard error."""
+    """Take the pictures, all of one session; 0, or 1 with a sentence for each that was not taken on standard error."""
+    views, themes = options.view.split(","), options.theme.split(",")
+    problems = []
     try:
-        widget = _prepare(windows, options, size)
-        if isinstance(widget, str):
-            sys.stderr.write(widget + "\n")
-            return 1
-        return _save(widget, Path(options.screenshot))
+        window: MainWindow | None = None
+        for view in views:
+            if view != "start" and window is None:
+                opened = _open(windows, options.path, size)
+                if isinstance(opened, str):
+                    problems.append(opened)
+                    break
+                window = opened
+            for name in themes:
+                _set_theme(name)
+                shown = (
+                    _start(windows, size) if view == "start" or window is None else _show_view(window, view)
+                )
+                file = options.screenshot.replace("{view}", view).replace("{theme}", name)
+                said = shown if isinstance(shown, str) else _save(shown, Path(file))
+                if said:
+                    problems.append(said)
+                if not isinstance(shown, str):
+                    for widget in shown:
+                        if widget is not window:
+                            widget.close()
     finally:
         windows.close_all()
         QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    sys.stderr.write("".join(f"{problem}\n" for problem in problems))
+    return 1 if problems else 0
 
 
-def _prepare(windows: Windows, options: argparse.Namespace, size: tuple[int, int]) -> list[QWidget] | str:
-    if options.view == "sessions" or (not options.path and options.view == "main"):
-        view = windows.show_start()
-        view.resize(*size)
-        _settle()
-        return [view]
-    window = windows.open_demo() if options.path in ("demo", "") else windows.open(options.path)
+def _set_theme(name: str) -> None:
+    """`contrast-dark` is high contrast on a desktop that is dark; "" leaves the theme as it is."""
+    if name:
+        dark = name in ("dark", "contrast-dark")
+        theme().pretend_dark(dark)
+        theme().set_name("contrast" if name.startswith("contrast") else name)  # type: ignore[arg-type]
+
+
+def _start(windows: Windows, size: tuple[int, int]) -> list[QWidget]:
+    view = windows.show_start()
+    view.resize(*size)
+    _settle()
+    return [view]
+
+
+def _open(windows: Windows, path: str, size: tuple[int, int]) -> MainWindow | str:
+    """The window once its session is loaded and idle, or what was wrong."""
+    window = windows.open_demo() if path in ("demo", "") else windows.open(path)
     if window is None:
-        return f"{options.path} cannot be opened: a folder, a *.worldline file or the word demo is needed."
+        return f"{path} cannot be opened: a folder, a *.worldline file or the word demo is needed."
     window.resize(*size)
     said: list[str] = []
     window.state.refused.connect(lambda error: said.append(f"{error['message']} {error['hint']}".strip()))
@@ -96,7 +128,7 @@ def _prepare(windows: Windows, options: argparse.Namespace, size: tuple[int, int
     # A picture shows the session as it is opened, not as it has just grown.
     window.tree.view.refold()
     _settle()
-    return _show_view(window, options.view)
+    return window
 
 
 def _show_view(window: MainWindow, view: str) -> list[QWidget] | str:
@@ -117,8 +149,8 @@ def _show_view(window: MainWindow, view: str) -> list[QWidget] | str:
     return [window, *new]
 
 
-def _save(widgets: list[QWidget], file: Path) -> int:
-    """The window, and what stands over it at its place."""
+def _save(widgets: list[QWidget], file: Path) -> str:
+    """The window, and what stands over it at its place; returns what went wrong, "" = nothing."""
     picture = widgets[0].grab()
     if len(widgets) > 1:
         origin = widgets[0].mapToGlobal(widgets[0].rect().topLeft())
@@ -135,6 +167,5 @@ def _save(widgets: list[QWidget], file: Path) -> int:
             painter.drawPixmap(place, over)
         painter.end()
     if not picture.save(str(file)):
-        sys.stderr.write(f"{file} cannot be written. Name a .png file in a folder that exists.\n")
-        return 1
-    return 0
+        return f"{file} cannot be written. Name a .png file in a folder that exists."
+    return ""

@@ -5,14 +5,30 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from worldline.ui.read_ahead import ReadAhead
 
-VIEWS = ("main", "compare", "approval", "jump-plan", "effects", "first-start", "new-session", "settings", "sessions",
-         "palette", "as-model-sees")  # fmt: skip
+VIEWS = ("main", "start", "compare", "compare-three", "approval", "approval-change", "jump-plan", "effects", "question",
+         "recovery", "branch-summary", "bring-home", "first-start", "new-session", "settings", "settings-rules", "sessions",
+         "storage", "diagnostics", "as-model-sees", "status", "palette", "about")  # fmt: skip
+THEMES = ("system", "light", "dark", "contrast", "contrast-dark")
+
+
+def _several(allowed: tuple[str, ...]) -> Callable[[str], str]:
+    """A check for a list with commas."""
+
+    def check(text: str) -> str:
+        unknown = [one for one in text.split(",") if text and one not in allowed]
+        if unknown:
+            raise argparse.ArgumentTypeError(
+                f"invalid choice: {unknown[0]!r} (possible: {', '.join(allowed)})"
+            )
+        return text
+
+    return check
 
 
 def parser() -> argparse.ArgumentParser:
@@ -23,14 +39,19 @@ def parser() -> argparse.ArgumentParser:
     )
     result.add_argument("path", nargs="?", default="", metavar="PATH",
                         help="a folder, a repository, a *.worldline file, or the word demo")  # fmt: skip
-    result.add_argument("--theme", choices=["system", "light", "dark", "contrast"], default="")
+    result.add_argument("--theme", type=_several(THEMES), default="", metavar="THEME",
+                        help=", ".join(THEMES))  # fmt: skip
     result.add_argument("--lang", choices=["en", "zh_CN"], default="")
     result.add_argument("--scale", type=float, default=0.0, metavar="N", help="1.0 to 2.0")
     result.add_argument("--size", default="", metavar="WxH")
     result.add_argument(
         "--screenshot", default="", metavar="FILE", help="paint the window into a picture and exit"
     )
-    result.add_argument("--view", choices=VIEWS, default="main", help="what the picture shows")
+    result.add_argument(
+        "--view", type=_several(VIEWS), default="main", metavar="VIEW",
+        help="what the picture shows: " + ", ".join(VIEWS) + "; several with commas when FILE has {view} in its name, "
+        "and several themes when it has {theme}",
+    )  # fmt: skip
     result.add_argument("--version", action="store_true")
     return result
 
@@ -62,6 +83,12 @@ def run(argv: Sequence[str]) -> int:
     if options.scale and not 0.5 <= options.scale <= 3:
         sys.stderr.write("--scale must be between 0.5 and 3.\n")
         return 2
+    for what in ("view", "theme"):
+        if "," in getattr(options, what) and f"{{{what}}}" not in options.screenshot:
+            sys.stderr.write(
+                f"Several of --{what} need --screenshot with {{{what}}} in the name of the file.\n"
+            )
+            return 2
     if options.screenshot:
         os.environ["QT_QPA_PLATFORM"] = "offscreen"
     if options.scale:
@@ -90,7 +117,8 @@ def _run(options: argparse.Namespace, size: tuple[int, int] | None) -> int:
     )
     # The engine writes some sentences for people too (demo, plans); it speaks the window's language.
     os.environ["WORLDLINE_LANG"] = language
-    theme().name = options.theme or str(settings.value("theme", "system"))  # type: ignore[assignment]
+    chosen = options.theme.partition(",")[0] or str(settings.value("theme", "system"))
+    theme().name = chosen.removesuffix("-dark")  # type: ignore[assignment]
     recents.apply_looks(settings)
     theme().follow_system()
     _catch_defects(app)

@@ -20,10 +20,11 @@ from PySide6.QtWidgets import (
 )
 
 from worldline.ui import icons
-from worldline.ui.main_window import short_path
-from worldline.ui.recents import Recent, recent_sessions
-from worldline.ui.theme import ICON, SPACE_L, SPACE_M, SPACE_S, SPACE_XL, SPACE_XS, caption, theme
+from worldline.ui.recents import Recent, recent_sessions, short_path
+from worldline.ui.theme import ICON, SPACE_M, SPACE_S, SPACE_XL, SPACE_XS, caption, theme
 from worldline.viewmodel.tree_text import ago
+
+COLUMN = 820
 
 
 class StartView(QWidget):
@@ -39,8 +40,16 @@ class StartView(QWidget):
         self.setAcceptDrops(True)
         self.resize(880, 600)
         self.setMinimumSize(520, 420)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(SPACE_XL * 2, SPACE_XL + SPACE_L, SPACE_XL * 2, SPACE_XL)
+        # A column in the middle: lines as long as a wide window are hard to read.
+        outer = QHBoxLayout(self)
+        outer.setContentsMargins(SPACE_XL * 2, 0, SPACE_XL * 2, 0)
+        column = QWidget(self)
+        column.setMaximumWidth(COLUMN)
+        outer.addStretch(1)
+        outer.addWidget(column, 1000)
+        outer.addStretch(1)
+        layout = QVBoxLayout(column)
+        layout.setContentsMargins(0, SPACE_XL * 2, 0, SPACE_XL)
         layout.setSpacing(SPACE_M)
         head = QHBoxLayout()
         head.setSpacing(SPACE_M)
@@ -145,6 +154,7 @@ class StartView(QWidget):
         words = QVBoxLayout()
         words.setSpacing(SPACE_XS)
         title = QLabel(recent.title, row)
+        title.setFont(theme().font_ui(bold=True))
         title.setTextFormat(Qt.TextFormat.PlainText)
         place = QLabel(short_path(recent.root), row)
         caption(place)

@@ -200,7 +200,7 @@ class StatusBar(QFrame):
         for segment in all_segments:
             self.parts[segment.name].take(segment)
         first = all_segments[0]
-        shapes = {"dot": "event", "running": "running", "pause": "waiting", "warn": "change", "retry": "running",
+        shapes = {"dot": "prompt", "running": "running", "pause": "waiting", "warn": "change", "retry": "running",
                   "swap": "summary"}  # fmt: skip
         self.glyph.setPixmap(
             glyph(shapes.get(first.icon, "event"), "ok" if first.icon == "dot" and first.color == "text" else first.color, 16,

@@ -20,6 +20,8 @@ ThemeName = Literal["system", "light", "dark", "contrast"]
 
 SPACE_XS, SPACE_S, SPACE_M, SPACE_L, SPACE_XL = 4, 8, 12, 16, 24
 RADIUS = 6
+TEXT_WIDTH = 860
+"""The widest column of running text; what belongs to it is as wide."""
 ICON = 16
 MOTION_MS = 120
 """Duration of a change that the person caused; what streams is never animated."""
@@ -32,6 +34,8 @@ class Tokens:
     bg: str
     panel: str
     line: str
+    edge: str
+    """Lines that mean something, such as those between nodes: at least 3:1."""
     text: str
     muted: str
     accent: str
@@ -55,24 +59,24 @@ class Tokens:
 
 
 LIGHT = Tokens(
-    bg="#FBFBFA", panel="#FFFFFF", line="#E4E4E1", text="#1D1F23", muted="#5F646C", accent="#2A66D0",
-    ok="#1B7547", bad="#BE342A", warn="#8F5B00", info="#6B4FBB", add="#DDF4E4", remove="#FBE1DE",
+    bg="#FBFBFA", panel="#FFFFFF", line="#E4E4E1", edge="#868B92", text="#1D1F23", muted="#5F646C", accent="#2A66D0",
+    ok="#1B7547", bad="#BE342A", warn="#8F5B00", info="#6B4FBB", add="#DDF4E4", remove="#FCE7E4",
     add_word="#B4E6C4", remove_word="#F5BDB7", hover="#F4F4F2", selected="#EDF3FD", on_accent="#FFFFFF",
 )  # fmt: skip
 DARK = Tokens(
-    bg="#16181C", panel="#1C1F24", line="#2C3038", text="#E6E7EA", muted="#9AA1AC", accent="#6AA5FF",
+    bg="#16181C", panel="#1C1F24", line="#2C3038", edge="#727985", text="#E6E7EA", muted="#9AA1AC", accent="#6AA5FF",
     ok="#58C28B", bad="#FF8077", warn="#E7B04B", info="#B9A2FF", add="#173325", remove="#3B1E1C",
     add_word="#22543A", remove_word="#6A302C", hover="#24282E", selected="#22324C", on_accent="#0B1220", dark=True,
 )  # fmt: skip
 CONTRAST_LIGHT = Tokens(
-    bg="#FFFFFF", panel="#FFFFFF", line="#5A5A5A", text="#000000", muted="#333333", accent="#0038A8",
-    ok="#00531F", bad="#9B0000", warn="#5F3B00", info="#3F1F9C", add="#D0F5DA", remove="#FFD9D5",
-    add_word="#9FE3B4", remove_word="#FFB0A8", hover="#EDEDED", selected="#CFE0FF", on_accent="#FFFFFF",
+    bg="#FFFFFF", panel="#FFFFFF", line="#5A5A5A", edge="#5A5A5A", text="#000000", muted="#333333", accent="#0038A8",
+    ok="#00531F", bad="#9B0000", warn="#5F3B00", info="#3F1F9C", add="#D0F5DA", remove="#FFE0DD",
+    add_word="#9FE3B4", remove_word="#FFB0A8", hover="#EDEDED", selected="#DAE7FF", on_accent="#FFFFFF",
 )  # fmt: skip
 CONTRAST_DARK = Tokens(
-    bg="#000000", panel="#000000", line="#A0A0A0", text="#FFFFFF", muted="#D6D6D6", accent="#8CC2FF",
+    bg="#000000", panel="#000000", line="#A0A0A0", edge="#A0A0A0", text="#FFFFFF", muted="#D6D6D6", accent="#8CC2FF",
     ok="#7FF0B0", bad="#FFA39C", warn="#FFD27A", info="#D8CAFF", add="#06351C", remove="#4A1210",
-    add_word="#0B5E32", remove_word="#7C211D", hover="#1F1F1F", selected="#0A3566", on_accent="#000000", dark=True,
+    add_word="#0B5E32", remove_word="#7C211D", hover="#1F1F1F", selected="#082E5C", on_accent="#000000", dark=True,
 )  # fmt: skip
 
 
@@ -113,6 +117,7 @@ class Theme(QObject):
         self.tokens = LIGHT
         self._motion: bool | None = None
         self._styled = False
+        self._dark: bool | None = None
         self.larger = 0
         """Pixels that all text is larger than normal."""
 
@@ -150,6 +155,11 @@ class Theme(QObject):
         self.larger = max(-2, min(8, pixels))
         self._refresh()
 
+    def pretend_dark(self, dark: bool | None) -> None:
+        """Take the desktop for dark or light, whatever it says (pictures of high contrast). None = as it says."""
+        self._dark = dark
+        self._refresh()
+
     def set_name(self, name: ThemeName) -> None:
         """Choose a theme; `system` follows light and dark of the desktop."""
         self.name = name
@@ -161,7 +171,8 @@ class Theme(QObject):
         self._refresh()
 
     def _refresh(self) -> None:
-        dark = QGuiApplication.styleHints().colorScheme() == Qt.ColorScheme.Dark
+        desktop = QGuiApplication.styleHints().colorScheme() == Qt.ColorScheme.Dark
+        dark = desktop if self._dark is None else self._dark
         choices = {"light": LIGHT, "dark": DARK, "contrast": CONTRAST_DARK if dark else CONTRAST_LIGHT}
         self.tokens = choices.get(self.name, DARK if dark else LIGHT)
         app = QApplication.instance()
@@ -206,7 +217,8 @@ class Theme(QObject):
         return palette
 
     def stylesheet(self) -> str:
-        text = _STYLE.replace("@icons", (paths.resources_dir() / "icons").as_posix())
+        icons = (paths.resources_dir() / "icons").as_posix()
+        text = _STYLE.replace("@icons", icons).replace("@tick", "tick-dark" if self.tokens.dark else "tick")
         for field in fields(self.tokens):
             if field.name != "dark":
                 text = text.replace(f"@{field.name};", f"{getattr(self.tokens, field.name)};")
@@ -269,6 +281,7 @@ QLineEdit, QPlainTextEdit, QTextEdit, QComboBox, QSpinBox, QDoubleSpinBox {
   background: @panel; color: @text; border: 1px solid @line; border-radius: 6px; padding: 4px 8px;
   selection-background-color: @accent; selection-color: @on_accent;
 }
+QLineEdit, QPlainTextEdit, QTextEdit { placeholder-text-color: @muted; }
 QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus, QComboBox:focus, QSpinBox:focus { border-color: @accent; }
 QSpinBox QLineEdit, QDoubleSpinBox QLineEdit { border: none; padding: 0 5px; background: transparent; }
 QSpinBox::up-button, QSpinBox::down-button, QDoubleSpinBox::up-button, QDoubleSpinBox::down-button { width: 0; border: none; }
@@ -290,13 +303,23 @@ QListView, QTreeView, QTableView, QListWidget, QTreeWidget {
 }
 QListView::item, QListWidget::item { padding: 5px 8px; border-radius: 4px; }
 QListView::item:selected, QListWidget::item:selected { background: @selected; color: @text; }
-QHeaderView::section { background: @bg; color: @muted; border: none; border-bottom: 1px solid @line; padding: 4px 8px; }
+QHeaderView::section {
+  background: @panel; color: @muted; border: none; border-bottom: 1px solid @line; padding: 5px 8px; font-weight: 400;
+}
+QTableView { alternate-background-color: @bg; }
+QTableView::item { padding: 0 5px; border: none; }
+QTableView::item:selected { background: @selected; color: @text; }
+QDialog QListWidget, QDialog QTableWidget, QDialog QTreeWidget { border: 1px solid @line; border-radius: 6px; }
+QDialog QListWidget { padding: 3px; }
+QDialog QListWidget[role="nav"] { background: transparent; border: none; padding: 0; }
+QDialog QTableWidget QHeaderView::section:first { border-top-left-radius: 6px; }
 QProgressBar { background: @line; border: none; border-radius: 2px; height: 4px; }
 QProgressBar::chunk { background: @accent; border-radius: 2px; }
 QScrollBar:vertical { background: transparent; width: 10px; margin: 0; }
 QScrollBar:horizontal { background: transparent; height: 10px; margin: 0; }
 QScrollBar::handle { background: @line; border-radius: 4px; min-height: 24px; min-width: 24px; margin: 1px; }
 QScrollBar::handle:hover { background: @muted; }
+QAbstractScrollArea::corner { background: transparent; border: none; }
 QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
 QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
 QCheckBox, QRadioButton { spacing: 8px; }
@@ -304,6 +327,8 @@ QRadioButton::indicator { width: 12px; height: 12px; border: 1px solid @muted; b
 QRadioButton::indicator:checked { width: 6px; height: 6px; border: 4px solid @accent; background: @panel; }
 QRadioButton::indicator:hover { border-color: @accent; }
 QCheckBox::indicator { width: 12px; height: 12px; border: 1px solid @muted; border-radius: 3px; background: @panel; }
-QCheckBox::indicator:checked { width: 8px; height: 8px; border: 3px solid @panel; background: @accent; outline: 1px solid @accent; }
+QCheckBox::indicator:hover { border-color: @accent; }
+QCheckBox::indicator:checked { border-color: @accent; background: @accent; image: url("@icons/@tick.svg"); }
+QCheckBox:focus, QRadioButton:focus { color: @accent; }
 
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -224,6 +225,14 @@ class ToolCall:
     name: str
     arguments: dict[str, Any]
     repairs: list[str]
+
+
+_IDEOGRAPHS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+
+
+def words_in(text: str) -> int:
+    """Words as people count them: by spaces, and one for each character of scripts that have none."""
+    return len(_IDEOGRAPHS.findall(text)) + len(_IDEOGRAPHS.sub(" ", text).split())
 
 
 def tool_call(header: NodeHeader | None, body: Body | None) -> ToolCall:

@@ -10,6 +10,7 @@ from worldline.core.headers import NodeHeader
 from worldline.core.kinds import NodeKind
 from worldline.protocol.commands import Attempt, Compare
 from worldline.protocol.model import FileChange
+from worldline.viewmodel.tree_text import tool_words
 
 LETTERS = "ABCD"
 MAX_ATTEMPTS = 4
@@ -79,8 +80,8 @@ def steps_of(attempt: Attempt, headers: Mapping[str, NodeHeader]) -> list[Step]:
         if header is None or header.kind in (NodeKind.ROOT, NodeKind.JUMP):
             continue
         text = header.preview
-        if header.kind is NodeKind.TOOL and not text.startswith(header.tool):
-            text = f"{header.tool} {text}".strip()
+        if header.kind is NodeKind.TOOL:
+            text = tool_words(header.tool, text.strip())
         steps.append(Step(uid, header.kind, text, header.outcome.value))
     return steps
 

@@ -94,6 +94,8 @@ class TreeModel:
         self.labels: dict[int, NodeLabel] = {}
         self.marked: dict[int, int] = {}
         """Flags of the few rows that have any which keep them from being folded, or fold them away."""
+        self.ends: dict[int, str] = {}
+        """Rows at which a run ended otherwise than well → stop reason."""
         self.live: set[int] = set()
         """Rows that work or wait."""
 

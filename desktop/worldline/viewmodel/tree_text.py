@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from worldline.core.kinds import NodeFlag, NodeKind, Outcome
+from worldline.viewmodel import run_ends
 from worldline.viewmodel.engine_words import say
 from worldline.viewmodel.tree_model import TreeModel
 from worldline.viewmodel.words import translate
@@ -39,6 +40,7 @@ _RESULT = re.compile(
     r"|[\d,]+ (?:lines|files|matches|entries|pages|notes|processes|bytes))$"
 )
 """What an ended step says of its result, at the end of its preview."""
+_CHECKS = re.compile(r"([\d,]+) passed, ([\d,]+) failed")
 
 _COLOURS = {
     Outcome.OK: "ok",
@@ -146,9 +148,34 @@ _OURS = (NodeKind.COMPACTION, NodeKind.JUMP, NodeKind.EXTERNAL_CHANGE, NodeKind.
 """Kinds whose preview is a sentence of the engine; others show what somebody said or did."""
 
 
+_SHAPES = {
+    NodeKind.COMPACTION: ("compaction", True),
+    NodeKind.IMPORTED_COMPACTION: ("compaction", True),
+    NodeKind.BRANCH_SUMMARY: ("summary", True),
+    NodeKind.IMPORTED_SUMMARY: ("summary", True),
+    NodeKind.JUMP: ("change", True),
+    NodeKind.EXTERNAL_CHANGE: ("change", True),
+    NodeKind.ASSISTANT: ("ring", False),
+    NodeKind.IMPORTED_ASSISTANT: ("ring", False),
+}
+"""Kind → glyph, and whether its words stand back."""
+
+
 def _result_said(preview: str) -> str:
     # In the catalogue results stand in brackets: without them they would be the end of many a sentence.
     return _RESULT.sub(lambda found: say(f"({found[0]})").strip("()"), preview)
+
+
+def tool_words(tool: str, preview: str, *, running: bool = False) -> str:
+    """A tool step in words: `run pytest -q 3 passed, 2 failed`."""
+    # Previews usually begin with the tool's own name; the verb of the window replaces it.
+    for prefix in (tool, _VERBS.get(tool, tool)):
+        if prefix and preview.lower().startswith(prefix.lower()):
+            preview = preview[len(prefix) :].lstrip(" :·")
+            break
+    # What it did is drawn beside the words; the preview of an ended step repeats it.
+    preview = _COUNTS.sub("", preview)
+    return f"{verb(tool)} {preview if running else _result_said(preview)}".strip()
 
 
 def title(model: TreeModel, row: int) -> str:
@@ -156,18 +183,7 @@ def title(model: TreeModel, row: int) -> str:
     preview = model.preview(row).strip()
     kind = model.kind_of(row)
     if kind in (NodeKind.TOOL, NodeKind.IMPORTED_TOOL):
-        tool = model.tool(row)
-        said = verb(tool)
-        # Previews usually begin with the tool's own name; the verb of the window replaces it.
-        for prefix in (tool, _VERBS.get(tool, tool)):
-            if prefix and preview.lower().startswith(prefix.lower()):
-                preview = preview[len(prefix) :].lstrip(" :·")
-                break
-        # What it did is drawn beside the words; the preview of an ended step repeats it.
-        preview = _COUNTS.sub("", preview)
-        if model.outcome_of(row) is not Outcome.RUNNING:
-            preview = _result_said(preview)
-        return f"{said} {preview}".strip()
+        return tool_words(model.tool(row), preview, running=model.outcome_of(row) is Outcome.RUNNING)
     if not preview:
         if kind is NodeKind.ASSISTANT and model.outcome_of(row) is Outcome.RUNNING:
             return translate("tree", "thinking…")
@@ -175,10 +191,35 @@ def title(model: TreeModel, row: int) -> str:
     return say(preview) if kind in _OURS else preview
 
 
+def _result_of(model: TreeModel, row: int) -> str:
+    """What an ended step says of its result at the end of its preview, "" when it says nothing."""
+    if model.outcome_of(row) is Outcome.RUNNING:
+        return ""
+    found = _RESULT.search(_COUNTS.sub("", model.preview(row).strip()))
+    return found[0] if found else ""
+
+
+def _short_result(said: str) -> str:
+    """A result in as few words as say it: of checks the part that one has to know."""
+    checks = _CHECKS.fullmatch(said)
+    if checks is None:
+        return say(f"({said})").strip("()")
+    passed, failed = int(checks[1].replace(",", "")), int(checks[2].replace(",", ""))
+    if failed:
+        return translate("tree", "{n} failed").format(n=failed)
+    return translate("tree", "{n} passed").format(n=passed)
+
+
 def row_text(model: TreeModel, row: int) -> RowText:
     kind, outcome = model.kind_of(row), model.outcome_of(row)
     flags = model.flags_of(row)
     result = RowText("ring", "muted", title(model, row))
+    said = _result_of(model, row) if kind in (NodeKind.TOOL, NodeKind.IMPORTED_TOOL) else ""
+    if said:
+        # At the right, where it is never cut off: what came of a step is what one looks for.
+        whole = _result_said(said if said.startswith(" ") else f" {said}").strip()
+        result.text = result.text.removesuffix(whole).rstrip()
+        result.side.append((_short_result(said), "bad" if outcome is Outcome.FAILED else "muted"))
     if kind in (NodeKind.USER, NodeKind.IMPORTED_USER):
         result.glyph, result.color, result.strong = "prompt", "text", True
     elif kind in (NodeKind.TOOL, NodeKind.IMPORTED_TOOL):
@@ -189,16 +230,8 @@ def row_text(model: TreeModel, row: int) -> RowText:
     elif kind is NodeKind.ROOT:
         result.glyph, result.muted = "root", True
         result.text = translate("tree", "Start of the session")
-    elif kind in (NodeKind.COMPACTION, NodeKind.IMPORTED_COMPACTION):
-        result.glyph, result.muted = "compaction", True
-    elif kind in (NodeKind.BRANCH_SUMMARY, NodeKind.IMPORTED_SUMMARY):
-        result.glyph, result.muted = "summary", True
-    elif kind in (NodeKind.JUMP, NodeKind.EXTERNAL_CHANGE):
-        result.glyph, result.muted = "change", True
-    elif kind in (NodeKind.ASSISTANT, NodeKind.IMPORTED_ASSISTANT):
-        result.glyph = "ring"
     else:
-        result.glyph, result.muted = "event", True
+        result.glyph, result.muted = _SHAPES.get(kind, ("event", True))
     # A reply that simply worked needs no tick on every row: the steps and the ends of runs carry it.
     quiet = outcome is Outcome.OK and kind is not NodeKind.TOOL and model.children[row]
     if outcome is not Outcome.NONE and not quiet:
@@ -208,6 +241,10 @@ def row_text(model: TreeModel, row: int) -> RowText:
     if outcome in (Outcome.OK, Outcome.FAILED):
         flags &= ~(NodeFlag.CHECKS_PASSED | NodeFlag.CHECKS_FAILED)
     _badges(result, flags)
+    ended = model.ends.get(row)
+    if ended:
+        result.side.clear()
+        result.side.append((f"■ {run_ends.words(ended)}", "warn"))
     label = model.labels.get(row)
     if label is not None:
         result.label = label.label or label.bookmark
@@ -302,6 +339,10 @@ def sentence(model: TreeModel, row: int, *, cursor: bool = False) -> str:
             translate("tree", "{a} lines added, {r} removed").format(a=model.added[row], r=model.removed[row])
         )
     parts.extend(flag_words(model.flags_of(row)))
+    if row in model.ends:
+        parts.append(
+            translate("tree", "the run ended here: {why}").format(why=run_ends.words(model.ends[row]))
+        )
     label = model.labels.get(row)
     if label is not None and (label.label or label.note):
         parts.append(translate("tree", "label {text}").format(text=label.label or label.note))

@@ -104,7 +104,7 @@ class QuestionForm(QWidget):
         self.question = question
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(4)
+        layout.setSpacing(8)
         text = ColorLabel(question.text, "text", self)
         text.setWordWrap(True)
         layout.addWidget(text)
@@ -144,6 +144,7 @@ class QuestionRow(RowWidget):
         self._form = QuestionForm(question, card)
         inner.addWidget(self._form)
         send = QPushButton(self.tr("Answer"), card)
+        send.setProperty("role", "primary")
         send.clicked.connect(self._send)
         self._form.own.returnPressed.connect(self._send)
         inner.addWidget(send, 0, Qt.AlignmentFlag.AlignRight)

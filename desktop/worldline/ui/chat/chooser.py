@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QActionGroup
 from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
-from worldline.ui.icons import icon
+from worldline.ui.icons import keep
 
 
 class Chooser(QToolButton):
@@ -27,7 +27,7 @@ class Chooser(QToolButton):
         self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
         self._menu.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
-        self.setIcon(icon("chevron-down", "muted"))
+        keep(self, "chevron-down")
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self._say()
 

@@ -13,8 +13,8 @@ from worldline.ui.chat.chooser import Chooser
 from worldline.ui.chat.composer_edit import ComposerEdit
 from worldline.ui.chat.pasting import is_large
 from worldline.ui.chat.row_base import Card, ColorLabel, tool_button
-from worldline.ui.icons import icon
-from worldline.ui.theme import theme
+from worldline.ui.icons import keep
+from worldline.ui.theme import TEXT_WIDTH, theme
 
 CHARS_PER_TOKEN = 3.6
 """Rough, and only for the line below the field; the engine counts exactly."""
@@ -96,7 +96,7 @@ class Composer(QWidget):
         self._interrupt.setToolTip(self.tr("Stop the running step and send this now (Ctrl+Enter)"))
         self._interrupt.clicked.connect(lambda: self._send("interrupt"))
         self._stop = QPushButton(self.tr("Stop"), card)
-        self._stop.setIcon(icon("stop", "text"))
+        keep(self._stop, "stop", "text")
         self._stop.setToolTip(self.tr("Stop the run. Everything produced so far is kept."))
         self._stop.clicked.connect(self.stop)
         self._go = QPushButton(card)
@@ -117,9 +117,13 @@ class Composer(QWidget):
         inner.addLayout(self._chips)
         inner.addWidget(self.edit)
         inner.addLayout(tools)
-        layout = QVBoxLayout(self)
+        # As wide as the text of the chat, and in the middle with it.
+        layout = QHBoxLayout(self)
         layout.setContentsMargins(12, 4, 12, 12)
-        layout.addWidget(card)
+        card.setMaximumWidth(TEXT_WIDTH)
+        layout.addStretch(1)
+        layout.addWidget(card, 1000)
+        layout.addStretch(1)
         self.model.chosen.connect(lambda _id: self._on_model())
         self._models: list[dict[str, Any]] = []
         self._queue: list[dict[str, Any]] = []

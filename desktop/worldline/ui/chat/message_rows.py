@@ -11,12 +11,12 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWi
 from worldline.core.kinds import NodeFlag
 from worldline.ui.chat import words
 from worldline.ui.chat.row_base import Card, ColorLabel, RowHead, RowSignals, RowWidget, copy_text
-from worldline.ui.icons import icon
+from worldline.ui.icons import keep
 from worldline.ui.markdown.prose import Prose
 from worldline.ui.markdown.view import MarkdownView
 from worldline.ui.theme import theme
 from worldline.viewmodel.chat_markdown import plain_html
-from worldline.viewmodel.chat_rows import ChatRow, RowKind, images_of, text_of
+from worldline.viewmodel.chat_rows import ChatRow, RowKind, images_of, text_of, words_in
 
 LONG_PROMPT = 4000
 WHOLE_PROMPT = 40_000
@@ -129,7 +129,7 @@ class Thinking(QWidget):
         self._key = f"{row.key}:thinking"
         self._toggle = QPushButton(self)
         self._toggle.setProperty("role", "link")
-        self._toggle.setIcon(icon("chevron-right", "muted"))
+        keep(self._toggle, "chevron-right")
         self._toggle.clicked.connect(self._flip)
         self._view: MarkdownView | None = None
         self._text = ""
@@ -150,9 +150,9 @@ class Thinking(QWidget):
     def set_text(self, text: str, going_on: bool) -> None:
         self._text = text
         opened = self._signals.open.get(self._key, False)
-        label = self.tr("Thinking…") if going_on else self.tr("Thought, {} words").format(len(text.split()))
+        label = self.tr("Thinking…") if going_on else self.tr("Thought, {} words").format(words_in(text))
         self._toggle.setText(label)
-        self._toggle.setIcon(icon("chevron-down" if opened else "chevron-right", "muted"))
+        keep(self._toggle, "chevron-down" if opened else "chevron-right")
         folding = self.tr("unfolded") if opened else self.tr("folded")
         self._toggle.setAccessibleName(f"{label}, {folding}")
         if opened and self._view is None:
@@ -312,6 +312,6 @@ class EmptyChat(QWidget):
             button.setToolTip(self.tr("Puts these words into the message; nothing is sent yet"))
             button.clicked.connect(lambda _=False, words=text: signals.edit_prompt.emit("", words))
             button.setProperty("role", "link")
-            button.setIcon(icon("go", "accent"))
+            keep(button, "go", "accent")
             layout.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
         layout.addStretch(3)

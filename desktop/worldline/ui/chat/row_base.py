@@ -8,7 +8,7 @@ from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QContextMenuEvent, QEnterEvent, QGuiApplication, QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
 
-from worldline.ui.icons import icon
+from worldline.ui.icons import keep
 from worldline.ui.theme import RADIUS, caption, theme
 from worldline.viewmodel.chat_rows import ChatRow
 
@@ -193,7 +193,7 @@ def tool_button(
 ) -> QToolButton:
     """A small icon button that says its name on hover and to a screen reader."""
     button = QuietButton(parent) if quiet else QToolButton(parent)
-    button.setIcon(icon(icon_name, token))
+    keep(button, icon_name, token)
     button.setToolTip(name)
     button.setAccessibleName(name)
     button.setFocusPolicy(Qt.FocusPolicy.TabFocus)

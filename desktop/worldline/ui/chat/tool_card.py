@@ -10,7 +10,7 @@ from worldline.core.kinds import NodeFlag, Outcome
 from worldline.protocol.model import DiffRow, FileChange, FileDiff
 from worldline.ui.chat import words
 from worldline.ui.chat.row_base import Card, ColorLabel, RowSignals, RowWidget, copy_text, tool_button
-from worldline.ui.icons import icon, pixmap
+from worldline.ui.icons import keep
 from worldline.ui.syntax.code_view import CodeLine, CodeView
 from worldline.ui.theme import theme
 from worldline.viewmodel.chat_rows import ChatRow, ToolCall, ToolResult, tool_call, tool_result
@@ -48,8 +48,10 @@ class ToolCard(RowWidget):
         for widget in (self._toggle, self._sign, self._verb):
             head.addWidget(widget)
         head.addWidget(self._subject, 1)
-        for widget in (self._facts, self._outcome, self._copy, self._reveal):
+        # Drawn only under the pointer; the facts keep the edge, where one looks down the column.
+        for widget in (self._copy, self._reveal, self._facts, self._outcome):
             head.addWidget(widget)
+        head.addSpacing(4)
         self._notes = ColorLabel("", "warn", self._card)
         self._notes.setWordWrap(True)
         self._code: CodeView | None = None
@@ -94,10 +96,10 @@ class ToolCard(RowWidget):
         self._call = tool_call(header, row.body)
         self._result = tool_result(row.body)
         opened = self.is_open
-        self._toggle.setIcon(icon("chevron-down" if opened else "chevron-right", "muted"))
+        keep(self._toggle, "chevron-down" if opened else "chevron-right")
         self._toggle.setAccessibleName(self.tr("Fold") if opened else self.tr("Unfold"))
         name = words.TOOL_ICONS.get(self._call.verb, "run")
-        self._sign.setPixmap(pixmap(name, "muted", 16, self.devicePixelRatioF()))
+        keep(self._sign, name)
         self._verb.setText(words.verb(self._call.verb))
         subject = self._call.subject.replace("\n", " ⏎ ")
         self._subject.setText(subject)

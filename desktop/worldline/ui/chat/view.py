@@ -14,12 +14,11 @@ from worldline.ui.chat.message_rows import EmptyChat, ReplyRow
 from worldline.ui.chat.row_base import RowSignals, RowWidget
 from worldline.ui.chat.row_pool import RowPool
 from worldline.ui.markdown.view import MarkdownView
-from worldline.ui.theme import theme
+from worldline.ui.theme import TEXT_WIDTH, theme
 from worldline.viewmodel.chat import ChatModel
 from worldline.viewmodel.chat_rows import ChatRow, RowKind, text_of
 
 MARGIN = 16
-MAX_WIDTH = 860
 """Lines longer than this are hard to read; the column stays in the middle of a wide pane."""
 KEPT = 24
 """Widgets out of sight that are kept for scrolling back."""
@@ -169,7 +168,7 @@ class ChatView(QAbstractScrollArea):
 
     @property
     def column(self) -> int:
-        return max(120, min(MAX_WIDTH, self.viewport().width() - 2 * MARGIN))
+        return max(120, min(TEXT_WIDTH, self.viewport().width() - 2 * MARGIN))
 
     def _left(self) -> int:
         return max(MARGIN, (self.viewport().width() - self.column) // 2)

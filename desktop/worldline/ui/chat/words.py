@@ -108,6 +108,28 @@ def offer(name: str) -> str:
     return words.get(name, name)
 
 
+def diagnostic(kind: str) -> str:
+    """What a diagnostic is about; a kind of a newer engine keeps its own name."""
+    words = {
+        "retry": translate("Words", "retry"),
+        "repair": translate("Words", "repair"),
+        "view_repair": translate("Words", "repair of the request"),
+        "fallback": translate("Words", "other model"),
+        "cache_miss": translate("Words", "cache miss"),
+        "compaction": translate("Words", "compaction"),
+        "branch_summary": translate("Words", "branch summary"),
+        "backtrack": translate("Words", "way back"),
+        "hook": translate("Words", "hook"),
+        "capture": translate("Words", "files"),
+        "breaker": translate("Words", "brake"),
+        "nudge": translate("Words", "hint to the model"),
+        "engine": translate("Words", "engine"),
+        "mcp": translate("Words", "tool server"),
+        "secret_masked": translate("Words", "secret masked"),
+    }
+    return words.get(kind, kind.replace("_", " "))
+
+
 def duration(ms: int) -> str:
     if ms < 1000:
         return (

@@ -24,10 +24,11 @@ from worldline.core.stop import StopReason
 from worldline.protocol.commands import Attempt, Compare
 from worldline.protocol.model import FileChange, FileDiff
 from worldline.ui.chat import words
-from worldline.ui.chat.row_base import ColorLabel
+from worldline.ui.chat.row_base import Card, ColorLabel
 from worldline.ui.dialogs.base import Dialog, while_open
 from worldline.ui.diff.file_diff_panel import FileDiffPanel
 from worldline.ui.session_state import SessionState
+from worldline.ui.tables import quiet
 from worldline.ui.theme import theme
 from worldline.viewmodel.compare import LETTERS, align, checks_words, file_rows, parting, steps_of
 from worldline.viewmodel.headers import header_at
@@ -57,15 +58,20 @@ class CompareView(QWidget):
         layout.setSpacing(12)
         layout.addLayout(self._facts())
         split = QSplitter(Qt.Orientation.Horizontal, self)
-        split.setHandleWidth(1)
+        split.setHandleWidth(12)
         self.steps = self._steps_table(headers)
         self.files = self._files_table()
         self.panel = FileDiffPanel(self)
-        right = QWidget(self)
+        right = Card(self)
         column = QVBoxLayout(right)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
+        column.setContentsMargins(1, 1, 1, 1)
+        column.setSpacing(0)
         pair = QHBoxLayout()
+        pair.setContentsMargins(11, 7, 8, 0)
+        pair.setSpacing(8)
+        difference = ColorLabel(self.tr("Difference"), "muted", right)
+        difference.setFont(theme().font_ui())
+        pair.addWidget(difference)
         self._a, self._b = QComboBox(right), QComboBox(right)
         for at, box in enumerate((self._a, self._b)):
             for number, _ in enumerate(compare.attempts):
@@ -81,7 +87,10 @@ class CompareView(QWidget):
         column.addWidget(self.panel, 1)
         # Steps need the width for their words, files the height; the diff stands beside both.
         left = QSplitter(Qt.Orientation.Vertical, self)
-        left.setHandleWidth(1)
+        left.setHandleWidth(12)
+        # The gap between the framed parts is the handle.
+        for one in (split, left):
+            one.setStyleSheet("QSplitter::handle { background: transparent; }")
         left.addWidget(self.steps)
         left.addWidget(self.files)
         left.setSizes([300, 190])
@@ -89,7 +98,8 @@ class CompareView(QWidget):
         split.addWidget(right)
         split.setSizes([600, 560])
         layout.addWidget(split, 1)
-        layout.addLayout(self._actions())
+        self.bar = self._actions()
+        layout.addLayout(self.bar)
         self._says = ColorLabel("", "ok", self)
         self._says.setWordWrap(True)
         self._says.hide()
@@ -124,17 +134,30 @@ class CompareView(QWidget):
             label.setFont(theme().font_ui())
             grid.addWidget(label, row, 0)
         for column, attempt in enumerate(self.compare.attempts):
-            for row, (text, token) in enumerate(self._column(column, attempt)):
-                label = ColorLabel(text, token, self, bold=row == 0)
-                label.setFont(theme().font_ui(1 if row == 0 else 0, bold=row == 0))
+            grid.addLayout(self._head(column, attempt), 0, column + 1)
+            for row, (text, token) in enumerate(self._column(attempt), 1):
+                label = ColorLabel(text, token, self)
+                label.setFont(theme().font_ui())
                 label.setWordWrap(True)
-                label.setAccessibleName(f"{LETTERS[column]}, {names[row]}: {text}" if names[row] else text)
+                label.setAccessibleName(f"{LETTERS[column]}, {names[row]}: {text}")
                 grid.addWidget(label, row, column + 1, Qt.AlignmentFlag.AlignTop)
             grid.setColumnStretch(column + 1, 1)
         return grid
 
-    def _column(self, column: int, attempt: Attempt) -> list[tuple[str, str]]:
-        glyph, token, _ = words.outcome(attempt.outcome)
+    def _head(self, column: int, attempt: Attempt) -> QHBoxLayout:
+        """`A  attempt 1 ■`: the title in plain ink, only the glyph says by colour how it ended."""
+        glyph, token, word = words.outcome(attempt.outcome)
+        line = QHBoxLayout()
+        line.setSpacing(8)
+        for text, ink in ((glyph, token), (LETTERS[column], "muted"), (attempt.title, "text")):
+            label = ColorLabel(text, ink, self, bold=True)
+            label.setFont(theme().font_ui(1, bold=True))
+            label.setWordWrap(text == attempt.title)
+            label.setAccessibleName(f"{LETTERS[column]}: {word}" if text == glyph else text)
+            line.addWidget(label, int(text == attempt.title), Qt.AlignmentFlag.AlignTop)
+        return line
+
+    def _column(self, attempt: Attempt) -> list[tuple[str, str]]:
         outcome = StopReason.of(attempt.stop_reason).outcome.value
         checks, checks_token = [], "muted"
         for command, ok, passed, failed in checks_words(attempt):
@@ -146,7 +169,6 @@ class CompareView(QWidget):
         seconds = round(attempt.seconds)
         effects = [f"⚠ {effect.summary}" for effect in attempt.effects if effect.reversibility != "undoable"]
         return [
-            (f"{LETTERS[column]}  {attempt.title} {glyph}", token if token in ("bad", "warn") else "text"),
             (words.stop_title(attempt.stop_reason), words.outcome(outcome)[1]),
             (", ".join(checks) or "—", checks_token),
             (
@@ -168,13 +190,8 @@ class CompareView(QWidget):
     # -- tables
 
     def _table(self, columns: list[str], name: str) -> QTableWidget:
-        table = QTableWidget(0, len(columns), self)
+        table = quiet(QTableWidget(0, len(columns), self), row_height=26)
         table.setHorizontalHeaderLabels(columns)
-        table.verticalHeader().hide()
-        table.verticalHeader().setDefaultSectionSize(26)
-        table.setShowGrid(False)
-        table.setWordWrap(False)
-        table.setEditTriggers(QTableWidget.EditTrigger.NoEditTriggers)
         table.setAccessibleName(name)
         return table
 
@@ -220,7 +237,11 @@ class CompareView(QWidget):
                 cell.setForeground(theme().tokens.color("text" if change is not None else "muted"))
                 table.setItem(at, column + 1, cell)
         for column in range(1, count + 1):
-            table.resizeColumnToContents(column)
+            head = table.horizontalHeaderItem(column)
+            if head is not None:
+                head.setTextAlignment(Qt.AlignmentFlag.AlignCenter)
+            table.horizontalHeader().setSectionResizeMode(column, QHeaderView.ResizeMode.Fixed)
+            table.setColumnWidth(column, 108)
         return table
 
     def path(self) -> str:
@@ -310,7 +331,7 @@ class CompareDialog(Dialog):
         self.setWindowModality(Qt.WindowModality.NonModal)
         self.view = CompareView(compare, headers, self)
         self.body.addWidget(self.view, 1)
-        self.add_button(self.tr("Close"), self.reject)
+        self.view.bar.addWidget(self.add_button(self.tr("Close"), self.reject))
 
 
 def open_compare(state: SessionState, nodes: list[str], parent: QWidget) -> None:

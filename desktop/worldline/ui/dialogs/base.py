@@ -38,6 +38,8 @@ class _Fitter(QObject):
 class Dialog(QDialog):
     """Shown with `open()`; what follows hangs on `finished`. It deletes itself when closed."""
 
+    names_width = 124
+
     def __init__(self, title: str, parent: QWidget | None = None, *, width: int = 560) -> None:
         super().__init__(parent)
         self.setWindowTitle(title)
@@ -91,17 +93,18 @@ class Dialog(QDialog):
         return label
 
     def add_fact(self, name: str, text: str, token: str = "text") -> ColorLabel:
-        """`Why asked   it reaches the network`."""
+        """`Why asked   it reaches the network`. All names of a dialog are `names_width` wide."""
         line = QHBoxLayout()
         line.setSpacing(12)
         key = ColorLabel(name, "muted", self)
         key.setFont(theme().font_ui())
-        key.setFixedWidth(124)
+        key.setFixedWidth(self.names_width)
         key.setAlignment(Qt.AlignmentFlag.AlignTop)
         key.setWordWrap(True)
         value = ColorLabel(text, token, self)
         value.setFont(theme().font_ui())
         value.setWordWrap(True)
+        value.setAlignment(Qt.AlignmentFlag.AlignTop)
         value.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         value.setAccessibleName(f"{name}: {text}")
         line.addWidget(key)

@@ -12,12 +12,15 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QListWidget,
     QRadioButton,
+    QVBoxLayout,
     QWidget,
 )
 
 from worldline.protocol.commands import BringHomeResult
+from worldline.ui.chat.row_base import ColorLabel
 from worldline.ui.dialogs.base import Dialog, checked_value, clear_layout, while_open
 from worldline.ui.session_state import SessionState
+from worldline.ui.theme import theme
 
 
 class BringHomeDialog(Dialog):
@@ -62,7 +65,8 @@ class BringHomeDialog(Dialog):
         self.body.addWidget(self._message)
         self.body.addWidget(self._branch)
         self._note = self.add_text("", "muted")
-        self._conflicts = QHBoxLayout()
+        self._conflicts = QVBoxLayout()
+        self._conflicts.setSpacing(6)
         self.body.addLayout(self._conflicts)
         self.list = QListWidget(self)
         self.list.setAccessibleName(self.tr("What would happen"))
@@ -106,11 +110,17 @@ class BringHomeDialog(Dialog):
         self._choices.clear()
         for path in result.conflicts[:4]:
             box = QComboBox(self)
-            box.addItem(self.tr("{}: keep mine").format(path), "ours")
-            box.addItem(self.tr("{}: take this one").format(path), "theirs")
+            box.addItem(self.tr("keep mine"), "ours")
+            box.addItem(self.tr("take this one"), "theirs")
             box.setAccessibleName(self.tr("Conflict in {}").format(path))
             self._choices[path] = box
-            self._conflicts.addWidget(box)
+            line = QHBoxLayout()
+            line.setSpacing(12)
+            name = ColorLabel("✗ " + self.tr("Conflict in {}").format(path), "warn", self)
+            name.setFont(theme().font_ui())
+            line.addWidget(name, 1)
+            line.addWidget(box)
+            self._conflicts.addLayout(line)
         count = self.tr("%n file(s) would change.", "", len(result.entries))
         self._note.set(result.note or count, "warn" if result.conflicts else "muted")
         self.go_button.setEnabled(bool(result.entries))

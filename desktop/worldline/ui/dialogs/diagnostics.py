@@ -21,6 +21,7 @@ from worldline.ui.chat import words
 from worldline.ui.chat.row_base import ColorLabel, copy_text
 from worldline.ui.dialogs.base import Dialog, while_open
 from worldline.ui.session_state import SessionState
+from worldline.ui.tables import quiet
 from worldline.ui.theme import theme
 
 KEPT = 5000
@@ -46,10 +47,7 @@ class DiagnosticsPane(QWidget):
         self.table = QTableWidget(0, 3, self)
         self.table.setHorizontalHeaderLabels([self.tr("Time"), self.tr("Kind"), self.tr("What happened")])
         self.table.horizontalHeader().setSectionResizeMode(2, QHeaderView.ResizeMode.Stretch)
-        self.table.verticalHeader().hide()
-        self.table.setShowGrid(False)
-        self.table.setWordWrap(False)
-        self.table.setEditTriggers(QTableWidget.EditTrigger.NoEditTriggers)
+        quiet(self.table)
         self.table.setSelectionBehavior(QTableWidget.SelectionBehavior.SelectRows)
         self.table.setAccessibleName(self.tr("Diagnostics"))
         self.table.cellActivated.connect(self._activated)
@@ -73,13 +71,13 @@ class DiagnosticsPane(QWidget):
         self._items = items[-KEPT:]
         for kind in sorted({item.kind for item in items}):
             if self._kind.findData(kind) < 0:
-                self._kind.addItem(kind, kind)
+                self._kind.addItem(words.diagnostic(kind), kind)
         self._show()
 
     def add(self, item: Diagnostic) -> None:
         self._items.append(item)
         if self._kind.findData(item.kind) < 0:
-            self._kind.addItem(item.kind, item.kind)
+            self._kind.addItem(words.diagnostic(item.kind), item.kind)
         if self._wanted(item):
             self._add_row(item)
             self.table.scrollToBottom()
@@ -96,8 +94,9 @@ class DiagnosticsPane(QWidget):
         self.table.resizeColumnToContents(1)
 
     def _wanted(self, item: Diagnostic) -> bool:
-        words = self.search.text().strip().lower()
-        return self._kind.currentData() in ("", item.kind) and words in f"{item.kind} {item.detail}".lower()
+        wanted = self.search.text().strip().lower()
+        text = f"{item.kind} {words.diagnostic(item.kind)} {item.detail}".lower()
+        return self._kind.currentData() in ("", item.kind) and wanted in text
 
     def shown(self) -> list[Diagnostic]:
         """What the filters leave."""
@@ -112,7 +111,7 @@ class DiagnosticsPane(QWidget):
     def _add_row(self, item: Diagnostic) -> None:
         row = self.table.rowCount()
         self.table.insertRow(row)
-        for column, text in enumerate((words.clock(item.at), item.kind, item.detail)):
+        for column, text in enumerate((words.clock(item.at), words.diagnostic(item.kind), item.detail)):
             cell = QTableWidgetItem(text)
             cell.setToolTip(text)
             cell.setData(Qt.ItemDataRole.UserRole, item.node)

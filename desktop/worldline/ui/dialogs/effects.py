@@ -137,6 +137,7 @@ class EffectsDialog(Dialog):
         line.setSpacing(10)
         glyph = ColorLabel(sign, token, self)
         glyph.setFont(theme().font_ui())
+        glyph.setFixedWidth(16)
         line.addWidget(glyph, 0, Qt.AlignmentFlag.AlignTop)
         column = QVBoxLayout()
         column.setSpacing(0)
@@ -147,6 +148,9 @@ class EffectsDialog(Dialog):
         if note:
             column.addWidget(ColorLabel(note, "muted", self))
         line.addLayout(column, 1)
+        # Lines with and without a note stand on the same grid.
+        if not note:
+            column.addStretch(1)
         if node:
             show = QPushButton(self.tr("Show the step"), self)
             show.setProperty("role", "link")

@@ -17,9 +17,10 @@ class JumpPlanDialog(Dialog):
     """`confirmed` carries the params of `jump`. Cancel is the default and touches nothing."""
 
     confirmed = Signal(dict)
+    names_width = 200
 
     def __init__(self, plan: JumpPlan, title: str, parent: QWidget | None = None) -> None:
-        super().__init__(self.tr("Go to “{}”").format(title), parent, width=620)
+        super().__init__(self.tr("Go to “{}”").format(title), parent, width=660)
         self.plan = plan
         self._choices: dict[str, QComboBox] = {}
         self._processes: QComboBox | None = None
@@ -63,9 +64,11 @@ class JumpPlanDialog(Dialog):
 
     def _line(self, text: str, entries: list[PlanEntry], token: str = "text") -> None:
         line = QHBoxLayout()
+        line.setSpacing(12)
         label = ColorLabel(text, token, self)
         label.setFont(theme().font_ui())
-        label.setMinimumWidth(220)
+        label.setFixedWidth(self.names_width)
+        label.setWordWrap(True)
         paths, more = short_paths(entries)
         names = ColorLabel(paths + (self.tr(" and {} more").format(more) if more else ""), "muted", self)
         names.setFont(theme().font_ui())
@@ -92,9 +95,11 @@ class JumpPlanDialog(Dialog):
         shown = entries[:6]
         for entry in shown:
             line = QHBoxLayout()
+            line.setSpacing(12)
             label = ColorLabel(self.tr("Stays: you changed it"), "warn", self)
             label.setFont(theme().font_ui())
-            label.setMinimumWidth(220)
+            label.setFixedWidth(self.names_width)
+            label.setWordWrap(True)
             path = ColorLabel(entry.path, "text", self)
             path.setFont(theme().font_ui())
             path.setToolTip(entry.reason)
@@ -129,7 +134,7 @@ class JumpPlanDialog(Dialog):
         self._processes.addItem(self.tr("stop them"), "stop")
         self._processes.addItem(self.tr("let them run"), "leave")
         self._processes.setAccessibleName(self.tr("What happens to running processes"))
-        line.addSpacing(136)
+        line.addSpacing(self.names_width + 12)
         line.addWidget(self._processes)
         line.addStretch(1)
         self.body.addLayout(line)

@@ -55,19 +55,9 @@ def add_actions(window: MainWindow, state: SessionState, desk: Desk) -> None:
         _opened(window, state)
     else:
         state.loaded.connect(lambda: _opened(window, state), Qt.ConnectionType.SingleShotConnection)
-    window.views.update(
-        {
-            "compare": lambda: _compare_or_sample(window, state),
-            "approval": lambda: _approval_or_sample(window, state, desk),
-            "jump-plan": lambda: _plan_or_sample(window, state, desk),
-            "effects": lambda: effects(window, state),
-            "first-start": lambda: first_start(window, state),
-            "new-session": lambda: new_session(window, state),
-            "settings": lambda: settings(window, state),
-            "storage": lambda: storage(window, state),
-            "as-model-sees": lambda: model_view(window, state, state.looked_at()),
-        }
-    )
+    from worldline.ui.dialogs.views import views
+
+    window.views.update(views(window, state, desk))
 
 
 def _opened(window: MainWindow, state: SessionState) -> None:
@@ -215,44 +205,3 @@ def sessions(window: MainWindow, state: SessionState) -> None:
     dialog.opened.connect(window.open_asked)
     dialog.storage_wanted.connect(lambda: storage(window, state))
     dialog.open()
-
-
-# -- pictures: real data where the session has some, else the sample
-
-
-def _compare_or_sample(window: MainWindow, state: SessionState) -> None:
-    tree = state.tree
-    for row in range(len(tree)):
-        if tree.children[row] > 1:
-            compare(window, state, [tree.uid(tree.leaf_of(child)) for child in tree.children_of(row)][:4])
-            return
-    _sample(window, "compare")
-
-
-def _approval_or_sample(window: MainWindow, state: SessionState, desk: Desk) -> None:
-    if state.approvals:
-        desk.show_waiting()
-    else:
-        _sample(window, "approval")
-
-
-def _plan_or_sample(window: MainWindow, state: SessionState, desk: Desk) -> None:
-    prompts = [row for row in range(len(state.tree)) if state.is_prompt(row)]
-    if not prompts:
-        _sample(window, "jump-plan")
-        return
-    uid = state.tree.uid(prompts[0])
-    state.request(
-        "jump_plan",
-        {"node": uid},
-        lambda plan: desk.show_plan(plan, {"node": uid}),
-        lambda _e: _sample(window, "jump-plan"),
-    )
-
-
-def _sample(window: QWidget, name: str) -> None:
-    from worldline.ui.gallery import GALLERY
-
-    dialog = GALLERY[name]()
-    dialog.setParent(window, dialog.windowFlags())
-    dialog.show()

@@ -27,8 +27,10 @@ from worldline.ui.dialogs.base import Dialog, while_open
 from worldline.ui.dialogs.session_files import SessionFile, read_session, to_trash, trash_dir
 from worldline.ui.dialogs.session_import import Import, report_text
 from worldline.ui.dialogs.text_viewer import TextViewer
+from worldline.ui.recents import short_path
 from worldline.ui.session_state import SessionState
 from worldline.ui.theme import theme
+from worldline.ui.two_lines import WARN, TwoLines
 from worldline.viewmodel import engine_words
 
 ROLE = Qt.ItemDataRole.UserRole
@@ -70,7 +72,8 @@ class SessionsDialog(Dialog):
         self.search.textChanged.connect(self._filter)
         self.list = QListWidget(self)
         self.list.setAccessibleName(self.tr("Sessions"))
-        self.list.setWordWrap(True)
+        self.list.setItemDelegate(TwoLines(self.list))
+        self.list.setUniformItemSizes(False)
         self.list.itemActivated.connect(lambda _item: self.open_chosen())
         self.list.currentItemChanged.connect(lambda *_: self._refresh_buttons())
         self._note = ColorLabel("", "muted", self)
@@ -143,8 +146,9 @@ class SessionsDialog(Dialog):
         if session.nodes:
             facts.insert(0, self.tr("%n node(s)", "", session.nodes))
         if session.root:
-            facts.append(session.root)
+            facts.append(short_path(session.root))
         text = f"{session.title}\n{' · '.join(facts)}"
+        item.setData(WARN, bool(session.problem))
         if session.problem:
             text += "\n" + self.tr("Cannot be read: {}").format(session.problem)
         snippet = self._hits.get(str(session.path), "")

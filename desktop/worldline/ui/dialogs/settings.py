@@ -51,6 +51,7 @@ class SettingsDialog(Dialog):
         self.search.textChanged.connect(self._filter)
         self.body.addWidget(self.search)
         self.list = QListWidget(self)
+        self.list.setProperty("role", "nav")
         self.list.setFixedWidth(150)
         self.list.setAccessibleName(self.tr("Parts of the settings"))
         self._stack = QStackedWidget(self)

@@ -28,6 +28,7 @@ from worldline.ui.chat import words
 from worldline.ui.chat.row_base import ColorLabel
 from worldline.ui.dialogs.base import Dialog, while_open
 from worldline.ui.session_state import SessionState
+from worldline.ui.tables import quiet
 from worldline.ui.theme import SPACE_S, theme
 from worldline.viewmodel import tree_text
 from worldline.viewmodel.storage import LostGroup, lost_groups, share, taken, this_session
@@ -107,8 +108,6 @@ class StorageDialog(Dialog):
         )
         header = table.horizontalHeader()
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
-        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-        header.setHighlightSections(False)
         for column in (1, 2, 3):
             header.setSectionResizeMode(column, QHeaderView.ResizeMode.Fixed)
             table.setColumnWidth(column, 116)
@@ -116,11 +115,7 @@ class StorageDialog(Dialog):
             if item is not None:
                 item.setTextAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         table.setItemDelegateForColumn(3, BarDelegate(table))
-        table.verticalHeader().hide()
-        table.verticalHeader().setDefaultSectionSize(30)
-        table.setShowGrid(False)
-        table.setTabKeyNavigation(False)
-        table.setEditTriggers(QTableWidget.EditTrigger.NoEditTriggers)
+        quiet(table, row_height=30)
         table.setSelectionBehavior(QTableWidget.SelectionBehavior.SelectRows)
         table.setSelectionMode(QTableWidget.SelectionMode.SingleSelection)
         table.setAccessibleName(self.tr("What each session takes on disk"))

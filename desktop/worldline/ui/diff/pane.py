@@ -87,6 +87,9 @@ class ChangesPane(QWidget):
         self._split.setStretchFactor(0, 1)
         self._split.setStretchFactor(1, 3)
         self._split.setSizes([170, 400])
+        self._split.splitterMoved.connect(self._keep_sizes)
+        self._sized = False
+        """The person has chosen how high the list is."""
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
@@ -207,12 +210,25 @@ class ChangesPane(QWidget):
             self.files.set_changes([])
             return
         self._totals.setText(self.tr("%n file(s)", "", len(files)) + f"  +{changes.added} −{changes.removed}")
+        self._fit_list(len(files))
         if self._want_path:
             self.files.set_changes(files)
             self.files.select_path(self._want_path)
             self._want_path = ""
         else:
             self.files.set_changes(files)
+
+    def _keep_sizes(self, *_: int) -> None:
+        self._sized = True
+
+    def _fit_list(self, files: int) -> None:
+        """As high as its rows, up to two fifths: the difference needs the room more than an empty list."""
+        height = self._split.height()
+        if self._sized or height <= 0:
+            return
+        rows = max(3, files) * max(22, self.files.sizeHintForRow(0)) + 12
+        top = min(rows, height * 2 // 5)
+        self._split.setSizes([top, height - top])
 
     def show_path(self, path: str) -> None:
         """Choose this file as soon as it is there."""

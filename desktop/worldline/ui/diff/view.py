@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QPoint, QRect, Qt, QTimer, Signal
+from PySide6.QtCore import QCoreApplication, QEvent, QPoint, QRect, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QColor,
     QContextMenuEvent,
@@ -372,5 +372,7 @@ class DiffView(QAbstractScrollArea):
 def _hunk_words(text: str) -> str:
     """`@@ -1,2 +1,3 @@ def parse` → the place in the code, which is what people look for."""
     where = text.rpartition("@@")[2].strip()
-    numbers = text.split("+", 1)[-1].split(" ", 1)[0].split(",")[0] if "+" in text else ""
-    return f"⋯  {where}" if where else f"⋯  {numbers}"
+    number = text.split("+", 1)[-1].split(" ", 1)[0].split(",")[0] if "+" in text else ""
+    if where or not number:
+        return f"⋯  {where}"
+    return "⋯  " + QCoreApplication.translate("DiffView", "from line {}").format(number)

@@ -6,7 +6,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QToolButton, QVBoxLayout, QWidget
 
-from worldline.ui.icons import icon
+from worldline.ui.icons import keep
 from worldline.ui.syntax.code_view import CodeView
 from worldline.ui.theme import caption
 from worldline.viewmodel.chat_markdown import Piece
@@ -26,7 +26,7 @@ class CodeBlock(QWidget):
         self._language = QLabel(self)
         caption(self._language)
         self._copy = QToolButton(self)
-        self._copy.setIcon(icon("copy", "muted"))
+        keep(self._copy, "copy")
         self._copy.setToolTip(self.tr("Copy code"))
         self._copy.setAccessibleName(self.tr("Copy code"))
         self._copy.clicked.connect(self._copy_all)
@@ -51,7 +51,7 @@ class CodeBlock(QWidget):
         self._all = whole
         if piece.text != self._text:
             self._text = piece.text
-            self._copy.setIcon(icon("copy", "muted"))
+            keep(self._copy, "copy")
             self._copy.setToolTip(self.tr("Copy code"))
         self._language.setText(piece.language or self.tr("text"))
         self.code.language = piece.language
@@ -83,5 +83,5 @@ class CodeBlock(QWidget):
 
     def _copy_all(self) -> None:
         QGuiApplication.clipboard().setText(self._text)
-        self._copy.setIcon(icon("saved", "ok"))
+        keep(self._copy, "saved", "ok")
         self._copy.setToolTip(self.tr("Copied"))

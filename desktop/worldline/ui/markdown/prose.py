@@ -35,12 +35,14 @@ def _css(look: tuple[object, ...]) -> str:
     """Style of all message text, from the tokens."""
     t = theme().tokens
     mono = theme().font_code().family()
+    size = theme().font_ui().pixelSize()
     return (
         f"p {{ margin: 0 0 8px 0; line-height: 140%; }} li {{ margin: 2px 0; line-height: 135%; }}"
-        f"h1 {{ font-size: 17px; font-weight: 600; margin: 10px 0 6px 0; }}"
-        f"h2 {{ font-size: 15px; font-weight: 600; margin: 10px 0 6px 0; }}"
-        f"h3, h4, h5, h6 {{ font-size: 13px; font-weight: 600; margin: 8px 0 4px 0; }}"
-        f"code {{ font-family: '{mono}'; font-size: 12px; background-color: {t.hover}; }}"
+        f"ul, ol {{ margin: 6px 0 10px 0; -qt-list-indent: 1; }} table {{ margin: 4px 0 10px 0; }}"
+        f"h1 {{ font-size: {size + 4}px; font-weight: 600; margin: 10px 0 6px 0; }}"
+        f"h2 {{ font-size: {size + 2}px; font-weight: 600; margin: 10px 0 6px 0; }}"
+        f"h3, h4, h5, h6 {{ font-size: {size}px; font-weight: 600; margin: 8px 0 4px 0; }}"
+        f"code {{ font-family: '{mono}'; font-size: {size - 1}px; background-color: {t.hover}; }}"
         f"a {{ color: {t.accent}; text-decoration: none; }}"
         f"blockquote {{ color: {t.muted}; margin-left: 12px; }}"
         f"th {{ font-weight: 600; text-align: left; padding: 4px 12px 4px 0; }} td {{ padding: 4px 12px 4px 0; }}"

@@ -35,6 +35,7 @@ class LinePainter:
         self._option = QTextOption()
         self._option.setTabStopDistance(self.char * 4)
         self._option.setWrapMode(QTextOption.WrapMode.NoWrap)
+        self._text = QColor(theme().tokens.text)
         self._colors = {role: QColor(getattr(theme().tokens, token)) for role, token in ROLE_TOKENS.items()}
 
     def layout(self, text: str, language: str = "", marks: tuple[Mark, ...] = ()) -> QTextLayout:
@@ -49,7 +50,8 @@ class LinePainter:
         for start, length, role in spans(text, language) if language else ():
             ranges.append(_range(start, length, self._colors[role], None))
         for start, end, ground in marks:
-            ranges.append(_range(start, end - start, None, QColor(ground)))
+            # Colours of the language cannot be read on so strong a ground.
+            ranges.append(_range(start, end - start, self._text, QColor(ground)))
         layout.setFormats(ranges)
         layout.beginLayout()
         line = layout.createLine()

@@ -141,8 +141,7 @@ def _paint_bad(painter: QPainter, scene: Scene, first: int, last: int) -> None:
 def _paint_lines(painter: QPainter, scene: Scene, segments: list[int], first: int, last: int) -> None:
     layout, items, geometry = scene.layout, scene.items, scene.geometry
     t = theme().tokens
-    plain = t.color("muted")
-    plain.setAlpha(130)
+    plain = t.color("edge")
     strong = t.color("accent")
     thin, thick = (1.5, 2.0) if geometry.level < 3 else (1.0, 2.0)
     lines: list[QLineF] = []

@@ -16,11 +16,14 @@ from worldline.ui.tree.hover import HoverCard
 from worldline.ui.tree.menu import NodeMenu
 from worldline.ui.tree.minimap import Minimap
 from worldline.ui.tree.view import TreeView
+from worldline.viewmodel import run_ends
 from worldline.viewmodel.tree_items import FILTERS
 from worldline.viewmodel.tree_model import NO_ROW
 
 SEARCH_MS = 120
 MANY_HITS = 2_000
+MANY_RUNS = 2_000
+"""The ends of so many runs are shown; looking for older ones would be felt."""
 
 
 class TreePane(QWidget):
@@ -34,6 +37,8 @@ class TreePane(QWidget):
         self.menu = NodeMenu(self.view, state, self)
         self._hits: list[int] = []
         self._hit = -1
+        state.loaded.connect(lambda: state.request("runs", {}, self._take_runs))
+        state.run_ended.connect(lambda run, _offers: self._take_runs({"runs": [run]}))
         self._icons: dict[QToolButton, str] = {}
         bar = QFrame(self)
         bar.setProperty("role", "bar")
@@ -113,6 +118,11 @@ class TreePane(QWidget):
     def _recolour(self) -> None:
         for button, icon in self._icons.items():
             button.setIcon(icons.icon(icon))
+
+    def _take_runs(self, result: dict[str, Any]) -> None:
+        for run in result["runs"][-MANY_RUNS:]:
+            run_ends.note(self.state.tree, run)
+        self.view.viewport().update()
 
     # Filter ----------------------------------------------------------------------------------------------------
     def filter_words(self) -> dict[str, str]:

@@ -15,6 +15,9 @@ from worldline.viewmodel.words import translate
 if TYPE_CHECKING:
     from worldline.ui.tree.painter import Scene
 
+LEAST_WORDS = 90.0
+"""Width that the words keep: numbers beside them go first in a narrow tree."""
+
 
 def paint_words(
     canvas: QPainter,
@@ -47,6 +50,8 @@ def paint_words(
                 _pill(canvas, translate("tree", "you are here"), "accent", right, y, note, side_metrics) + 8
             )
         for text, token in reversed(said.side):
+            if right - left - side_metrics.horizontalAdvance(text) < LEAST_WORDS:
+                break
             right -= put(text, token, right - side_metrics.horizontalAdvance(text), note, side_metrics) + 6
         for text, token in reversed(said.badges):
             right -= put(text, token, right - side_metrics.horizontalAdvance(text), note, side_metrics) + 6
