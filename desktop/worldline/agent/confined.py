@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from worldline.agent.aftermath import denials_of, effect_key, not_seen, remove_unused_places
+from worldline.agent.pushing import cancelled_push, push_with_keys
 from worldline.core.access import CommandResult, Emit
 from worldline.core.errors import ErrorClass, ToolError, ToolFailure
 from worldline.policy.copies import Copies, SavedCopy
 from worldline.policy.ledger import Remote, effects_of
+from worldline.policy.pushing import Push, push_outside, way_on
 from worldline.policy.sandbox.confine import Confinement, SandboxFailed
 from worldline.policy.sandbox.model import (
     APPROVAL_TIMEOUT,
@@ -33,6 +35,7 @@ from worldline.policy.sandbox.places import (
     GitFiles,
     GitPlaces,
     git_places,
+    inner_repository,
     moved,
     refs_of,
     tidy_refs,
@@ -111,6 +114,10 @@ class ConfinedRunner:
         if self._place.git is not None and moved(self._place.git, git, self._place.workspace):
             raise _repository_changed()
         grants = list(self._grants(command))
+        if any(g.kind == "push" for g in grants) and not inner_repository(cwd, self._place.workspace):
+            push = push_outside(command, self._place.workspace)
+            assert push is not None, "granted for exactly this line"
+            return await self._push(push, timeout_s, emit)
         if self._place.label == "none" or any(g.kind == "unconfined" for g in grants):
             return await self._plain(command, grants, cwd, timeout_s, emit, background)
         profile = Profile(
@@ -151,7 +158,26 @@ class ConfinedRunner:
         result.confinement = report.label
         result.denials = denials_of(report)
         result.effects += effects
+        if result.exit_code:
+            said = result.output[-4000:].decode("utf-8", "replace")
+            whole = self._place.label == "complete"
+            result.way_on = await asyncio.to_thread(way_on, command, self._place.workspace, said, whole)
         return result
+
+    async def _push(self, push: Push, timeout_s: float, emit: Emit) -> CommandResult:
+        began: list[bool] = []
+        try:
+            return await push_with_keys(
+                push,
+                root=self._place.workspace,
+                timeout_s=timeout_s,
+                emit=emit,
+                began=lambda: began.append(True),
+            )
+        except asyncio.CancelledError:
+            if began:
+                self._enter(cancelled_push(push))
+            raise
 
     def _host_policy(self, command: str, grants: list[Grant]) -> HostPolicy:
         """One answer holds for all connections of one command to a host; the first one waits for it."""

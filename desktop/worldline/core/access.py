@@ -81,6 +81,8 @@ class CommandResult:
     confinement: Literal["complete", "partial", "none"] = "none"
     process_id: str = ""
     """Of a background process."""
+    way_on: tuple[str, str] | None = None
+    """(why, what to do) where it is known what the command would have needed."""
     effects: list[dict[str, Any]] = field(default_factory=list)
 
 

@@ -16,8 +16,9 @@ from worldline.engine.shared import Shared
 from worldline.policy.copies import Copies
 from worldline.policy.decide import PolicyGate
 from worldline.policy.openings import counter_push, grants_of, publish_grants, push_grants
+from worldline.policy.pushing import push_outside
 from worldline.policy.sandbox import selftest
-from worldline.policy.sandbox.model import APPROVAL_TIMEOUT, Grant
+from worldline.policy.sandbox.model import APPROVAL_TIMEOUT, PUSH, Grant
 from worldline.policy.sandbox.network import SessionNetwork
 from worldline.policy.sandbox.places import git_places
 from worldline.protocol.model import EffectInfo
@@ -103,6 +104,9 @@ class SandboxDesk:
             opened = grants_of(rules, command, self._shared.root)
             if command in self._approved:
                 self._approved.discard(command)
+                push = push_outside(command, self._shared.root)
+                if push is not None and self._gate.sandbox == "complete":
+                    return [Grant("push", push.url, PUSH)]
                 opened += push_grants(command, self._shared.root) + publish_grants(command)
             return opened
 

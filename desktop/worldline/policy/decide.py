@@ -19,6 +19,7 @@ from worldline.core.access import AccessAnswer, AccessRequest
 from worldline.policy.answers import denied_by_rule, file_diff, nobody_there, plan_mode, refused, secret_place
 from worldline.policy.approvals import ApprovalDesk, Scope, digest_of
 from worldline.policy.copies import will_copy
+from worldline.policy.pushing import push_outside
 from worldline.policy.rules import Judgement, Rule, RuleSet, parse_rule
 from worldline.policy.shell import parse
 from worldline.policy.wording import effect, kind_of, marks, remember
@@ -37,6 +38,7 @@ _ASKED_WHEN: dict[str, frozenset[str]] = {
     "partial": frozenset({*_LASTING, "unknown", "code", "service", "rights"}),
 }
 """Kinds of commands that are asked about in mode work, by what confines them."""
+_WITH_KEYS = "It runs outside the sandbox, with your keys and stored passwords, as exactly this push to {url}; hooks do not run."
 _TITLES = {
     "execute": "Allow this command?",
     "write": "Allow this change?",
@@ -205,6 +207,12 @@ class PolicyGate:
             rule,
             kind in ("deletes", "publish", "remote", "rights", "service"),
         )
+        if (
+            kind == "remote"
+            and self.sandbox == "complete"
+            and (push := push_outside(request.command, request.root))
+        ):
+            question.effect = f"{says} {_WITH_KEYS.format(url=push.url)}"
         if judgement.decision != "ask" or not judgement.by_default:
             question.scopes = ("once",) if judgement.strict else question.scopes
             return question

@@ -75,7 +75,7 @@ class Remote:
     def effects(self) -> list[dict[str, Any]]:
         after = refs_of(_git_folder(self.path))
         return [
-            _pushed(name, self.before.get(name, ""), after.get(name, ""), str(self.path), 0)
+            pushed(name, self.before.get(name, ""), after.get(name, ""), str(self.path), 0)
             for name in sorted(self.before.keys() | after.keys())
             if self.before.get(name, "") != after.get(name, "")
         ]
@@ -208,7 +208,8 @@ def write_effect(saved: SavedCopy, touched: bool = True, installs: bool = False)
     )
 
 
-def _pushed(ref: str, old: str, new: str, remote: str, sent: int) -> dict[str, Any]:
+def pushed(ref: str, old: str, new: str, remote: str, sent: int) -> dict[str, Any]:
+    """The effect of a push of one ref; `old` or `new` "" = it was not there."""
     short = ref.removeprefix("refs/heads/").removeprefix("refs/")
     counter = f"Push {old[:9]} back" if old else f"Delete {short} there"
     verb = "Pushed" if new else "Deleted"
@@ -232,7 +233,7 @@ def _of_refs(
         if name.startswith("refs/remotes/") and (remote or local):
             if remote:
                 branch = short.partition("/")[2]
-                effects.append(_pushed(f"refs/heads/{branch}", old, new, remote, sent))
+                effects.append(pushed(f"refs/heads/{branch}", old, new, remote, sent))
                 effects[-1]["detail"]["name"] = short.partition("/")[0]
             continue
         verb = "created" if not old else "deleted" if not new else "moved"

@@ -189,6 +189,8 @@ def _error(args: BashInput, done: CommandResult, value: str, limit: float) -> To
                 f"Make one and do the same there: git switch -c worldline/{branch}. What is staged and changed comes "
                 f"along; the person brings it to {branch} when they want it. Do not ask for access to it."
             )
+        if done.way_on is not None:
+            hint, next_ = done.way_on
         return ToolError(
             error_class=ErrorClass.PERMISSION,
             type="sandbox_denied",
@@ -209,6 +211,15 @@ def _error(args: BashInput, done: CommandResult, value: str, limit: float) -> To
         )
     if done.exit_code in (0, None):
         return None
+    if done.way_on is not None:
+        return ToolError(
+            error_class=ErrorClass.PERMISSION,
+            type="needs_credentials",
+            message=f"The command ended with exit code {done.exit_code}. {done.way_on[0]}",
+            hint="This is policy, not a fault of the command or of the network.",
+            next=done.way_on[1],
+            details={"exit_code": done.exit_code},
+        )
     type_, hint, next_ = _failure(args.command, done.exit_code or 0, value)
     return ToolError(
         error_class=ErrorClass.ENVIRONMENT,

@@ -203,6 +203,8 @@ def _repository(profile: Profile) -> list[str]:
             args += ["--ro-bind", empty, str(git.git_dir / "config.worktree")]
     else:
         (common / "hooks").mkdir(exist_ok=True)  # what is not there could be made
+        if "worktreeconfig" in _text(common / "config").lower():
+            (common / "config.worktree").touch()
         args += _protect(git.read_only, [profile.workspace])
     if not (common / "packed-refs").exists():
         # Without one, packing refs would move them into a passing file and delete the real ones.

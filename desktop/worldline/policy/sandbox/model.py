@@ -19,9 +19,10 @@ Label = Literal["complete", "partial", "none"]
 
 @dataclass(slots=True, frozen=True)
 class Grant:
-    """One opening of the sandbox. `target`: an absolute path (write, read, socket), `host:port` (net), or "" (unconfined)."""
+    """One opening of the sandbox. `target`: an absolute path (write, read, socket), `host:port` (net), the address of the
+    remote (push: this one push runs outside, with the person's keys), or "" (unconfined)."""
 
-    kind: Literal["write", "read", "net", "socket", "unconfined"]
+    kind: Literal["write", "read", "net", "socket", "push", "unconfined"]
     target: str
     rule: str = ""
     """The rule or the approval that gave it."""

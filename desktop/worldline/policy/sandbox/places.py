@@ -61,6 +61,16 @@ def moved(before: GitPlaces, now: GitPlaces, workspace: Path) -> bool:
     return (now.git_dir, now.common_dir) != (before.git_dir, before.common_dir)
 
 
+def inner_repository(folder: Path, workspace: Path) -> bool:
+    """Whether git would find another repository from `folder` than that of the workspace."""
+    folder = folder.resolve()
+    while folder != workspace and folder.is_relative_to(workspace):
+        if os.path.lexists(folder / ".git"):
+            return True
+        folder = folder.parent
+    return folder != workspace
+
+
 def git_places(workspace: Path) -> GitPlaces:
     """Resolve `.git`, a `gitdir:` file and `commondir`. An unreadable or looping one counts as no repository."""
     dot = workspace / ".git"
