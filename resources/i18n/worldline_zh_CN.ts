@@ -2291,6 +2291,13 @@ The agent works in {work}</source>
     </message>
 </context>
 <context>
+    <name>Sessions</name>
+    <message>
+        <source>it is damaged, or no session at all</source>
+        <translation>文件已损坏，或不是会话文件</translation>
+    </message>
+</context>
+<context>
     <name>SessionsDialog</name>
     <message>
         <source>Sessions</source>

@@ -20,6 +20,9 @@ from worldline.ui import gallery_data as sample
 from worldline.ui.chat.message_rows import ReplyRow
 from worldline.ui.chat.tool_card import ToolCard
 from worldline.ui.chat.view import ChatView
+from worldline.ui.gallery import GALLERY
+from worldline.ui.markdown.view import MarkdownView
+from worldline.ui.theme import theme
 from worldline.viewmodel.chat import ChatModel
 
 
@@ -285,3 +288,23 @@ def test_approval_question_and_offers_speak_through_signals(view: ChatView, qtbo
     with qtbot.waitSignal(view.signals.answer) as answered:
         button("Answer").click()
     assert answered.args[0] == {"id": "q1", "choices": ["Backslash"], "text": ""}
+
+
+def test_replies_are_still_there_in_another_theme(qtbot: Any) -> None:
+    view = GALLERY["chat"]()
+    qtbot.addWidget(view)
+    view.show()
+    qtbot.waitExposed(view)
+
+    def heights() -> list[int]:
+        shown = [part for part in view.findChildren(MarkdownView) if part.isVisible()]
+        return [part.height() for part in sorted(shown, key=lambda part: part.mapTo(view, part.pos()).y())]
+
+    before = heights()
+    assert len(before) >= 3 and min(before) > 15
+    try:
+        theme().set_name("dark")
+        QApplication.processEvents()
+        assert heights() == before
+    finally:
+        theme().set_name("light")

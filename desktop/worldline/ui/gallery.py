@@ -7,7 +7,7 @@ from collections.abc import Callable
 from PySide6.QtWidgets import QWidget
 
 from worldline.ui import gallery_data as sample
-from worldline.viewmodel import engine_words
+from worldline.viewmodel import engine_words, tree_text, words
 
 Factory = Callable[[], QWidget]
 
@@ -118,7 +118,7 @@ def recovery() -> QWidget:
 
     return RecoveryDialog(
         engine_words.say("A jump was interrupted; the files are as they were before it."),
-        ["bash npm run build"],
+        [tree_text.tool_words("bash", "npm run build")],
     )
 
 
@@ -186,13 +186,20 @@ def settings_rules() -> QWidget:
     dialog = settings()
     dialog.show_page("rules")
     dialog.rules_page.show_verdict(
-        {
-            "decision": "ask",
-            "parts": [
-                {"part": "git add .", "decision": "allow", "rule": "", "why": "stays in the sandbox"},
-                {"part": "git push origin main", "decision": "ask", "rule": "Bash(git push:*)", "why": ""},
-            ],
-        }
+        engine_words.message(
+            {
+                "decision": "ask",
+                "parts": [
+                    {"part": "git add .", "decision": "allow", "rule": "", "why": "stays in the sandbox"},
+                    {
+                        "part": "git push origin main",
+                        "decision": "ask",
+                        "rule": "Bash(git push:*)",
+                        "why": "",
+                    },
+                ],
+            }
+        )
     )
     return dialog
 
@@ -214,7 +221,7 @@ def sessions() -> QWidget:
             "Old notes",
             sample.T0 / 1000 - 9e6,
             12_400,
-            problem="file is not a database",
+            problem=words.translate("Sessions", "it is damaged, or no session at all"),
         )
     )
     dialog.set_note("")
@@ -275,7 +282,12 @@ def model_view() -> QWidget:
         bytes=310_000,
     )
     return ModelViewDialog(
-        view, {"n2": "bash pytest -q", "n3": "result of pytest -q", "n4": "Now make the error say the column"}
+        view,
+        {
+            "n2": tree_text.tool_words("bash", "pytest -q"),
+            "n3": "pytest -q",
+            "n4": "Now make the error say the column",
+        },
     )
 
 

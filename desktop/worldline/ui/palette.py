@@ -66,7 +66,7 @@ class Palette(QDialog):
         self.list = QListWidget(self)
         self.list.setUniformItemSizes(True)
         # The rows are widgets with margins of their own.
-        self.list.setStyleSheet("QListWidget::item { padding: 0; }")
+        self.list.setStyleSheet("QListWidget { border: none; padding: 0; } QListWidget::item { padding: 0; }")
         self.list.setAccessibleName(self.tr("Commands"))
         self.list.itemActivated.connect(self._run)
         self.list.itemClicked.connect(self._run)
@@ -85,13 +85,16 @@ class Palette(QDialog):
 
     def _filter(self, text: str) -> None:
         ranked = []
+        # Without words in the order of the menus, the themes last: nobody looks for them most.
+        groups = list(dict.fromkeys(str(action.property("group")) for action in self._actions))
+        themes = {str(a.property("group")) for a in self._actions if a.objectName().startswith("theme_")}
+        places = {group: at + len(groups) * (group in themes) for at, group in enumerate(groups)}
         for action in self._actions:
             words = action.text().replace("…", "")
             points = max(score(text, words), score(text, f"{action.property('group')} {words}") - 5)
             if points > 0:
-                ranked.append(
-                    (-points if text else 0, not action.isEnabled(), str(action.property("group")), action)
-                )
+                place = places[str(action.property("group"))]
+                ranked.append((-points if text else 0, not action.isEnabled(), place, action))
         ranked.sort(key=lambda one: one[:2] if text else one[1:3])
         self.list.clear()
         for *_order, action in ranked:

@@ -329,6 +329,7 @@ QRadioButton::indicator:hover { border-color: @accent; }
 QCheckBox::indicator { width: 12px; height: 12px; border: 1px solid @muted; border-radius: 3px; background: @panel; }
 QCheckBox::indicator:hover { border-color: @accent; }
 QCheckBox::indicator:checked { border-color: @accent; background: @accent; image: url("@icons/@tick.svg"); }
-QCheckBox:focus, QRadioButton:focus { color: @accent; }
+QCheckBox, QRadioButton { border: 1px solid transparent; border-radius: 4px; padding: 1px 5px 1px 0; }
+QCheckBox:focus, QRadioButton:focus { border-color: @accent; }
 
 """

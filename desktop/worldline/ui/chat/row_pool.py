@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shiboken6
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QAbstractScrollArea, QApplication
 
 from worldline.ui.chat.ask_rows import ApprovalRow, QuestionRow
 from worldline.ui.chat.divider_rows import DividerRow, StopRow
@@ -29,9 +29,11 @@ _WIDGETS: dict[RowKind, type[RowWidget]] = {
 class RowPool:
     """Hands out widgets for rows and takes them back."""
 
-    def __init__(self, signals: RowSignals, parent: QWidget) -> None:
+    def __init__(self, signals: RowSignals, area: QAbstractScrollArea) -> None:
+        """The rows stand in the viewport of `area`. It is asked for each time: PySide takes the object that stands for
+        a viewport for deleted after a while (seen after changes of the theme), though the viewport is there."""
         self._signals = signals
-        self._parent = parent
+        self._area = area
         self._spare: dict[type[RowWidget], list[RowWidget]] = {}
 
     def take(self, row: ChatRow) -> RowWidget:
@@ -42,14 +44,14 @@ class RowPool:
             widget = spare.pop()
             widget.reuse(row)
             return widget
-        return kind(row, self._signals, self._parent)
+        return kind(row, self._signals, self._area.viewport())
 
     def give(self, widget: RowWidget) -> None:
         """The widget is not needed now."""
         focus = QApplication.focusWidget()
         if focus is not None and widget.isAncestorOf(focus):
             # Qt would hand it on to some button of some other row.
-            self._parent.setFocus()
+            self._area.viewport().setFocus()
         widget.hide()
         spare = self._spare.setdefault(type(widget), [])
         if widget.reusable and len(spare) < SPARE:

@@ -55,7 +55,7 @@ class ChatView(QAbstractScrollArea):
         self._measured: list[bool] = []
         self._tops: list[int] = [0]
         self._widgets: OrderedDict[str, RowWidget] = OrderedDict()
-        self._pool = RowPool(self.signals, self.viewport())
+        self._pool = RowPool(self.signals, self)
         self._sticky = True
         self._placing = False
         self._shift = 0

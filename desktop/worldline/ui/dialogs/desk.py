@@ -14,6 +14,7 @@ from worldline.ui.dialogs.jump_plan import JumpPlanDialog
 from worldline.ui.dialogs.leaving import Leaving
 from worldline.ui.dialogs.small import QuestionDialog, RecoveryDialog
 from worldline.ui.session_state import SessionState
+from worldline.viewmodel import tree_text
 
 if TYPE_CHECKING:
     from worldline.ui.main_window import MainWindow
@@ -111,7 +112,7 @@ class Desk(QObject):
     def _show_recovery(self, what: str) -> None:
         tree = self.state.tree
         rows = [row for row in range(len(tree)) if tree.outcome_of(row) is Outcome.INTERRUPTED]
-        titles = [f"{tree.tool(row)} {tree.preview(row)}".strip() for row in rows[-5:]]
+        titles = [tree_text.title(tree, row) for row in rows[-5:]]
         # It says all there is to say, once: a second crash replaces what the first one said.
         if self.recovery is not None:
             self.recovery.done(0)

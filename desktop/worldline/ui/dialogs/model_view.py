@@ -14,6 +14,7 @@ from worldline.ui.chat.row_base import copy_text
 from worldline.ui.dialogs.base import Dialog
 from worldline.ui.session_state import SessionState
 from worldline.ui.theme import theme
+from worldline.viewmodel import tree_text
 
 ROLE = Qt.ItemDataRole.UserRole
 
@@ -127,7 +128,7 @@ def open_model_view(state: SessionState, uid: str, parent: QWidget) -> None:
         for origin in view.origin:
             row = state.tree.row(origin) if origin else -1
             if row >= 0:
-                titles[origin] = state.tree.preview(row)
+                titles[origin] = tree_text.title(state.tree, row)
         ModelViewDialog(view, titles, parent).show()
 
     state.request("view", {"node": uid}, answered)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from worldline.core import header_reader, paths
+from worldline.viewmodel.words import translate
 
 BESIDE = ("-wal", "-shm", ".lock")
 """What SQLite keeps beside a session file; it belongs to it."""
@@ -46,8 +47,12 @@ def read_session(path: Path) -> SessionFile:
         with contextlib.closing(header_reader.connect_readonly(path)) as connection:
             meta = header_reader.read_meta(connection)
             nodes = int(connection.execute("SELECT ifnull(max(seq), 0) FROM nodes").fetchone()[0])
-    except (sqlite3.Error, OSError) as error:
+    except sqlite3.OperationalError as error:
         problem = str(error)
+    except sqlite3.DatabaseError:
+        problem = translate("Sessions", "it is damaged, or no session at all")
+    except OSError as error:
+        problem = error.strerror or str(error)
     root = _root(meta.get("workspace", ""))
     return SessionFile(path, meta.get("title") or path.stem, changed, size, root, nodes, problem)
 

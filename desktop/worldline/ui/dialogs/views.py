@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QListView, QWidget
 
 from worldline.protocol.commands import Effects
 from worldline.ui.dialogs import opening
@@ -91,3 +91,6 @@ def _sample(window: QWidget, name: str) -> None:
     dialog = GALLERY[name]()
     dialog.setParent(window, dialog.windowFlags())
     dialog.show()
+    for part in dialog.findChildren(QListView):
+        # They were laid out before they had the style of the window.
+        part.doItemsLayout()

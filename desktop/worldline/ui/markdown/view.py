@@ -62,7 +62,8 @@ class MarkdownView(QWidget):
         self._width = 0
         self._more = QTimer(self, singleShot=True, interval=SLICE_MS)
         self._more.timeout.connect(self._parse_more)
-        policy = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        # Not `Fixed`: the layout keeps the hint from before it had a width, and would never let it be higher than that.
+        policy = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
 
