@@ -6,14 +6,23 @@ import asyncio
 import json
 import os
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from sandbox.conftest import best_label, lab_root
+from sandbox.test_confined_commands import server as host_server
+from sandbox.test_ledger_of_a_session import person
 from worldline.core import paths
 from worldline.protocol.commands import AnswerApproval, Prompt
 from worldline.rehearsal.events import Call, Reply
+from worldline.session.reader import SessionReader
+from worldline.tools.mcp_client import parse_servers
+
+__all__ = ["best_label"]
 
 SERVER = """
 import os, pathlib, sys
@@ -48,6 +57,7 @@ def reply(text: str = "", *calls: Call) -> Reply:
 
 def config(folder: Path, name: str = "numbers") -> dict[str, Any]:
     script = folder / "server.py"
+    folder.mkdir(exist_ok=True)
     script.write_text(SERVER)
     return {name: {"command": sys.executable, "args": [str(script), str(folder / f"{name}.pid")]}}
 
@@ -108,7 +118,8 @@ async def test_servers_end_with_the_session(bench: Any, tmp_path: Path) -> None:
 async def project(tmp_path: Path, where: str) -> Path:
     work = tmp_path / "work"
     (work / ".worldline").mkdir(parents=True)
-    (work / where).write_text(json.dumps({"mcpServers": config(tmp_path)}))
+    # In the project, where a server that came with it lies: it is confined, and sees nothing else of /tmp.
+    (work / where).write_text(json.dumps({"mcpServers": config(work)}))
     return work
 
 
@@ -124,10 +135,10 @@ async def test_a_server_of_the_project_is_asked_about_and_can_be_denied(bench: A
     await b.actor.runs.prompt(Prompt(text="go"))
     asked = await approval(b)
     assert sys.executable in asked.command and "server.py" in asked.command
-    assert not (tmp_path / "numbers.pid").exists()
+    assert not (tmp_path / "work" / "numbers.pid").exists()
     b.actor.approvals.answer(AnswerApproval(id=asked.id, digest=asked.digest, decision="deny", reason="no"))
     await b.actor.runs.idle()
-    assert b.reason() == "completed" and not (tmp_path / "numbers.pid").exists()
+    assert b.reason() == "completed" and not (tmp_path / "work" / "numbers.pid").exists()
     assert b.diagnostics("mcp")
     # Not asked again in this session.
     assert await b.ask("more") == "completed"
@@ -158,7 +169,7 @@ async def test_nobody_there_means_not_started(bench: Any, tmp_path: Path) -> Non
     b = await bench(await project(tmp_path, ".mcp.json"), approve="deny")
     b.script("Without it.")
     assert await b.ask("go") == "completed"
-    assert not (tmp_path / "numbers.pid").exists() and b.diagnostics("mcp")
+    assert not (tmp_path / "work" / "numbers.pid").exists() and b.diagnostics("mcp")
 
 
 async def test_stopping_while_a_server_is_asked_about(bench: Any, tmp_path: Path) -> None:
@@ -168,3 +179,153 @@ async def test_stopping_while_a_server_is_asked_about(bench: Any, tmp_path: Path
     b.actor.runs.stop()
     await asyncio.wait_for(b.actor.runs.idle(), 10)
     assert b.reason() == "aborted" and not b.actor.approvals.open()
+
+
+WALLED = """
+import os, socket, sys, urllib.request
+from mcp.server import MCPServer
+
+server = MCPServer("walled")
+
+@server.tool()
+def write(path: str) -> str:
+    "Write a file."
+    with open(path, "a") as file:
+        file.write("x")
+    return "written"
+
+@server.tool()
+def get(url: str) -> str:
+    "Fetch an address."
+    return urllib.request.urlopen(url, timeout=5).read().decode()
+
+@server.tool()
+def look(path: str) -> str:
+    "What is there."
+    return f"{os.path.exists(path)} {os.environ.get('GIVEN')} {os.environ.get('SOME_TOKEN')}"
+
+server.run()
+"""
+
+
+def walled(folder: Path, **more: Any) -> dict[str, Any]:
+    folder.mkdir(exist_ok=True)
+    (folder / "walled.py").write_text(WALLED)
+    return {"walled": {"command": sys.executable, "args": ["walled.py"], "env": {"GIVEN": "yes"}, **more}}
+
+
+@pytest.fixture
+def lab(best_label: Any, own_home: Path) -> Iterator[Path]:
+    """Not below /tmp, which confined programs have for themselves."""
+    if best_label != "complete":
+        pytest.skip("no user namespaces here")
+    with tempfile.TemporaryDirectory(prefix=".worldline-lab-", dir=lab_root()) as folder:
+        (Path(folder) / "outside").mkdir()
+        yield Path(folder)
+
+
+async def test_a_server_of_the_project_is_confined_and_its_refusals_have_names(
+    bench: Any, lab: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOME_TOKEN", "hidden")
+    work, out = lab / "work", lab / "outside"
+    servers = walled(work, access=[f"Write({out}/open)"])
+    (work / ".mcp.json").write_text(json.dumps({"mcpServers": servers}))
+    b = await bench(work, attended=True, in_place=True)
+    with host_server() as (port, seen):
+        url = f"http://localhost:{port}/x"
+        b.script(
+            reply("", call("walled__write", path="inside")),
+            reply("", call("walled__write", path=str(out / "shut"))),
+            reply("", call("walled__write", path=str(out / "open"))),
+            reply("", call("walled__look", path=str(Path.home() / ".ssh"))),
+            reply("", call("walled__get", url=url)),
+            "Done.",
+        )
+        asked: list[Any] = []
+
+        def answer(approval: Any) -> dict[str, Any]:
+            asked.append(approval)
+            return {"decision": "allow", "scope": "once"}
+
+        async with person(b, answer):
+            assert await b.ask("go") == "completed"
+        assert seen == []  # the host's own loopback is not that of the session
+    said = [json.dumps(b.doc.body(n.uid).end_message) for n in b.nodes("tool")]
+    assert "written" in said[0] and (work / "inside").exists()
+    assert "sandbox_denied" in said[1] and f"write {out}/shut" in said[1] and not (out / "shut").exists()
+    assert "written" in said[2] and (out / "open").read_text() == "x"
+    assert "False yes None" in said[3] and "mcp_error" in said[4]
+    assert "It is confined like the commands of the agent" in asked[0].agent_says
+    assert f"Write({out}/open)" in asked[0].agent_says
+    assert "Not confined" not in b.actor.shared.status.now.sandbox_why
+    await b.actor.close()
+    with SessionReader(b.doc.path) as kept:
+        told = [r.data["summary"] for r in kept.records("effect")]
+    assert told == [f"Created {out}/open (MCP server walled)"]
+
+
+async def test_a_host_is_asked_about_when_a_confined_server_wants_it(bench: Any, lab: Path) -> None:
+    work = lab / "work"
+    servers = walled(work, confined=True)
+    b = await bench(work, attended=True, in_place=True, mcpServers=servers)
+    (work / "proxied.py").write_text("")
+    script = (work / "walled.py").read_text()
+    # As a client that knows nothing of exceptions for local names.
+    (work / "walled.py").write_text(
+        "import os\nos.environ.pop('no_proxy'), os.environ.pop('NO_PROXY')\n" + script
+    )
+    with host_server() as (port, seen):
+        b.script(
+            reply("", call("walled__get", url=f"http://localhost:{port}/yes")),
+            reply("", call("walled__get", url=f"http://localhost:{port}/no")), "Done.",
+        )  # fmt: skip
+        asked: list[Any] = []
+
+        def answer(approval: Any) -> dict[str, Any]:
+            asked.append(approval)
+            return {"decision": "allow", "scope": "once"}
+
+        async with person(b, answer):
+            assert await b.ask("go") == "completed"
+        hosts = [a for a in asked if a.title == "Allow this network request?"]
+        assert len(hosts) == 1 and hosts[0].input["command"] == "MCP server walled"
+        assert seen == ["/yes", "/no"]
+
+
+async def test_what_is_not_confined_is_said_in_the_status_of_the_sandbox(bench: Any, lab: Path) -> None:
+    work = lab / "work"
+    b = await bench(work, in_place=True, mcpServers=walled(work))
+    b.script(reply("", call("walled__write", path=str(lab / "outside" / "shut"))), "Done.")
+    assert await b.ask("go") == "completed"
+    assert (lab / "outside" / "shut").exists()
+    assert b.actor.shared.status.now.sandbox_why.endswith("Not confined: the MCP servers walled.")
+
+
+async def test_a_project_that_wants_its_server_unconfined_is_shown_as_such(bench: Any, lab: Path) -> None:
+    work = lab / "work"
+    (work / "x").parent.mkdir(exist_ok=True)
+    (work / ".mcp.json").write_text(json.dumps({"mcpServers": walled(work, confined=False)}))
+    b = await bench(work, attended=True, in_place=True)
+    b.script("Without it.")
+    asked: list[Any] = []
+
+    def answer(approval: Any) -> dict[str, Any]:
+        asked.append(approval)
+        return {"decision": "deny", "reason": "no"}
+
+    async with person(b, answer):
+        assert await b.ask("go") == "completed"
+    assert "It is NOT confined" in asked[0].agent_says and asked[0].input["confined"] is False
+
+
+@pytest.mark.parametrize(
+    ("entry", "problem"),
+    [
+        ({"confined": "yes"}, "confined must be"), ({"access": "Net(x:1)"}, "access must be"),
+        ({"access": ["Bash(ls)"]}, "access must be"), ({"access": ["Unsandboxed(x)"]}, "access must be"),
+    ],
+)  # fmt: skip
+def test_a_wrong_entry_is_left_out_and_told(entry: dict[str, Any], problem: str) -> None:
+    found, problems = parse_servers({"x": {"command": "y", **entry}}, "user")
+    assert found == [] and problem in problems[0]

@@ -126,7 +126,7 @@ class ConfinedRunner:
             git=git,
             hidden=self._place.hidden,
             grants=grants,
-            host_policy=self._host_policy(command, grants),
+            host_policy=hold_for_answer(asyncio.get_running_loop(), self._ask_host, command, grants),
             network=self._place.network,
             outlives=_LEAVES_BEHIND.search(command) is not None,
         )
@@ -178,30 +178,6 @@ class ConfinedRunner:
             if began:
                 self._enter(cancelled_push(push))
             raise
-
-    def _host_policy(self, command: str, grants: list[Grant]) -> HostPolicy:
-        """One answer holds for all connections of one command to a host; the first one waits for it."""
-        loop = asyncio.get_running_loop()
-        answered: dict[tuple[str, int], str] = {}
-
-        def policy(host: str, port: int, method: str) -> str:
-            if any(g.kind == "net" and g.target == f"{host}:{port}" for g in grants):
-                return ""
-            if (host, port) not in answered:
-                answered[host, port] = ask(host, port, method)
-            return answered[host, port]
-
-        def ask(host: str, port: int, method: str) -> str:
-            question = asyncio.run_coroutine_threadsafe(self._ask_host(host, port, method, command), loop)
-            try:
-                return question.result(HOLD_S)
-            except TimeoutError:
-                question.cancel()
-                return APPROVAL_TIMEOUT
-            except CancelledError:
-                return "the run was stopped"
-
-        return policy
 
     async def _after(
         self, confinement: Confinement, before: _Before, *, over: bool = True
@@ -378,6 +354,32 @@ class ConfinedRunner:
         unconfined = [g for g in grants if g.kind == "unconfined"] or [Grant("unconfined", "")]
         result.effects += effects_of(Report("none"), unconfined, [], ({}, {}), command).effects
         return result
+
+
+def hold_for_answer(
+    loop: asyncio.AbstractEventLoop, ask_host: AskHost, command: str, grants: list[Grant]
+) -> HostPolicy:
+    """One answer holds for all connections of one command to a host; the first one waits for it."""
+    answered: dict[tuple[str, int], str] = {}
+
+    def policy(host: str, port: int, method: str) -> str:
+        if any(g.kind == "net" and g.target == f"{host}:{port}" for g in grants):
+            return ""
+        if (host, port) not in answered:
+            answered[host, port] = ask(host, port, method)
+        return answered[host, port]
+
+    def ask(host: str, port: int, method: str) -> str:
+        question = asyncio.run_coroutine_threadsafe(ask_host(host, port, method, command), loop)
+        try:
+            return question.result(HOLD_S)
+        except TimeoutError:
+            question.cancel()
+            return APPROVAL_TIMEOUT
+        except CancelledError:
+            return "the run was stopped"
+
+    return policy
 
 
 def _repository_changed() -> ToolFailure:

@@ -42,6 +42,7 @@ class Approvals:
         self.gate = PolicyGate(rules, self._desk, unattended=unattended, save_rule=self._save_rule)
         self.sandbox = SandboxDesk(shared, self.gate, effects)
         self._sandbox_why = "The sandbox is being checked."
+        self._outside: list[str] = []
         self._states: list[tuple[str, str]] = []
 
     @property
@@ -67,7 +68,16 @@ class Approvals:
         self._desk.set_timeout(self._timeout())
         for problem in self.problems:
             logger.warning(problem)
-        self._shared.status.set(sandbox=self.gate.sandbox, sandbox_why=self._sandbox_why)
+        outside = f"Not confined: the MCP servers {', '.join(self._outside)}." if self._outside else ""
+        self._shared.status.set(
+            sandbox=self.gate.sandbox, sandbox_why=f"{self._sandbox_why} {outside}".strip()
+        )
+
+    def say_outside(self, servers: list[str]) -> None:
+        """Programs of the session that run outside the sandbox belong into its status."""
+        if servers != self._outside:
+            self._outside = servers
+            self.describe()
 
     async def check_sandbox(self) -> None:
         """Find out what this machine enforces. Until it is known nothing is claimed, and commands are asked about."""

@@ -76,13 +76,10 @@ class SandboxDesk:
         its registry, once."""
         self._approved.add(command)
 
-    def runner(self, table: ProcessTable, node: str, grants: list[dict[str, Any]]) -> CommandRunner:
-        """For the commands of one call. `grants` are those given for this branch."""
-        return _CheckedRunner(self.checked, lambda: self._runner(table, node, grants))
-
-    def _runner(self, table: ProcessTable, node: str, grants: list[dict[str, Any]]) -> CommandRunner:
+    def place(self) -> SandboxPlace:
+        """What the commands of this session are confined to, and its servers."""
         self._private.mkdir(parents=True, exist_ok=True, mode=0o700)
-        place = SandboxPlace(
+        return SandboxPlace(
             workspace=self._shared.root,
             private_tmp=self._private,
             label=self._gate.sandbox,
@@ -98,6 +95,13 @@ class SandboxDesk:
             watchers=self._watchers,
         )  # fmt: skip
 
+    def runner(self, table: ProcessTable, node: str, grants: list[dict[str, Any]]) -> CommandRunner:
+        """For the commands of one call. `grants` are those given for this branch."""
+        return _CheckedRunner(self.checked, lambda: self._runner(table, node, grants))
+
+    def _runner(self, table: ProcessTable, node: str, grants: list[dict[str, Any]]) -> CommandRunner:
+        place = self.place()
+
         def take(command: str) -> Sequence[Grant]:
             rules = self._gate.openings(grants)
             self._gate.spend_once()
@@ -111,25 +115,7 @@ class SandboxDesk:
             return opened
 
         async def ask_host(host: str, port: int, method: str, command: str) -> str:
-            request = AccessRequest(
-                call_id="",
-                tool="bash",
-                access="network",
-                input={"host": host, "port": port, "method": method, "command": command},
-                root=self._shared.root,
-                summary=f"{method} {host}:{port}",
-                url=f"https://{host}:{port}/",
-                node=node,
-                grants=grants,
-            )
-            if (host, port) in self._denied:
-                return "the person denied this host before; they can be asked with request_access"
-            answer = await self._gate.decide(request)
-            if answer.error is None:
-                return ""
-            if answer.by_person:
-                self._denied.add((host, port))
-            return APPROVAL_TIMEOUT if answer.error.type == APPROVAL_TIMEOUT else answer.error.message
+            return await self.ask_host(host, port, method, command, node, grants)
 
         return ConfinedRunner(place, table, node, take, ask_host)
 
@@ -151,6 +137,30 @@ class SandboxDesk:
                 f"Port {port} could not be made reachable: {error.strerror or error}.",
                 "The server goes on running.",
             ) from error
+
+    async def ask_host(
+        self, host: str, port: int, method: str, command: str, node: str, grants: list[dict[str, Any]]
+    ) -> str:
+        """Why a confined program may not reach this host, "" = it may. Asks the person where nothing else decides."""
+        request = AccessRequest(
+            call_id="",
+            tool="bash",
+            access="network",
+            input={"host": host, "port": port, "method": method, "command": command},
+            root=self._shared.root,
+            summary=f"{method} {host}:{port}",
+            url=f"https://{host}:{port}/",
+            node=node,
+            grants=grants,
+        )
+        if (host, port) in self._denied:
+            return "the person denied this host before; they can be asked with request_access"
+        answer = await self._gate.decide(request)
+        if answer.error is None:
+            return ""
+        if answer.by_person:
+            self._denied.add((host, port))
+        return APPROVAL_TIMEOUT if answer.error.type == APPROVAL_TIMEOUT else answer.error.message
 
     # -- undoing ----------------------------------------------------------------------------------------------------
 

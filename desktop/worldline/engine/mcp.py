@@ -2,7 +2,9 @@
 
 Servers come from the person's settings (`mcpServers`) and from the project (`.worldline/settings.json`, `.mcp.json`).
 One of the project runs code that came with the files: it is asked about before it starts, unless the person has marked
-the project as trusted. Nothing here ends a session: whatever a server does is a diagnostic, and the work goes on
+the project as trusted, and runs in the sandbox of the session unless its entry says `"confined": false`. One of the
+person is a program like any other that they chose: it is confined where its entry says `"confined": true` or names what
+is opened for it (`access`), and else the status of the sandbox names it as not confined. Nothing here ends a session: whatever a server does is a diagnostic, and the work goes on
 without it.
 """
 
@@ -13,6 +15,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from worldline.agent.confined_server import ConfinedServer
 from worldline.agent.journal import Journal
 from worldline.core.access import Access, AccessRequest
 from worldline.core.errors import BadInput, ErrorClass
@@ -21,6 +24,7 @@ from worldline.engine.frozen import freeze_tools
 from worldline.engine.settings import project_file, read_file
 from worldline.engine.shared import Shared
 from worldline.policy.approvals import digest_of
+from worldline.policy.openings import grants_of
 from worldline.tools.arguments import check_schema
 from worldline.tools.base import BaseTool
 from worldline.tools.mcp_client import McpServer, McpTool, ServerConfig, parse_servers
@@ -82,6 +86,7 @@ class McpDesk:
         wanted = {key_of(config): config for config in configs}
         for key in [key for key in self._servers if key not in wanted]:
             await self._servers.pop(key).stop()
+            self._say_outside()
         new = [c for k, c in wanted.items() if k not in self._servers and k not in self._settled]
         await self._start([c for c in new if await self._may_start(c, journal)], journal)
         live: dict[str, McpTool] = {}
@@ -152,13 +157,18 @@ class McpDesk:
             if config.url
             else {"command": config.command, "args": list(config.args), "env": dict(config.env)}
         )
+        await self._approvals.ready()
+        if not config.url and not self._confines(config):
+            value["confined"] = False
+        elif config.access:
+            value["access"] = list(config.access)
         mark = digest_of(config.name, value)[:10]
         answer = await self._approvals.policy.decide(
             AccessRequest(
                 call_id="", tool=legal_name(f"mcp_server_{config.name}_{mark}"), access="execute",
                 input={"name": config.name, **value}, root=self._shared.root, target=f"mcp:{config.shown}",
                 summary=f"start the MCP server {config.name} of this project",
-                agent_says=f"The project asks for the MCP server {config.name!r}. It is not confined.",
+                agent_says=f"The project asks for the MCP server {config.name!r}. {self._how(config)}",
             )
         )  # fmt: skip
         if answer.error is None and answer.edited_input is None:
@@ -173,11 +183,38 @@ class McpDesk:
         self._tell(journal, f"The MCP server {config.name!r} of this project was not started: {why}")
         return False
 
+    def _confines(self, config: ServerConfig) -> bool:
+        return config.wants_walls and self._approvals.gate.sandbox != "none"
+
+    def _how(self, config: ServerConfig) -> str:
+        """How far it is confined, for the person who decides about it."""
+        if config.url:
+            return "It runs elsewhere: what is sent to it cannot be taken back."
+        if not self._confines(config):
+            return "It is NOT confined: everything you may do, it may do."
+        opened = f" Open to it beside that: {', '.join(config.access)}." if config.access else ""
+        return (
+            f"It is confined like the commands of the agent: hosts are asked about when it wants one.{opened}"
+        )
+
+    def _walls(self, config: ServerConfig, journal: Journal) -> ConfinedServer | None:
+        if not self._confines(config):
+            return None
+        desk = self._approvals.sandbox
+
+        async def ask_host(host: str, port: int, method: str, command: str) -> str:
+            return await desk.ask_host(host, port, method, command, "", [])
+
+        argv = [config.command, *config.args]
+        grants = grants_of(config.access, "", self._shared.root)
+        return ConfinedServer(config.name, argv, config.env, desk.place(), grants, ask_host, journal.tip)
+
     async def _start(self, configs: list[ServerConfig], journal: Journal) -> None:
         if not configs:
             return
         self._shared.status.set(sentence=f"Starting {', '.join(c.name for c in configs)}.")
-        servers = [McpServer(config, self._shared.root) for config in configs]
+        await self._approvals.ready()
+        servers = [McpServer(c, self._shared.root, self._walls(c, journal)) for c in configs]
         try:
             await asyncio.gather(*(server.start() for server in servers))
         except BaseException:
@@ -190,6 +227,12 @@ class McpDesk:
                 self._tell(journal, f"MCP server {server.config.name!r} {server.problem}")
             else:
                 self._servers[key] = server
+        self._say_outside()
+
+    def _say_outside(self) -> None:
+        """Whoever asks how far the agent is confined is told which programs beside its commands are not."""
+        outside = [s.config.name for s in self._servers.values() if not (s.config.url or s.confined)]
+        self._approvals.say_outside(outside)
 
 
 ServerConfigKey = str
@@ -197,7 +240,16 @@ ServerConfigKey = str
 
 def key_of(config: ServerConfig) -> ServerConfigKey:
     return json.dumps(
-        [config.name, config.where, config.command, config.args, sorted(config.env.items()), config.url]
+        [
+            config.name,
+            config.where,
+            config.command,
+            config.args,
+            sorted(config.env.items()),
+            config.url,
+            config.confined,
+            config.access,
+        ]
     )
 
 

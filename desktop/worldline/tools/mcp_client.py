@@ -11,9 +11,11 @@ import asyncio
 import contextlib
 import importlib
 import os
+import re
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Any, Literal, Protocol
 
 from worldline.core.errors import ErrorClass, ToolError
 from worldline.tools.arguments import check_schema
@@ -26,6 +28,15 @@ START_S = 30.0
 CALL_S = 300.0
 NAME_CHARS = 64
 DESCRIPTION_CHARS = 2_000
+_ACCESS = re.compile(r"(?:Net|Write|Read|Socket)\([^()]+\)")
+
+
+class Walls(Protocol):
+    """What runs a server in a sandbox (`agent.confined_server`)."""
+
+    def open(self) -> AbstractAsyncContextManager[tuple[Any, Any]]: ...
+
+    def denied(self) -> list[str]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +47,18 @@ class ServerConfig:
     args: tuple[str, ...] = ()
     env: dict[str, str] = field(default_factory=dict)
     url: str = ""
+    confined: bool | None = None
+    """Whether it runs in the sandbox of the session; None = as it is usual for where it comes from."""
+    access: tuple[str, ...] = ()
+    """What is opened for it there: rules like `Net(api.example.org:443)` or `Write(~/notes)`."""
+
+    @property
+    def wants_walls(self) -> bool:
+        """One that came with the files of a project runs as confined as the agent's commands. One that the person chose
+        is a program like any other of theirs, unless its entry says otherwise."""
+        if self.url:
+            return False
+        return self.confined if self.confined is not None else self.where == "project" or bool(self.access)
 
     @property
     def needs_approval(self) -> bool:
@@ -63,27 +86,41 @@ def parse_servers(config: Any, where: Literal["user", "project"]) -> tuple[list[
             (entry.get("command", ""), entry.get("url", "")) if isinstance(entry, dict) else ("", "")
         )
         args, env = (entry.get("args", []), entry.get("env", {})) if isinstance(entry, dict) else ([], {})
+        confined, access = (
+            (entry.get("confined"), entry.get("access", [])) if isinstance(entry, dict) else (None, [])
+        )
         if not isinstance(command, str) or not isinstance(url, str) or bool(command) == bool(url):
             problem = "needs either a command or a url"
         elif url and not url.startswith(("http://", "https://")):
             problem = "the url must begin with http:// or https://"
         elif not isinstance(args, list) or not all(isinstance(arg, str) for arg in args):
             problem = "args must be a list of texts"
+        elif not isinstance(confined, bool | None):
+            problem = "confined must be true or false"
+        elif not isinstance(access, list) or not all(
+            isinstance(rule, str) and _ACCESS.fullmatch(rule) for rule in access
+        ):
+            problem = (
+                "access must be a list of rules like Net(host:443), Write(path), Read(path) or Socket(path)"
+            )
         elif not isinstance(env, dict) or not all(isinstance(value, str) for value in env.values()):
             problem = "env must be an object of texts"
         if problem:
             problems.append(f"MCP server {name!r} ({where}): {problem}; it is left out")
             continue
-        servers.append(ServerConfig(str(name), where, command, tuple(args), dict(env), url))
+        servers.append(
+            ServerConfig(str(name), where, command, tuple(args), dict(env), url, confined, tuple(access))
+        )
     return servers, problems
 
 
 class McpServer:
     """One connection. `start`, `call` and `stop` on the engine's loop; none raises but ToolFailure and cancellation."""
 
-    def __init__(self, config: ServerConfig, root: Path) -> None:
+    def __init__(self, config: ServerConfig, root: Path, walls: Walls | None = None) -> None:
         self.config = config
         self._root = root
+        self._walls = walls
         self._client: Any = None
         self._task: asyncio.Task[None] | None = None
         self._stop = asyncio.Event()
@@ -115,7 +152,9 @@ class McpServer:
                     ready.set()
                     await self._stop.wait()
         except Exception as error:  # noqa: BLE001  # whatever a foreign server does, it is not a defect of ours
-            self.problem = self.problem or f"could not be used: {_reason(error)}"
+            refused = await self.denied()
+            because = f"; refused by the sandbox: {', '.join(refused[:5])}" if refused else ""
+            self.problem = self.problem or f"could not be used: {_reason(error)}{because}"
         finally:
             self._client = None
             ready.set()
@@ -124,6 +163,8 @@ class McpServer:
         config = self.config
         if config.url:
             return config.url
+        if self._walls is not None:
+            return self._walls.open()
         parameters = mcp.StdioServerParameters(
             command=config.command,
             args=list(config.args),
@@ -159,6 +200,14 @@ class McpServer:
                 f"The MCP server {self.config.name} failed: {_reason(error)}",
                 next_="Check the arguments; if they are right, work without this tool.",
             ) from error
+
+    @property
+    def confined(self) -> bool:
+        return self._walls is not None
+
+    async def denied(self) -> list[str]:
+        """What the sandbox refused it since the last time, in words."""
+        return await asyncio.to_thread(self._walls.denied) if self._walls is not None else []
 
     async def stop(self) -> None:
         self._stop.set()
@@ -247,7 +296,21 @@ class McpTool(BaseTool):
                 next="Correct the arguments, or reach the goal without this tool.",
             )
             content = []
+        refused = await self._server.denied()
+        if refused and error is not None:
+            error = error.model_copy(update=_refused(self._server.config.name, refused, error.message))
         return ToolResult(content=content, error=error, summary="error" if error else "ok")
+
+
+def _refused(name: str, refused: list[str], said: str) -> dict[str, Any]:
+    named = ", ".join(refused[:5])
+    return {
+        "error_class": ErrorClass.PERMISSION,
+        "type": "sandbox_denied",
+        "message": f"Blocked by the sandbox: {named}. {said}",
+        "hint": f"The MCP server {name} is confined. This is policy, not a fault of it or of the network.",
+        "next": f"Work without it, or tell the person: `access` in the entry of {name} can open this.",
+    }
 
 
 async def start_servers(configs: list[ServerConfig], root: Path) -> tuple[list[McpServer], list[str]]:
