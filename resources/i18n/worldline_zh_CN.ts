@@ -417,6 +417,14 @@
         <translation>将 {} 恢复为之前的样子？</translation>
     </message>
     <message>
+        <source>Take {} away? It is not there on the other side.</source>
+        <translation>移除 {}？另一侧没有该文件。</translation>
+    </message>
+    <message>
+        <source>Take {} away, as it is here?</source>
+        <translation>像此处一样移除 {}？</translation>
+    </message>
+    <message>
         <source>Take this part of {}?</source>
         <translation>采用 {} 的这一部分？</translation>
     </message>
@@ -840,6 +848,10 @@
         <translation>删除者：{}</translation>
     </message>
     <message>
+        <source>No newline at end of file</source>
+        <translation>文件末尾没有换行符</translation>
+    </message>
+    <message>
         <source>Copy</source>
         <translation>复制</translation>
     </message>
@@ -1198,6 +1210,10 @@
     <message>
         <source>This file is huge; only its first part is shown. Show all of it</source>
         <translation>文件很大，只显示了开头部分。显示全部</translation>
+    </message>
+    <message>
+        <source>Mode {old} → {new}</source>
+        <translation>权限 {old} → {new}</translation>
     </message>
     <message>
         <source>A submodule or nested repository. Its commit changed; its files are not listed here.</source>

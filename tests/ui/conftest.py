@@ -21,6 +21,9 @@ from worldline.ui.session_state import SessionState
 from worldline.ui.theme import theme
 
 from . import sample
+from .desk import desk
+
+__all__ = ["desk"]
 
 FAKE = Path(__file__).with_name("fake_engine.py")
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import time
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtCore import QBuffer, QIODevice, QPoint, Qt
+from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
@@ -15,6 +16,7 @@ from worldline.protocol.model import DiffRow, FileChange, FileDiff
 from worldline.ui import gallery_data as sample
 from worldline.ui.diff.file_diff_panel import FileDiffPanel
 from worldline.ui.diff.file_list import FileList
+from worldline.ui.diff.image_diff import ImageDiff
 from worldline.ui.diff.view import DiffView
 from worldline.ui.syntax.highlighter import spans
 from worldline.ui.syntax.lines import line_painter
@@ -158,3 +160,91 @@ def test_code_is_coloured_in_one_pass_and_minified_lines_stay_plain() -> None:
     assert roles == {"def": "keyword", "f": "name", "# no 'string'": "comment"}
     assert spans("x" * 3000, "python") == () and spans("plain words", "") == ()
     assert spans("let a = 1; // c", "js")[-1][2] == "comment"
+
+
+def test_marks_colours_and_selection_stand_right_behind_characters_that_take_two_places(
+    view: DiffView,
+) -> None:
+    painter = line_painter()
+    text = 'x = "😀😀" # 😃 end'
+    layout = painter.layout(text, "python", ((5, 6, "#112233"), (11, 12, "#445566")))
+    shown = {
+        (part.start, part.length): part.format.background().color().name()
+        for part in layout.formats()
+        if part.format.background().style() is not Qt.BrushStyle.NoBrush
+    }
+    # The first emoji is at 5 and takes two places; the last is at 11, behind two that do.
+    assert shown == {(5, 2): "#112233", (13, 2): "#445566"}
+    comment = [part for part in layout.formats() if part.start == 11]
+    assert comment and comment[0].length == len("# 😃 end") + 1
+    end = layout.lineAt(0).cursorToX(15)
+    assert painter.column(text, end[0] if isinstance(end, tuple) else end, "python") == 12
+    assert painter.column(text, 1e6, "python") == len(text)
+
+
+def test_a_line_that_is_cut_says_so(view: DiffView) -> None:
+    layout = line_painter().layout("y" * 30_000)
+    assert layout.text().endswith("… +10,000")
+
+
+def rows(*lines: str) -> FileDiff:
+    made = [DiffRow(kind="@", old=1, new=1, text="@@ -1,2 +1,2 @@")]
+    for line in lines:
+        made.append(DiffRow.model_validate({"kind": line[0], "old": 1, "new": 1, "text": line[1:]}))
+    return FileDiff(
+        change=FileChange(path="f.txt", status="M", old_mode=0o100644, new_mode=0o100755), rows=made
+    )
+
+
+def test_side_by_side_says_which_side_has_no_newline(view: DiffView) -> None:
+    diff = rows("-b", "\\No newline at end of file", "+b")
+    view.set_side_by_side(True)
+    view.set_diff(diff)
+    assert [view.model.ends_without_newline(at) for at in range(4)] == [False, True, False, False]
+    with_mark = view.viewport().grab().toImage()
+    view.set_diff(rows("-b", "+b"))
+    without = view.viewport().grab().toImage()
+    half = without.width() // 2
+    assert with_mark.copy(0, 0, half, 60) != without.copy(0, 0, half, 60)
+    assert with_mark.copy(half, 0, half, 60) == without.copy(half, 0, half, 60)
+
+
+def test_the_panel_says_what_lines_do_not_show(qtbot: Any) -> None:
+    panel = FileDiffPanel()
+    qtbot.addWidget(panel)
+    panel.show()
+    diff = rows("-b", "+c").model_copy(update={"note": "Line ends are CRLF."})
+    panel.show_diff(diff)
+    assert panel._facts.isVisible() and "CRLF" in panel._facts.text() and "100755" in panel._facts.text()
+    panel.show_diff(diff.model_copy(update={"rows": [], "note": "Binary: 1 → 2 bytes."}))
+    assert not panel._facts.isVisible() and panel._note.text() == "Binary: 1 → 2 bytes."
+    # With whitespace left out these are not the hunks of the file.
+    assert panel.view.whole_hunks
+    panel._space.setChecked(True)
+    assert not panel.view.whole_hunks
+
+
+def test_a_picture_is_scaled_once_and_not_for_every_move_of_the_slider(qtbot: Any) -> None:
+    def data(width: int, color: Qt.GlobalColor) -> str:
+        image = QImage(width, width, QImage.Format.Format_ARGB32)
+        image.fill(color)
+        buffer = QBuffer()
+        buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+        image.save(buffer, "PNG")  # type: ignore[call-overload]
+        return base64.b64encode(buffer.data().data()).decode()
+
+    widget = ImageDiff()
+    widget.resize(600, 500)
+    qtbot.addWidget(widget)
+    widget.show()
+    widget.set_images(data(2000, Qt.GlobalColor.red), data(8, Qt.GlobalColor.blue), ("1 kB", "2 kB"))
+    assert widget._facts.text() == "2000 × 2000 · 1 kB → 8 × 8 · 2 kB"
+    canvas = widget._canvas
+    canvas.grab()
+    scaled = canvas._scaled
+    assert scaled is not None and scaled[0].width() <= 600 and scaled[1].width() == 32
+    widget._slider.setValue(80)
+    canvas.grab()
+    assert canvas._scaled is scaled
+    widget.set_images("", data(8, Qt.GlobalColor.blue))
+    assert not widget._slider.isVisible() and not widget._ends[0].isVisible()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pygit2
 import pytest
 
 from workspace.conftest import ENV, run_sh, snapshot
@@ -14,7 +15,7 @@ from worldline.core.errors import WorkspaceError
 from worldline.workspace.bring_home import HomeReport, bring_home
 from worldline.workspace.engine import Workspace
 from worldline.workspace.model import DISK, NOT_CAPTURED
-from worldline.workspace.take import take_file, with_hunks
+from worldline.workspace.take import take_file, with_hunks, without_hunks
 
 BASE = "git init -q -b main; seq 20 >f; echo k >keep; echo d >del; git add -A; git commit -qm base"
 
@@ -370,3 +371,44 @@ def test_a_file_edited_while_it_is_brought(sides: Sides, how: str) -> None:
         and after["refs"] == before["refs"]
         and after["index"] == before["index"]
     )
+
+
+def test_changes_are_taken_back_by_the_hunks_that_were_shown() -> None:
+    import random
+
+    rng = random.Random(11)
+    for _ in range(80):
+        old = [rng.choice(["{", "}", "", "a", "b"]) for _ in range(rng.randrange(40))]
+        new = [line for line in old if rng.random() > 0.15]
+        for _ in range(rng.randrange(6)):
+            new.insert(rng.randrange(len(new) + 1), rng.choice(["{", "}", "", "c"]))
+        before = "\n".join(old).encode()
+        after = "\n".join(new).encode()
+        for context in (0, 1, 3):
+            count = len(list(pygit2.Patch.create_from(before, after, context_lines=context).hunks))
+            everything = range(count)
+            assert without_hunks(before, after, everything, context) == before
+            assert without_hunks(before, after, [], context) == after
+            for some in ({0}, set(range(0, count, 2))):
+                some &= set(everything)
+                rest = set(everything) - some
+                # Taking some back leaves what taking the others gives.
+                assert without_hunks(before, after, some, context) == with_hunks(before, after, rest, context)
+
+
+def test_a_file_that_is_not_there_is_taken_away_only_when_asked(sides: Sides) -> None:
+    state = sides.node("echo n >made; git mv f g")
+    assert take_file(sides.source, sides.start, "made", last=state, remove="made").report.done
+    assert not (sides.theirs / "made").exists()
+    taken = take_file(sides.source, sides.start, "f", last=state, remove="g")
+    assert taken.report.done and (sides.theirs / "f").exists() and not (sides.theirs / "g").exists()
+    with pytest.raises(WorkspaceError) as caught:
+        take_file(sides.source, sides.start, "made", last=state)
+    assert caught.value.kind == "missing_file"
+    # Hunks of text in another encoding are not those of its bytes.
+    run_sh("printf 'a\\n' | iconv -t utf-16 >wide", sides.theirs)
+    wide = sides.source.capture(None).state
+    run_sh("printf 'b\\n' | iconv -t utf-16 >wide", sides.theirs)
+    with pytest.raises(WorkspaceError) as caught:
+        take_file(sides.source, wide, "wide", hunks=[0])
+    assert caught.value.kind == "bad_hunk" and "UTF-8" in str(caught.value)

@@ -122,13 +122,16 @@ class Edits:
             if self._busy():
                 raise BadInput("A run is going on.", "Stop it first, or wait.")
             state = shared.state(doc.resolve(p.node))
-            against = shared.state(doc.resolve(p.against)) if p.against else ""
+            against = shared.state(doc.resolve(p.against)) if p.against not in ("", "disk") else ""
             last = shared.good_state(doc.cursor)
 
             def take(workspace: Workspace) -> Taken:
                 from worldline.workspace.take import take_file
 
-                return take_file(workspace, state, p.path, hunks=p.hunks, against=against, last=last)
+                return take_file(
+                    workspace, state, p.path, hunks=p.hunks, against=against, last=last, context=p.context,
+                    undo=p.undo, other=p.other, remove=p.remove,
+                )  # fmt: skip
 
             await self._jumps.save_disk("before a file was taken over")
             taken = await shared.workspace().call(take)

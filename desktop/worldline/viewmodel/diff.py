@@ -58,6 +58,10 @@ class DiffModel:
         end = self.hunks[hunk + 1] if hunk + 1 < len(self.hunks) else len(self.rows)
         return range(self.hunks[hunk], end)
 
+    def ends_without_newline(self, row: int) -> bool:
+        """Whether this line is the last of its file and has no line end."""
+        return row + 1 < len(self.rows) and self.rows[row + 1].kind == "\\"
+
     def changes(self) -> list[int]:
         """First row of every run of changed lines, for next and previous."""
         if self._changes is None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pygit2
 
 from worldline.core.errors import WorkspaceError
+from worldline.workspace import difftext
 from worldline.workspace.merge3 import merge_content
 from worldline.workspace.model import NOT_CAPTURED, ProgressCall, RestoreReport
 from worldline.workspace.objects import BLOB, MODE_FILE, MODE_LINK
@@ -38,14 +39,19 @@ def take_file(
     against: str = "",
     last: str = "",
     context: int = 3,
+    undo: bool = False,
+    other: str = "",
+    remove: str = "",
     progress: ProgressCall | None = None,
 ) -> Taken:
     """Put `path` as it is in `state` onto disk; what is there is saved first.
 
     `hunks`: only these hunks (counted from 0) of the diff `against` → `state` as it was shown with `context` lines;
-    `against` "" = the disk. They are merged into what is on disk. `last`: the state of the cursor, to tell whether the
-    disk has something that no node has. Raises `WorkspaceError`: `missing_file`, `not_captured`, `conflict`,
-    `bad_hunk`; then nothing was changed.
+    `against` "" = the disk. They are merged into what is on disk. `undo`: the diff that was shown is `state` → `against`,
+    and its hunks are taken back. `other`: the name that the file has in the one of them where it has not `path` (a
+    rename). `remove`: a path that goes from disk in the same step: the other name of a renamed file, or `path` itself
+    where `state` does not have it. `last`: the state of the cursor, to tell whether the disk has something that no node
+    has. Raises `WorkspaceError`: `missing_file`, `not_captured`, `conflict`, `bad_hunk`; then nothing was changed.
     """
     if state == NOT_CAPTURED:
         raise WorkspaceError(
@@ -54,45 +60,73 @@ def take_file(
             kind="not_captured",
         )
     source = workspace.state(state)
-    wanted = leaf_of(source, path)
-    if wanted is None:
-        raise WorkspaceError(f"{path} is not in that state.", "Choose another node.", kind="missing_file")
+    known = leaf_of(source, path)
     now = saved(workspace, last)
+    wanted: dict[str, Leaf | None] = {}
     if hunks is not None:
-        base = workspace.state(against) if against else now
-        wanted = _some(workspace, source, base, now, path, hunks, context)
-    report = put_files(workspace, now, {path: wanted}, progress=progress)
+        sides = _Sides(source, workspace.state(against) if against else now, now, path, other)
+        wanted[sides.place] = _some(sides, hunks, context, undo)
+    elif known is not None or remove == path:
+        wanted = {remove: None, path: known} if remove else {path: known}
+    else:
+        raise WorkspaceError(f"{path} is not in that state.", "Choose another node.", kind="missing_file")
+    report = put_files(workspace, now, wanted, progress=progress)
     changed = now.id != last
-    note = f"{path} is now as it was there." if report.done and hunks is None else report.note
-    if report.done and hunks is not None:
-        note = f"{len(hunks)} of its changes are now in {path}."
+    return Taken(report, now.id, changed, _note(report, path, hunks, known is None))
+
+
+def _note(report: RestoreReport, path: str, hunks: Collection[int] | None, gone: bool) -> str:
     if report.failed:
-        note = "; ".join(f"{f.path}: {f.reason}" for f in report.failed)
-    return Taken(report, now.id, changed, note)
+        return "; ".join(f"{f.path}: {f.reason}" for f in report.failed)
+    if not report.done:
+        return report.note
+    if hunks is not None:
+        return f"{len(hunks)} of its changes are now in {path}."
+    return f"{path} was not there, so it is gone now." if gone else f"{path} is now as it was there."
 
 
-def _some(
-    workspace: Workspace,
-    source: State,
-    base: State,
-    now: State,
-    path: str,
-    hunks: Collection[int],
-    context: int,
-) -> Leaf:
-    before, after, there = (leaf_of(s, path) for s in (base, source, now))
+class _Sides:
+    """The three contents that changes are merged from."""
+
+    def __init__(self, source: State, base: State, now: State, path: str, other: str) -> None:
+        self.path = path
+        self.store = source.store
+        names = (path, other) if other else (path,)
+        self.place = next((name for name in names if leaf_of(now, name) is not None), path)
+        self.source, self.base, self.there = (
+            next((leaf for name in names if (leaf := leaf_of(state, name)) is not None), None)
+            for state in (source, base, now)
+        )
+
+    def content(self, leaf: Leaf | None) -> bytes:
+        return b"" if leaf is None else self.store.read(leaf.oid)
+
+
+def _some(sides: _Sides, hunks: Collection[int], context: int, undo: bool) -> Leaf | None:
+    path = sides.path
+    before, after, there = sides.base, sides.source, sides.there
+    if before is None and after is None:
+        raise WorkspaceError(f"{path} is not in that state.", "Choose another node.", kind="missing_file")
     if any(leaf is not None and leaf.mode == MODE_LINK for leaf in (before, after, there)):
         raise WorkspaceError(f"{path} is a link.", "Take it as a whole.", kind="bad_hunk")
-    store = workspace.store
-    old, new, ours = (b"" if leaf is None else store.read(leaf.oid) for leaf in (before, after, there))
-    theirs = with_hunks(old, new, hunks, context)
-    merged = merge_content(store.repo, old, ours, theirs)
+    old, new, ours = (sides.content(leaf) for leaf in (before, after, there))
+    if any(difftext.as_lines_of_text(data) != data for data in (old, new, ours)):
+        raise WorkspaceError(
+            f"{path} is not written in UTF-8, so its parts cannot be taken one by one.",
+            "Take it as a whole.",
+            kind="bad_hunk",
+        )
+    theirs = without_hunks(new, old, hunks, context) if undo else with_hunks(old, new, hunks, context)
+    merged = merge_content(sides.store.repo, old, ours, theirs)
     if merged is None:
         raise WorkspaceError(
             f"{path} was changed on disk in the same place; nothing was written.",
             "Take the whole file (what is there is saved first), or make the change by hand.",
             kind="conflict",
         )
+    if not merged and after is None:
+        return None
+    store = sides.store
     oid = store.put(BLOB, merged)
     store.flush()
     mode = there.mode if there is not None else after.mode if after is not None else MODE_FILE
@@ -101,6 +135,32 @@ def _some(
 
 def with_hunks(old: bytes, new: bytes, hunks: Collection[int], context: int = 3) -> bytes:
     """`old` with only some hunks of its diff to `new`. Raises `WorkspaceError` (`bad_hunk`) for a number there is not."""
+    lines = _lines(old)
+    result: list[bytes] = []
+    at = 0
+    for hunk in _chosen(old, new, hunks, context):
+        start = hunk.old_start - 1 if hunk.old_lines else hunk.old_start
+        result += lines[at:start]
+        result += [line.raw_content for line in hunk.lines if line.origin in (" ", "+")]
+        at = start + hunk.old_lines
+    return b"".join(result + lines[at:])
+
+
+def without_hunks(old: bytes, new: bytes, hunks: Collection[int], context: int = 3) -> bytes:
+    """`new` with some hunks of the diff from `old` taken back. Not the same as the hunks of the diff the other way: that
+    one may cut them elsewhere. Raises as `with_hunks`."""
+    lines = _lines(new)
+    result: list[bytes] = []
+    at = 0
+    for hunk in _chosen(old, new, hunks, context):
+        start = hunk.new_start - 1 if hunk.new_lines else hunk.new_start
+        result += lines[at:start]
+        result += [line.raw_content for line in hunk.lines if line.origin in (" ", "-")]
+        at = start + hunk.new_lines
+    return b"".join(result + lines[at:])
+
+
+def _chosen(old: bytes, new: bytes, hunks: Collection[int], context: int) -> list[pygit2.DiffHunk]:
     found = list(pygit2.Patch.create_from(old, new, context_lines=context).hunks)
     if any(not 0 <= number < len(found) for number in hunks):
         raise WorkspaceError(
@@ -108,18 +168,7 @@ def with_hunks(old: bytes, new: bytes, hunks: Collection[int], context: int = 3)
             "The file was changed meanwhile; look at the diff again.",
             kind="bad_hunk",
         )
-    lines = _lines(old)
-    result: list[bytes] = []
-    at = 0
-    for number, hunk in enumerate(found):
-        if number not in hunks:
-            continue
-        start = hunk.old_start - 1 if hunk.old_lines else hunk.old_start
-        result += lines[at:start]
-        result += [line.raw_content for line in hunk.lines if line.origin in (" ", "+")]
-        at = start + hunk.old_lines
-    result += lines[at:]
-    return b"".join(result)
+    return [hunk for number, hunk in enumerate(found) if number in hunks]
 
 
 def _lines(data: bytes) -> list[bytes]:

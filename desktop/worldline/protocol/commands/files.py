@@ -44,6 +44,15 @@ class TakeFile(Message):
     path: str
     hunks: list[int] | None = None
     against: str = ""
+    """Hunks: the other side of the diff that was shown; "disk" or "" = the files on disk."""
+    context: int = 3
+    """Hunks: with how many lines of context they were shown."""
+    undo: bool = False
+    """Hunks: the diff that was shown goes from `node` to `against`, and they are taken back."""
+    other: str = ""
+    """Renamed file: its other name."""
+    remove: str = ""
+    """A path to take away in the same step: the other name of a renamed file, or `path` where `node` has no such file."""
 
 
 class BringHome(Message):

@@ -20,6 +20,7 @@ from worldline.ui.diff.image_diff import ImageDiff
 from worldline.ui.diff.view import DiffView
 from worldline.ui.recents import settings as window_settings
 from worldline.ui.theme import theme
+from worldline.viewmodel import engine_words
 
 translate = QCoreApplication.translate
 CONTEXTS = (3, 10, 1_000_000)
@@ -54,7 +55,7 @@ class FileDiffPanel(QWidget):
         self._split.setCheckable(True)
         self._split.toggled.connect(self._on_split)
         self._split.setChecked(bool(settings.value("diff/side_by_side", False, bool)))
-        self._space = tool_button(self, self.tr("Ignore whitespace"), "wrap")
+        self._space = tool_button(self, self.tr("Ignore whitespace"), "space")
         self._space.setCheckable(True)
         self._space.toggled.connect(self._on_space)
         self._more_context = tool_button(self, self.tr("More context"), "unfold")
@@ -77,7 +78,10 @@ class FileDiffPanel(QWidget):
             if not name:
                 self.menu.addSeparator()
                 continue
-            self.menu.addAction(text).triggered.connect(lambda _=False, name=name: self.action.emit(name))
+            entry = self.menu.addAction(text)
+            entry.triggered.connect(lambda _=False, name=name: self.action.emit(name))
+            if name == "take":
+                self._take = entry
         self._menu_button.setMenu(self.menu)
         head = QHBoxLayout()
         head.setContentsMargins(12, 4, 8, 4)
@@ -94,7 +98,12 @@ class FileDiffPanel(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
+        self._facts = ColorLabel("", "muted", self)
+        self._facts.setContentsMargins(12, 0, 12, 4)
+        self._facts.setWordWrap(True)
+        self._facts.hide()
         layout.addLayout(head)
+        layout.addWidget(self._facts)
         layout.addWidget(self._stack, 1)
         layout.addWidget(self._rest)
         self.show_note("")
@@ -105,16 +114,26 @@ class FileDiffPanel(QWidget):
         self._path.setText(old + diff.change.path)
         self._path.setToolTip(old + diff.change.path)
         self._rest.setVisible(diff.truncated)
+        facts = fact_words(diff)
+        self._facts.setText(" · ".join(facts))
+        self._facts.setVisible(bool(facts))
         if diff.old_image or diff.new_image:
-            self.image.set_images(diff.old_image, diff.new_image)
+            sizes = [words.size(n) if n >= 0 else "" for n in (diff.change.old_size, diff.change.new_size)]
+            self.image.set_images(diff.old_image, diff.new_image, sizes)
             self._stack.setCurrentWidget(self.image)
         elif diff.rows:
             self.view.set_diff(diff)
             self._stack.setCurrentWidget(self.view)
         else:
-            self.show_note(diff.note or note_words(diff.change))
+            self.show_note(engine_words.say(diff.note) if diff.note else note_words(diff.change))
+
+    def set_newer_is_disk(self, on: bool) -> None:
+        """Whether the newer side is the disk: what lies there already cannot be taken."""
+        self.view.can_take = not on
+        self._take.setVisible(not on)
 
     def show_note(self, text: str) -> None:
+        self._facts.hide()
         self._note.setText(text)
         self._stack.setCurrentWidget(self._note)
 
@@ -124,12 +143,29 @@ class FileDiffPanel(QWidget):
 
     def _on_space(self, on: bool) -> None:
         self.ignore_space = on
+        # What is shown then are not the hunks of the file: they cannot be taken one by one.
+        self.view.whole_hunks = not on
         self.options_changed.emit()
 
     def _on_context(self) -> None:
         at = CONTEXTS.index(self.context) if self.context in CONTEXTS else 0
         self.context = CONTEXTS[(at + 1) % len(CONTEXTS)]
         self.options_changed.emit()
+
+
+def fact_words(diff: FileDiff) -> list[str]:
+    """What is true of the file besides the lines that are shown."""
+    change = diff.change
+    if not diff.rows and not diff.old_image and not diff.new_image:
+        return []  # what there is to say stands in the middle then
+    facts = [engine_words.say(diff.note)] if diff.note and diff.rows else []
+    if change.old_mode and change.new_mode and change.old_mode != change.new_mode:
+        facts.append(
+            translate("FileDiffPanel", "Mode {old} → {new}").format(
+                old=oct(change.old_mode)[2:], new=oct(change.new_mode)[2:]
+            )
+        )
+    return facts
 
 
 def note_words(change: FileChange) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Sequence
 
-from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPixmap
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QBrush, QColor, QPainter, QPaintEvent, QPixmap, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QSlider, QVBoxLayout, QWidget
 
 from worldline.ui.chat.row_base import ColorLabel
@@ -20,42 +21,70 @@ def _decode(data: str) -> QPixmap:
 
 
 class _Canvas(QWidget):
+    """Pictures are scaled once for a size of the widget: while the slider moves they are only put down."""
+
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
-        self.old = QPixmap()
-        self.new = QPixmap()
+        self._pictures = (QPixmap(), QPixmap())
+        self._scaled: tuple[QPixmap, QPixmap] | None = None
         self.blend = 50
         self.setMinimumHeight(120)
 
+    def set_pictures(self, old: QPixmap, new: QPixmap) -> None:
+        self._pictures = (old, new)
+        self._scaled = None
+        self.update()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        self._scaled = None
+
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
-        if self.old.isNull() or self.new.isNull():
-            self._draw(painter, self.new if self.old.isNull() else self.old, QRectF(self.rect()))
+        if self._scaled is None:
+            self._scaled = (self._fit(self._pictures[0]), self._fit(self._pictures[1]))
+        old, new = self._scaled
+        if old.isNull() or new.isNull():
+            self._draw(painter, new if old.isNull() else old)
             return
-        half = self.width() / 2
-        split = half * 2 * self.blend / 100
+        split = self.width() * self.blend / 100
         painter.setClipRect(QRectF(0, 0, split, self.height()))
-        self._draw(painter, self.old, QRectF(self.rect()))
+        self._draw(painter, old)
         painter.setClipRect(QRectF(split, 0, self.width() - split, self.height()))
-        self._draw(painter, self.new, QRectF(self.rect()))
+        self._draw(painter, new)
         painter.setClipping(False)
         painter.setPen(QColor(theme().tokens.accent))
         painter.drawLine(round(split), 0, round(split), self.height())
 
-    def _draw(self, painter: QPainter, pixmap: QPixmap, area: QRectF) -> None:
-        size = pixmap.size().scaled(area.size().toSize(), Qt.AspectRatioMode.KeepAspectRatio)
-        if size.width() > pixmap.width() * 4:
-            size = pixmap.size() * 4
-        place = QRectF(0, 0, size.width(), size.height())
-        place.moveCenter(area.center())
+    def _fit(self, pixmap: QPixmap) -> QPixmap:
+        if pixmap.isNull():
+            return pixmap
+        size = pixmap.size().scaled(self.size(), Qt.AspectRatioMode.KeepAspectRatio)
+        smooth = Qt.TransformationMode.SmoothTransformation
+        if size.width() > pixmap.width():
+            # Single pixels stay single pixels when a small picture is enlarged.
+            size, smooth = size.boundedTo(pixmap.size() * 4), Qt.TransformationMode.FastTransformation
+        ratio = self.devicePixelRatioF()
+        found = pixmap.scaled(size * ratio, Qt.AspectRatioMode.KeepAspectRatio, smooth)
+        found.setDevicePixelRatio(ratio)
+        return found
+
+    def _draw(self, painter: QPainter, pixmap: QPixmap) -> None:
+        place = QRectF(QPointF(), pixmap.deviceIndependentSize())
+        place.moveCenter(QRectF(self.rect()).center())
         # A chequered ground shows what is transparent.
-        for row in range(0, size.height(), 8):
-            for column in range(0, size.width(), 8):
-                if (row + column) // 8 % 2 == 0:
-                    square = QRectF(place.left() + column, place.top() + row, 8, 8)
-                    painter.fillRect(square.intersected(place), QColor(theme().tokens.hover))
-        painter.drawPixmap(place, pixmap, QRectF(pixmap.rect()))
+        painter.fillRect(place, _chequered())
+        painter.drawPixmap(place.topLeft(), pixmap)
+
+
+def _chequered() -> QBrush:
+    tokens = theme().tokens
+    tile = QPixmap(16, 16)
+    tile.fill(QColor(tokens.panel))
+    painter = QPainter(tile)
+    for left, top in ((0, 0), (8, 8)):
+        painter.fillRect(left, top, 8, 8, QColor(tokens.line))
+    painter.end()
+    return QBrush(tile)
 
 
 class ImageDiff(QWidget):
@@ -71,24 +100,33 @@ class ImageDiff(QWidget):
         self._slider.setAccessibleName(self.tr("Edge between before and after"))
         self._slider.valueChanged.connect(self._move)
         line = QHBoxLayout()
-        line.addWidget(ColorLabel(self.tr("before"), "muted", self))
+        self._ends = (
+            ColorLabel(self.tr("before"), "muted", self),
+            ColorLabel(self.tr("after"), "muted", self),
+        )
+        line.addWidget(self._ends[0])
         line.addWidget(self._slider, 1)
-        line.addWidget(ColorLabel(self.tr("after"), "muted", self))
+        line.addWidget(self._ends[1])
         layout = QVBoxLayout(self)
         layout.addWidget(self._facts)
         layout.addWidget(self._canvas, 1)
         layout.addLayout(line)
 
-    def set_images(self, old: str, new: str) -> None:
-        self._canvas.old, self._canvas.new = _decode(old), _decode(new)
-        sizes = [
-            f"{pixmap.width()} × {pixmap.height()}" if not pixmap.isNull() else "–"
-            for pixmap in (self._canvas.old, self._canvas.new)
+    def set_images(self, old: str, new: str, sizes: Sequence[str] = ("", "")) -> None:
+        """Base64 of both, "" = there is none; `sizes`: how large the files are, in words."""
+        before, after = _decode(old), _decode(new)
+        facts = [
+            " · ".join(filter(None, (f"{pixmap.width()} × {pixmap.height()}", size)))
+            if not pixmap.isNull()
+            else "–"
+            for pixmap, size in zip((before, after), sizes, strict=True)
         ]
-        self._facts.setText(" → ".join(sizes))
-        self._canvas.setAccessibleName(self.tr("Picture, {}").format(" → ".join(sizes)))
-        self._slider.setVisible(not self._canvas.old.isNull() and not self._canvas.new.isNull())
-        self._canvas.update()
+        self._facts.setText(" → ".join(facts))
+        self._canvas.setAccessibleName(self.tr("Picture, {}").format(" → ".join(facts)))
+        both = not before.isNull() and not after.isNull()
+        for widget in (self._slider, *self._ends):
+            widget.setVisible(both)
+        self._canvas.set_pictures(before, after)
 
     def _move(self, value: int) -> None:
         self._canvas.blend = value

@@ -242,6 +242,7 @@ class ChangesPane(QWidget):
 
     def _show_file(self, path: str) -> None:
         self._limit = FIRST_ROWS
+        self.panel.set_newer_is_disk(self._pair()[1] == "disk")
         if not path:
             self.panel.show_note("")
             return
@@ -302,16 +303,27 @@ class ChangesPane(QWidget):
             QDesktopServices.openUrl(QUrl.fromLocalFile(str(full.parent)))
         elif name == "copy_path":
             copy_text(str(full))
-        elif name == "take":
-            self._confirm(
-                self.tr("Take {} as it is here?").format(path),
-                {"node": self._node, "path": path, "hunks": None, "against": ""},
-            )
-        elif name == "revert":
-            self._confirm(
-                self.tr("Put {} back to how it was before?").format(path),
-                {"node": self._before(), "path": path, "hunks": None, "against": ""},
-            )
+        elif name in ("take", "revert"):
+            self._ask_file(path, revert=name == "revert")
+
+    def _ask_file(self, path: str, *, revert: bool) -> None:
+        """Take the file as it is on this side, or as it is on the other. Where a side has no such file, it goes."""
+        # Compared with the disk there is only one way: what is on disk is the newer side.
+        revert = revert or self._pair()[1] == "disk"
+        change = self.files.change()
+        status, old_path = (change.status, change.old_path) if change is not None else ("M", "")
+        params: dict[str, Any] = {"node": self._before() if revert else self._node, "path": path}
+        question = self.tr("Take {} as it is here?")
+        if revert:
+            question = self.tr("Put {} back to how it was before?")
+        if status == "R":
+            params["path"], params["remove"] = (old_path, path) if revert else (path, old_path)
+        elif status == ("A" if revert else "D"):
+            params["remove"] = path
+            question = self.tr("Take {} away? It is not there on the other side.")
+            if not revert:
+                question = self.tr("Take {} away, as it is here?")
+        self._confirm(question.format(path), params)
 
     def _before(self) -> str:
         a, _ = self._pair()
@@ -324,10 +336,16 @@ class ChangesPane(QWidget):
         return tree.uid(tree.parent[row]) if tree.parent[row] >= 0 else self._node
 
     def _on_hunk(self, action: str, hunk: int) -> None:
-        path = self.files.path
-        node, against = (self._node, self._before()) if action == "take" else (self._before(), self._node)
-        text = self.tr("Take this part of {}?") if action == "take" else self.tr("Revert this part of {}?")
-        self._confirm(text.format(path), {"node": node, "path": path, "hunks": [hunk], "against": against})
+        path, change = self.files.path, self.files.change()
+        undo = action == "revert"
+        b = self._pair()[1]
+        node, against = (self._before(), b) if undo else (b, self._before())
+        text = self.tr("Revert this part of {}?") if undo else self.tr("Take this part of {}?")
+        params = {
+            "node": node, "path": path, "hunks": [hunk], "against": against, "undo": undo,
+            "context": self.panel.context, "other": change.old_path if change is not None else "",
+        }  # fmt: skip
+        self._confirm(text.format(path), params)
 
     def _confirm(self, question: str, params: dict[str, Any]) -> None:
         box = QMessageBox(self.window())

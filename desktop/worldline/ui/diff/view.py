@@ -42,7 +42,10 @@ class DiffView(QAbstractScrollArea):
         super().__init__(parent)
         self.model = DiffModel(FileDiff(change=FileChange(path="", status="M")))
         self.side_by_side = False
-        self.can_revert = True
+        self.can_take = True
+        """False: the newer side is the disk, and lies there already."""
+        self.whole_hunks = True
+        """False: with changes of whitespace left out, hunks cannot be taken or reverted."""
         self._language = ""
         self._offset = 0
         self._anchor: tuple[int, int, int] | None = None
@@ -209,9 +212,7 @@ class DiffView(QAbstractScrollArea):
         if row.kind == "@":
             painter.fillRect(area, QColor(tokens.hover))
             painter.setPen(QColor(tokens.muted))
-            painter.drawText(
-                area.adjusted(PAD, 0, -PAD, 0), Qt.AlignmentFlag.AlignVCenter, _hunk_words(row.text)
-            )
+            painter.drawText(area.adjusted(PAD, 0, -PAD, 0), Qt.AlignmentFlag.AlignVCenter, _hunk_words(row))
             return
         grounds = {"+": tokens.add, "-": tokens.remove}
         ground = grounds.get(row.kind)
@@ -237,15 +238,22 @@ class DiffView(QAbstractScrollArea):
         if ground and not self._plain:
             word = tokens.add_word if row.kind == "+" else tokens.remove_word
             marks = tuple((start, end, word) for start, end in self.model.words(at))
+        text = self.tr("No newline at end of file") if row.kind == "\\" else row.text
+        x = text_area.left() - self.horizontalScrollBar().value()
         lines.draw(
             painter,
-            text_area.left() - self.horizontalScrollBar().value(),
+            x,
             text_area.top(),
-            row.text,
+            text,
             "" if self._plain else self._language,
             marks,
             self._selected(at, side, len(row.text)),
         )
+        if side and self.model.ends_without_newline(at):
+            # Side by side this has no row of its own.
+            painter.setPen(QColor(tokens.muted))
+            rest = text_area.adjusted(round(x - text_area.left() + lines.width(row.text)) + 12, 0, 0, 0)
+            painter.drawText(rest, Qt.AlignmentFlag.AlignVCenter, self.tr("No newline at end of file"))
         painter.setClipping(False)
 
     def _numbers(self, row: DiffRow, side: int) -> str:
@@ -357,9 +365,10 @@ class DiffView(QAbstractScrollArea):
         menu.addSeparator()
         take = menu.addAction(self.tr("Take this hunk"))
         take.triggered.connect(lambda: self.hunk_action.emit("take", hunk))
+        take.setEnabled(self.can_take and self.whole_hunks)
         revert = menu.addAction(self.tr("Revert this hunk (what is there is saved first)"))
         revert.triggered.connect(lambda: self.hunk_action.emit("revert", hunk))
-        revert.setEnabled(self.can_revert)
+        revert.setEnabled(self.whole_hunks)
         author = self.model.rows[at].author
         if author and author != "user":
             menu.addSeparator()
@@ -369,10 +378,9 @@ class DiffView(QAbstractScrollArea):
         menu.popup(event.globalPos())
 
 
-def _hunk_words(text: str) -> str:
-    """`@@ -1,2 +1,3 @@ def parse` → the place in the code, which is what people look for."""
-    where = text.rpartition("@@")[2].strip()
-    number = text.split("+", 1)[-1].split(" ", 1)[0].split(",")[0] if "+" in text else ""
-    if where or not number:
+def _hunk_words(row: DiffRow) -> str:
+    """`@@ -1,2 +1,3 @@ def parse` → the place in the code, which is what people look for; else the line."""
+    where = row.text.rpartition("@@")[2].strip()
+    if where:
         return f"⋯  {where}"
-    return "⋯  " + QCoreApplication.translate("DiffView", "from line {}").format(number)
+    return "⋯  " + QCoreApplication.translate("DiffView", "from line {}").format(row.new or row.old or 1)

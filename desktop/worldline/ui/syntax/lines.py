@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
+from itertools import accumulate
 
 from PySide6.QtCore import QPointF
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QTextCharFormat, QTextLayout, QTextOption
@@ -44,14 +46,16 @@ class LinePainter:
         if known is not None:
             self._layouts.move_to_end(key)
             return known
-        layout = QTextLayout(text[:MAX_SHOWN], self.font)
+        shown = text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]} … +{len(text) - MAX_SHOWN:,}"
+        layout = QTextLayout(shown, self.font)
         layout.setTextOption(self._option)
+        at = _units(text)
         ranges = []
         for start, length, role in spans(text, language) if language else ():
-            ranges.append(_range(start, length, self._colors[role], None))
+            ranges.append(_range(at(start), at(start + length) - at(start), self._colors[role], None))
         for start, end, ground in marks:
             # Colours of the language cannot be read on so strong a ground.
-            ranges.append(_range(start, end - start, self._text, QColor(ground)))
+            ranges.append(_range(at(start), at(end) - at(start), self._text, QColor(ground)))
         layout.setFormats(ranges)
         layout.beginLayout()
         line = layout.createLine()
@@ -80,8 +84,10 @@ class LinePainter:
             return
         ground = QColor(theme().tokens.accent)
         ground.setAlpha(70)
+        at = _units(text)
+        start = at(selected[0])
         layout.draw(
-            painter, QPointF(x, y + self._top), [_range(selected[0], selected[1] - selected[0], None, ground)]
+            painter, QPointF(x, y + self._top), [_range(start, at(selected[1]) - start, None, ground)]
         )
 
     def width(self, text: str) -> float:
@@ -92,7 +98,23 @@ class LinePainter:
         return self.layout(text).lineAt(0).naturalTextWidth()
 
     def column(self, text: str, x: float, language: str = "") -> int:
-        return int(self.layout(text, language).lineAt(0).xToCursor(x))
+        unit = int(self.layout(text, language).lineAt(0).xToCursor(x))
+        if not _has_pairs(text):
+            return min(unit, len(text))
+        return len(text.encode("utf-16-le", "surrogatepass")[: 2 * unit].decode("utf-16-le", "ignore"))
+
+
+def _has_pairs(text: str) -> bool:
+    """Whether a character takes two places in Qt's texts (emoji do): then its offsets are not Python's."""
+    return not text.isascii() and max(text) > "\uffff"
+
+
+def _units(text: str) -> Callable[[int], int]:
+    """From an offset in a Python text to the offset in Qt's."""
+    if not _has_pairs(text):
+        return int
+    sums = list(accumulate((2 if char > "\uffff" else 1 for char in text), initial=0))
+    return lambda offset: sums[max(0, min(offset, len(text)))]
 
 
 def _range(start: int, length: int, color: QColor | None, ground: QColor | None) -> QTextLayout.FormatRange:
