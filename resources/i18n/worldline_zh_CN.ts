@@ -395,6 +395,10 @@
         <translation>与 {} 相比</translation>
     </message>
     <message>
+        <source>counting lines…</source>
+        <translation>正在统计行数…</translation>
+    </message>
+    <message>
         <source>No files changed in this step. Choose a step with +n −m in the tree, or compare with the start.</source>
         <translation>此步骤没有更改文件。请在树中选择带 +n −m 的步骤，或与开始时比较。</translation>
     </message>

@@ -209,3 +209,42 @@ def test_a_pane_that_comes_late_takes_over_what_was_announced_before(state: Sess
     qtbot.waitUntil(lambda: pane.composer.model.text() == "Sonnet 5.5")
     assert pane.waiting.isVisible() and pane.chat.row("approval:a1") is not None
     assert pane.composer.edit.history, "prompts of the session can be had again"
+
+
+def test_lines_of_very_many_files_follow_the_list(
+    changes: ChangesPane, qtbot: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    qtbot.waitUntil(lambda: changes.files.path != "", timeout=5000)
+    waiting: dict[str, Any] = {}
+
+    def request(method: str, params: Any, answered: Any, refused: Any = None) -> None:
+        waiting[method] = (params, answered, refused)
+
+    monkeypatch.setattr(changes.state, "request", request)
+    changes._changes.clear()
+    changes._ask()
+    params, answered, _ = waiting["changes"]
+    files = [{"path": f"f{n}", "status": "A", "new_size": 4} for n in range(3)]
+    answered({**params, "files": files, "added": 0, "removed": 0, "counted": False})
+    assert "counting" in changes._totals.text() and changes.files.topLevelItemCount() == 3
+    params, answered, refused = waiting.pop("line_counts")
+    refused({"message": "Another comparison was asked for."})
+    changes._refresh()  # looked at again: asked for again
+    params, answered, _ = waiting["line_counts"]
+    answered({**params, "files": {"f0": [2, 1], "f2": [5, 0]}})
+    assert "+7 −1" in changes._totals.text()
+    known = changes._changes[changes._pair()]
+    assert known.counted and [f.added for f in known.files] == [2, 0, 5]
+
+
+def test_lines_that_were_counted_later_stay_with_their_rows(state: SessionState) -> None:
+    tree = state.tree
+    uid, header = tree.uid(2), tree.uid(3)
+    ended: list[int] = []
+    state.node_ended.connect(ended.append)
+    state._on_batch([("lines_counted", {"nodes": {uid: [70, 6], "f" * 16: [1, 1]}})])
+    assert (tree.added[2], tree.removed[2], ended) == (70, 6, [3])
+    state._on_batch([("lines_counted", {"nodes": {uid: [70, 6]}})])
+    assert ended == [3]
+    state._take_all_lines({"nodes": {header: [1, 2]}})
+    assert (tree.added[3], tree.removed[3]) == (1, 2)

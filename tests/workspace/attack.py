@@ -175,7 +175,7 @@ class Attack:
             if second is None or not there or path.is_symlink():
                 return
             to = second[1]
-            if to.parent.is_dir() and to != path and path not in to.parents and to not in path.parents:
+            if os.path.isdir(to.parent) and to != path and path not in to.parents and to not in path.parents:
                 self.log.append(f"   to {second[0]!r}")
                 clear(to)
                 path.rename(to)
@@ -192,7 +192,7 @@ class Attack:
     def ignore(self) -> None:
         where = self.r.choice([".gitignore", "dir/.gitignore", ".git/info/exclude"])
         path = self.work / where
-        if not path.parent.is_dir() or path.parent.is_symlink() or path.is_dir():
+        if path.parent.is_symlink() or not path.parent.is_dir() or os.path.isdir(path):
             return
         text = self.r.choice(IGNORES)
         self.log.append(f"ignore {where} {text!r}")
@@ -203,7 +203,7 @@ class Attack:
 
     def special(self) -> None:
         found = self.path()
-        if found is None or os.path.lexists(found[1]) or not found[1].parent.is_dir():
+        if found is None or os.path.lexists(found[1]) or not os.path.isdir(found[1].parent):
             return
         name, path = found
         kind = self.r.choice(["fifo", "socket", "big"])

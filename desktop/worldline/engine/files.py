@@ -2,20 +2,42 @@
 
 from __future__ import annotations
 
+import asyncio
 import unicodedata
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from worldline.core.errors import BadInput
-from worldline.engine.authors import way
+from worldline.core.errors import BadInput, WorldlineError
+from worldline.engine.authors import Way, way
+from worldline.engine.comparing import DiffProcess, packed
 from worldline.engine.shared import Shared
 from worldline.protocol import commands as c
-from worldline.protocol.model import FileChange, FileDiff
+from worldline.protocol.model import DiffRow, FileChange, FileDiff
+from worldline.workspace.authorship import USER, Step
 from worldline.workspace.model import DISK, NOT_CAPTURED
+
+if TYPE_CHECKING:
+    from worldline.workspace.engine import Workspace
+
+
+@dataclass(slots=True, frozen=True)
+class _Pair:
+    """Two stored states."""
+
+    a: str
+    b: str
+    large: bool
+    """Comparing them would be felt: not in this process."""
+    disk: bool
+    """The second one is what is on disk."""
 
 
 class Files:
     def __init__(self, shared: Shared) -> None:
         self._shared = shared
+        self._process: DiffProcess | None = None
+        self._counter: DiffProcess | None = None
+        self._counting: asyncio.Task[None] | None = None
 
     def ends(self, a: str, b: str) -> tuple[Any, Any, str]:
         """States for two names of the protocol, and a note where one is not known."""
@@ -51,17 +73,93 @@ class Files:
             return c.Changes(
                 a=p.a, b=p.b, files=[], added=0, removed=0, note=note or "There are no files here."
             )
-        steps = way(self._shared, p.a, p.b)
-        found = await self._shared.work.call(
-            lambda w: w.changes(before, after, path_states=steps.new, disk_author=steps.disk_author)
-        )
+        pair = await self._pair(before, after)
+        steps = self._steps(p, pair)
+        counted = True
+        if pair.large:
+            found: list[FileChange] = []
+            params = {"a": pair.a, "b": pair.b, "steps": packed(steps.new)}
+            done = await self.process().call(
+                "changes", params, lambda rows: found.extend(map(FileChange.model_validate, rows))
+            )
+            counted = done["counted"]
+        else:
+            found = await self._shared.work.call(
+                lambda w: w.changes(pair.a, pair.b, path_states=steps.new, disk_author=steps.disk_author)
+            )
         return c.Changes(
             a=p.a,
             b=p.b,
             files=found,
             added=sum(f.added for f in found),
             removed=sum(f.removed for f in found),
+            counted=counted,
         )
+
+    def process(self) -> DiffProcess:
+        if self._process is None:
+            self._process = DiffProcess(self._shared.workspace().store_path)
+        return self._process
+
+    async def close(self) -> None:
+        """End the processes for comparing."""
+        if self._counting is not None:
+            self._counting.cancel()
+            await asyncio.gather(self._counting, return_exceptions=True)
+        for process in (self._process, self._counter):
+            if process is not None:
+                await process.close()
+
+    async def _pair(self, before: Any, after: Any) -> _Pair:
+        """Two stored states: what is on disk is captured first."""
+
+        def look(workspace: Workspace) -> _Pair:
+            # Loaded here, on the thread: a session can be shown without libgit2.
+            from worldline.workspace.linecount import is_large
+            from worldline.workspace.sources import load
+
+            a = load(workspace, before)
+            b = load(workspace, after, a.id)
+            return _Pair(a.id, b.id, is_large(workspace.store, a.files, b.files), after is DISK)
+
+        return await self._shared.workspace().call(look)
+
+    def _steps(self, p: c.DiffFor, pair: _Pair) -> Way:
+        steps = way(self._shared, p.a, p.b)
+        if pair.disk and steps.new:
+            last = Step(steps.disk_author, pair.b, steps.disk_author == USER)
+            return Way([*steps.new, last], steps.old, steps.disk_author)
+        return steps
+
+    async def line_counts(self, p: c.DiffFor) -> c.LineCounts:
+        """Lines of every changed file, however many. A question about another pair ends this one."""
+        before, after, note = self.ends(p.a, p.b)
+        if note or self._shared.work is None:
+            return c.LineCounts(a=p.a, b=p.b, files={})
+        if self._counting is not None and not self._counting.done():
+            self._counting.cancel()
+        pair = await self._pair(before, after)
+        files: dict[str, tuple[int, int]] = {}
+
+        async def count() -> None:
+            if self._counter is None:
+                self._counter = DiffProcess(self._shared.workspace().store_path)
+            params = {"a": pair.a, "b": pair.b, "files": True}
+            await self._counter.call(
+                "lines",
+                params,
+                lambda rows: files.update((path, (plus, minus)) for path, plus, minus in rows),
+            )
+
+        counting = asyncio.get_running_loop().create_task(count(), name="line counts")
+        self._counting = counting
+        try:
+            await asyncio.shield(counting)
+        except asyncio.CancelledError:
+            if not counting.cancelled():
+                raise
+            raise WorldlineError("Another comparison was asked for.", "", kind="cancelled") from None
+        return c.LineCounts(a=p.a, b=p.b, files=files)
 
     async def file_diff(self, p: c.DiffFor) -> FileDiff:
         before, after, note = self.ends(p.a, p.b)
@@ -71,10 +169,23 @@ class Files:
             return FileDiff(
                 change=FileChange(path=p.path, status="M"), note=note or "There are no files here."
             )
-        steps = way(self._shared, p.a, p.b)
+        pair = await self._pair(before, after)
+        steps = self._steps(p, pair)
+        if pair.large:
+            rows: list[DiffRow] = []
+            params = {
+                "a": pair.a, "b": pair.b, "path": p.path, "context": p.context, "ignore_space": p.ignore_space,
+                "max_rows": p.max_rows, "steps": packed(steps.new), "old_steps": packed(steps.old),
+            }  # fmt: skip
+            done = await self.process().call(
+                "file_diff", params, lambda part: rows.extend(map(DiffRow.model_validate, part))
+            )
+            result = FileDiff.model_validate(done)
+            result.rows = rows
+            return result
         return await self._shared.work.call(
             lambda w: w.file_diff(
-                before, after, p.path, context=p.context, ignore_space=p.ignore_space, max_rows=p.max_rows,
+                pair.a, pair.b, p.path, context=p.context, ignore_space=p.ignore_space, max_rows=p.max_rows,
                 path_states=steps.new, old_states=steps.old, disk_author=steps.disk_author,
             )
         )  # fmt: skip
@@ -83,13 +194,22 @@ class Files:
         before, after, note = self.ends(p.a, p.b)
         if note:
             raise BadInput(note, "Choose another step.")
-        return c.PatchText(text=await self._shared.workspace().call(lambda w: w.patch(before, after)))
+        pair = await self._pair(before, after)
+        if pair.large:
+            text = str(await self.process().call("patch", {"a": pair.a, "b": pair.b}))
+        else:
+            text = await self._shared.workspace().call(lambda w: w.patch(pair.a, pair.b))
+        return c.PatchText(text=text)
 
     async def between(self, a: str, b: str) -> list[FileChange]:
-        before, after, note = self.ends(a, b)
-        if note or self._shared.work is None:
-            return []
-        return await self._shared.work.call(lambda w: w.changes(before, after))
+        """What changed between two nodes, lines counted, whatever the number."""
+        changes = await self.changes(c.DiffFor(a=a, b=b))
+        if not changes.counted:
+            lines = (await self.line_counts(c.DiffFor(a=a, b=b))).files
+            for change in changes.files:
+                if change.status != "R":
+                    change.added, change.removed = lines.get(change.path, (0, 0))
+        return changes.files
 
     async def complete(self, p: c.Complete) -> c.Completions:
         """Paths of the workspace that begin with, or hold, what was typed; large and small letters are the same, and so

@@ -318,6 +318,7 @@ class Jumps:
                 files=now.files,
             )
         )
+        shared.status.after_files(header.uid)
         return header.uid
 
     def announce(self) -> None:

@@ -19,6 +19,7 @@ from worldline.engine.approvals import Approvals
 from worldline.engine.asks import Questions
 from worldline.engine.backtrack import Backtracking
 from worldline.engine.compacting import Compacting
+from worldline.engine.comparing import LineCounts
 from worldline.engine.edits import Edits
 from worldline.engine.effects import EffectList
 from worldline.engine.files import Files
@@ -102,6 +103,8 @@ class SessionActor:
         self.runs.after_end, self.runs.offers = self.back.after, self.back.offers
         self.queries = Queries(shared)
         self.files = Files(shared)
+        self.lines = LineCounts(shared)
+        shared.status.after_files = self.lines.wake
         self.edits = Edits(shared, self.files, self.jumps, self.models, lambda: self.runs.busy)
         self.storage = StorageDesk(shared, lambda: self.runs.busy)
         self.recovered = ""
@@ -137,6 +140,7 @@ class SessionActor:
     def greeted(self) -> None:
         """The client has its hello: now what costs time may begin."""
         self.runs.queue.announce()
+        self.lines.wake()
         self._in_background(self._warm_up(), "model client")
         for work in self._after_hello:
             self._in_background(work(), "after the hello")
@@ -170,6 +174,8 @@ class SessionActor:
             if self._maker is not None:
                 left.push_async_callback(self._maker.close)
             left.push_async_callback(self._end_background)
+            left.push_async_callback(self.files.close)
+            left.push_async_callback(self.lines.close)
             left.push_async_callback(self.approvals.sandbox.settle)
             left.push_async_callback(self.processes.stop_all)
             left.push_async_callback(self.runs.stop_and_settle, RunEnd(reason, why, offers=["retry"]))
@@ -256,6 +262,8 @@ class SessionActor:
             "view": self._view,
             "changes": f.changes,
             "file_diff": f.file_diff,
+            "line_counts": f.line_counts,
+            "node_lines": lambda _: c.NodeLines(nodes=self.lines.known()),
             "search": q.search,
             "set_label": self._set_label,
             "labels": lambda _: q.labels(),

@@ -24,6 +24,8 @@ class StatusBoard:
         self.now = Status(state="starting")
         self._cache: deque[tuple[int, int]] = deque(maxlen=5)
         """(read from the cache, all input) of the last answers."""
+        self.after_files: Callable[[str], None] = lambda _: None
+        """Called with the node when files changed."""
 
     def set(self, **changes: Any) -> None:
         """Change parts of the status; announced once if anything is different."""
@@ -87,6 +89,7 @@ class StatusBoard:
 
     def files_changed(self, node: str) -> None:
         self._emit("files_changed", FilesChanged(node=node))
+        self.after_files(node)
 
     def unsaved(self, why: str) -> None:
         self.set(saved=False, saved_note=why)

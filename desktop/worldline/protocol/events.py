@@ -143,6 +143,12 @@ class FilesChanged(Message):
     node: str = ""
 
 
+class LinesCounted(Message):
+    """Lines of nodes that changed too much to count them at once: node → added, removed."""
+
+    nodes: dict[str, tuple[int, int]]
+
+
 class EngineReady(Message):
     """The SDK is loaded; until then a prompt waits and the status says so."""
 
@@ -178,6 +184,7 @@ EVENTS: dict[str, type[Message]] = {
     "title_changed": TitleChanged,
     "progress": Progress,
     "files_changed": FilesChanged,
+    "lines_counted": LinesCounted,
     "engine_ready": EngineReady,
     "writer_changed": WriterChanged,
 }

@@ -89,7 +89,7 @@ class RunRecord:
 RecordKind = Literal[
     "label", "note", "bookmark", "diagnostic", "approval", "effect", "effect_update", "queue", "queue_done",
     "jump", "capture", "branch", "grant", "frozen_prompt", "retry", "fallback", "setting", "process", "import", "model",
-    "pruned", "home",
+    "pruned", "home", "lines",
 ]  # fmt: skip
 
 

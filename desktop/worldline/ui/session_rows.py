@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,8 @@ class SessionRows(SessionSignals):
         self._loading = True
         self._early: list[dict[str, Any]] = []
         """Nodes announced while older rows are still being read."""
+        self._lines: dict[str, Sequence[int]] = {}
+        """Lines added and removed by node, where the engine counted them later."""
         self._dirty_from = -1
         self._ahead_of: Path | None = None
         self._details: DetailReader | None = None
@@ -73,6 +75,7 @@ class SessionRows(SessionSignals):
 
     def _take_details(self, details: Details) -> None:
         self.tree.take_details(details)
+        self._take_lines({})
         self.details_changed.emit()
 
     @abstractmethod
@@ -99,6 +102,7 @@ class SessionRows(SessionSignals):
         self._announce_rows()
         if not self._loading:
             self.is_loaded = True
+            self._take_lines({})
             self.loaded.emit()
             self.cursor_changed.emit(self.cursor)
 
@@ -113,10 +117,30 @@ class SessionRows(SessionSignals):
             self.tree.set_label(row, label)
             self.label_changed.emit(str(item["node"]))
 
+    def _take_lines(self, nodes: Mapping[str, Sequence[int]]) -> list[int]:
+        """Lines that the engine counted later, for rows that are here and for those that come; the rows that changed."""
+        self._lines.update(nodes)
+        changed = []
+        for uid, (added, removed) in self._lines.items():
+            row = self.tree.row(uid)
+            if row != NO_ROW and self.tree.set_lines(row, added, removed):
+                changed.append(row)
+        return changed
+
+    def _take_all_lines(self, result: dict[str, Any]) -> None:
+        if self._take_lines(result.get("nodes", {})):
+            self.details_changed.emit()
+
+    def _on_lines_counted(self, params: dict[str, Any]) -> None:
+        for row in self._take_lines(params["nodes"]):
+            self.node_ended.emit(row + 1)
+
     def _take_header(self, raw: Mapping[str, Any]) -> None:
         header = header_of(raw)
         if header.seq <= len(self.tree):
-            self.tree.update(header)
+            row = self.tree.update(header)
+            if (lines := self._lines.get(header.uid)) is not None:
+                self.tree.set_lines(row, *lines)
             self.node_ended.emit(header.seq)
         elif header.seq == len(self.tree) + 1:
             row = self.tree.append(header)

@@ -216,6 +216,7 @@ class SessionState(SessionRows):
             self.questions[question["id"]] = question
             self.question_asked.emit(question)
         self.request("labels", {}, self._take_labels)
+        self.request("node_lines", {}, self._take_all_lines, lambda _error: None)
         self.hello.emit(result)
         self.problems.emit(result.get("problems") or [])
         self.crash = str(result.get("recovered") or "")

@@ -233,6 +233,13 @@ class TreeModel:
             self._changed_text[row] = header.preview
         return row
 
+    def set_lines(self, row: int, added: int, removed: int) -> bool:
+        """Lines that were counted later; False when they are known already."""
+        if (self.added[row], self.removed[row]) == (added, removed):
+            return False
+        self.added[row], self.removed[row] = added, removed
+        return True
+
     def set_label(self, row: int, label: NodeLabel) -> None:
         if label.label or label.note or label.bookmark:
             self.labels[row] = label

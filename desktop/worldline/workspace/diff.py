@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import pygit2
 from pygit2.enums import DeltaStatus, DiffFind, DiffOption, FileMode
@@ -20,13 +20,10 @@ from worldline.protocol.model import DiffRow, FileChange, FileDiff
 from worldline.workspace import difftext
 from worldline.workspace.authorship import USER, Step, attribute, authors_of, last_authors
 from worldline.workspace.model import DISK, NOT_CAPTURED, ProgressCall, _Disk
-from worldline.workspace.runs_later import runs_later
+from worldline.workspace.runs_later import asks_content, runs_later
+from worldline.workspace.sources import Ref, Source, load
 from worldline.workspace.states import State
 
-if TYPE_CHECKING:
-    from worldline.workspace.engine import Workspace
-
-Ref = str | _Disk
 MAX_COUNTED = 2_000
 """Above so many changed files, lines are not counted and renames are found by equal content only."""
 MAX_TEXT = 16 << 20
@@ -51,35 +48,12 @@ class _Pair:
     delta_list: list[pygit2.DiffDelta] = field(default_factory=list)
 
 
-def load(workspace: Workspace, ref: Ref, near: str = "") -> State:
-    """A state by id; for `DISK` what is there now is captured (what is unchanged since `near` costs nothing).
-
-    Raises `WorkspaceError`: `missing_state`, `not_captured`.
-    """
-    if isinstance(ref, _Disk):
-        result = workspace.capture(near or None, "for a diff")
-        if result.state == NOT_CAPTURED:
-            raise WorkspaceError(
-                f"What is on disk cannot be read: {result.error}.",
-                "Remove the cause and try again.",
-                kind="not_captured",
-            )
-        return workspace.state(result.state)
-    if ref == NOT_CAPTURED or not ref:
-        raise WorkspaceError(
-            "The files of this step were not captured, so there is nothing to compare.",
-            "Choose a node before or after it.",
-            kind="not_captured",
-        )
-    return workspace.state(ref)
-
-
-def _both(workspace: Workspace, a: Ref, b: Ref) -> _Pair:
+def _both(workspace: Source, a: Ref, b: Ref) -> _Pair:
     near_a, near_b = (r if isinstance(r, str) and r != NOT_CAPTURED else "" for r in (a, b))
     return _Pair(load(workspace, a, near_b), load(workspace, b, near_a))
 
 
-def _diff(workspace: Workspace, old: bytes, new: bytes, flags: DiffOption, context: int = 3) -> pygit2.Diff:
+def _diff(workspace: Source, old: bytes, new: bytes, flags: DiffOption, context: int = 3) -> pygit2.Diff:
     repo = workspace.store.repo
     trees = [repo[pygit2.Oid(raw=tree)].peel(pygit2.Tree) for tree in (old, new)]
     diff = trees[0].diff_to_tree(trees[1], flags=flags | DiffOption.INCLUDE_TYPECHANGE, context_lines=context)
@@ -91,7 +65,7 @@ def _diff(workspace: Workspace, old: bytes, new: bytes, flags: DiffOption, conte
 
 
 def changes(
-    workspace: Workspace,
+    workspace: Source,
     a: Ref,
     b: Ref,
     *,
@@ -108,7 +82,7 @@ def changes(
     for number, delta in enumerate(diff.deltas):
         if progress is not None and number % 20 == 0:
             progress("diff", number, total)
-        change = _change(workspace, pair, delta)
+        change = _change(workspace, delta, total > MAX_COUNTED)
         if total <= MAX_COUNTED and not change.binary:
             _, change.added, change.removed = _stats(workspace, delta)
         found.append(change)
@@ -131,7 +105,7 @@ def _raw_path(change: FileChange) -> str:
     return os.fsdecode(base64.b64decode(change.path_bytes)) if change.path_bytes else change.path
 
 
-def _stats(workspace: Workspace, delta: pygit2.DiffDelta) -> tuple[int, int, int]:
+def _stats(workspace: Source, delta: pygit2.DiffDelta) -> tuple[int, int, int]:
     old, new = _content(workspace, delta.old_file), _content(workspace, delta.new_file)
     if max(len(old or b""), len(new or b"")) > MAX_TEXT:
         return 0, 0, 0
@@ -139,20 +113,28 @@ def _stats(workspace: Workspace, delta: pygit2.DiffDelta) -> tuple[int, int, int
     return stats[0], stats[1], stats[2]
 
 
-def _content(workspace: Workspace, file: pygit2.DiffFile) -> bytes | None:
+def _content(workspace: Source, file: pygit2.DiffFile) -> bytes | None:
     if file.id == pygit2.Oid(raw=b"\0" * 20) or file.mode == FileMode.TREE:
         return None
     return workspace.store.read(bytes(file.id.raw))
 
 
-def _change(workspace: Workspace, pair: _Pair, delta: pygit2.DiffDelta) -> FileChange:
+def _size(workspace: Source, file: pygit2.DiffFile) -> int:
+    if file.id == pygit2.Oid(raw=b"\0" * 20) or file.mode == FileMode.TREE:
+        return -1
+    return workspace.store.size_of(bytes(file.id.raw))
+
+
+def _change(workspace: Source, delta: pygit2.DiffDelta, light: bool = False) -> FileChange:
+    """`light`: of so many files only those are read whose content says whether they run later."""
     old, new = delta.old_file, delta.new_file
     raw = (old if delta.status == DeltaStatus.DELETED else new).raw_path
     path, path_bytes = difftext.path_text(raw)
     status = _STATUS.get(delta.status, "M")
     if status == "M" and old.id == new.id:
         status = "T"
-    old_data, new_data = _content(workspace, old), _content(workspace, new)
+    light = light and not asks_content(path)
+    old_data, new_data = (None, None) if light else (_content(workspace, old), _content(workspace, new))
     change = FileChange(
         path=path,
         path_bytes=path_bytes,
@@ -160,8 +142,8 @@ def _change(workspace: Workspace, pair: _Pair, delta: pygit2.DiffDelta) -> FileC
         old_path=difftext.path_text(old.raw_path)[0] if status == "R" else "",
         old_mode=0 if delta.status == DeltaStatus.ADDED else old.mode,
         new_mode=0 if delta.status == DeltaStatus.DELETED else new.mode,
-        old_size=-1 if old_data is None else len(old_data),
-        new_size=-1 if new_data is None else len(new_data),
+        old_size=_size(workspace, old),
+        new_size=_size(workspace, new),
         binary=any(
             d is not None and difftext.is_binary(difftext.as_lines_of_text(d)) for d in (old_data, new_data)
         ),
@@ -201,7 +183,7 @@ def _repository_changes(pair: _Pair) -> list[FileChange]:
 
 
 def file_diff(
-    workspace: Workspace,
+    workspace: Source,
     a: Ref,
     b: Ref,
     path: str,
@@ -239,11 +221,11 @@ def file_diff(
     return result
 
 
-def _changes_of(workspace: Workspace, pair: _Pair) -> Iterable[FileChange]:
+def _changes_of(workspace: Source, pair: _Pair) -> Iterable[FileChange]:
     diff = _diff(workspace, pair.old.files, pair.new.files, DiffOption.NORMAL)
     seen = set()
     for delta in diff.deltas:
-        change = _change(workspace, pair, delta)
+        change = _change(workspace, delta)
         seen.add(change.path)
         yield change
     yield from _permission_changes(pair, seen)
@@ -356,7 +338,7 @@ def _rows(
 # -- as a patch
 
 
-def patch(workspace: Workspace, a: Ref, b: Ref, *, progress: ProgressCall | None = None) -> str:
+def patch(workspace: Source, a: Ref, b: Ref, *, progress: ProgressCall | None = None) -> str:
     """A patch that `git apply` takes and that makes `b` of `a`, binary files included. Text that is not UTF-8 is put in
     as binary, so that no byte is lost. Empty folders and unusual permissions cannot be said in a patch."""
     pair = _both(workspace, a, b)
@@ -375,7 +357,7 @@ def patch(workspace: Workspace, a: Ref, b: Ref, *, progress: ProgressCall | None
     return "".join(parts) + _binary_patch(workspace, odd)
 
 
-def _binary_patch(workspace: Workspace, deltas: list[pygit2.DiffDelta]) -> str:
+def _binary_patch(workspace: Source, deltas: list[pygit2.DiffDelta]) -> str:
     if not deltas:
         return ""
     repo = workspace.store.repo

@@ -31,6 +31,7 @@ from worldline.workspace.model import (
 from worldline.workspace.objects import MODE_DIR
 from worldline.workspace.planning import Planner
 from worldline.workspace.safefs import SafeTree
+from worldline.workspace.sources import Ref
 from worldline.workspace.states import RootState, State, read_progress
 from worldline.workspace.storage import PruneReport, StorageInfo
 from worldline.workspace.store import FREE_FLOOR, Store
@@ -256,7 +257,7 @@ class Workspace:
         return self.store.read(entry.oid)
 
     def changes(
-        self, a: differences.Ref, b: differences.Ref, *, path_states: Sequence[Step] = (), disk_author: str = "user",
+        self, a: Ref, b: Ref, *, path_states: Sequence[Step] = (), disk_author: str = "user",
         progress: ProgressCall | None = None,
     ) -> list[FileChange]:  # fmt: skip
         """See `diff.changes`. `a` and `b` are state ids or `DISK`."""
@@ -265,7 +266,7 @@ class Workspace:
         )
 
     def file_diff(
-        self, a: differences.Ref, b: differences.Ref, path: str, *, context: int = 3, ignore_space: bool = False,
+        self, a: Ref, b: Ref, path: str, *, context: int = 3, ignore_space: bool = False,
         max_rows: int = 200_000, path_states: Sequence[Step] = (), old_states: Sequence[Step] = (),
         disk_author: str = "user", progress: ProgressCall | None = None,
     ) -> FileDiff:  # fmt: skip
@@ -275,7 +276,7 @@ class Workspace:
             path_states=path_states, old_states=old_states, disk_author=disk_author, progress=progress,
         )  # fmt: skip
 
-    def patch(self, a: differences.Ref, b: differences.Ref, *, progress: ProgressCall | None = None) -> str:
+    def patch(self, a: Ref, b: Ref, *, progress: ProgressCall | None = None) -> str:
         """See `diff.patch`."""
         return differences.patch(self, a, b, progress=progress)
 

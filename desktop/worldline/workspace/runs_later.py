@@ -24,13 +24,21 @@ _PLACES = re.compile(
 _SCRIPT_KEYS = ("scripts", "bin", "husky", "lint-staged", "simple-git-hooks", "pre-commit")
 
 
+_CONTENT = ("package.json", "pyproject.toml", "setup.cfg", "cargo.toml", "composer.json")
+
+
+def asks_content(path: str) -> bool:
+    """Whether both contents are needed to say it."""
+    return path.rpartition("/")[2].lower() in _CONTENT
+
+
 def runs_later(path: str, old: bytes | None = None, new: bytes | None = None) -> bool:
     """Whether a change of this file is code that runs later. With both contents of a `package.json`, only if what
     runs in it has changed."""
     name = path.rpartition("/")[2].lower()
     if name == "package.json":
         return old is None or new is None or _scripts(old) != _scripts(new)
-    if name in ("pyproject.toml", "setup.cfg", "cargo.toml", "composer.json"):
+    if name in _CONTENT:
         return old is None or new is None or _hooks(old) != _hooks(new)
     return name in _NAMES or _PLACES.search(path) is not None
 

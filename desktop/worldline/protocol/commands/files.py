@@ -26,6 +26,23 @@ class Changes(Message):
     added: int
     removed: int
     note: str = ""
+    counted: bool = True
+    """False: there are so many files that their lines are counted only when they are asked for (`line_counts`)."""
+
+
+class LineCounts(Message):
+    """Lines of the changed files of a comparison: path → added, removed; files that are not named have none. Asking for
+    another comparison gives up counting for this one."""
+
+    a: str
+    b: str
+    files: dict[str, tuple[int, int]]
+
+
+class NodeLines(Message):
+    """See `lines_counted`: all that are known by now."""
+
+    nodes: dict[str, tuple[int, int]]
 
 
 class Patch(Message):

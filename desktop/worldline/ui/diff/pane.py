@@ -19,6 +19,7 @@ from worldline.ui.notices import Notices
 from worldline.ui.recents import settings as window_settings
 from worldline.ui.session_state import SessionState
 from worldline.ui.theme import caption, theme
+from worldline.viewmodel.diff_files import totals
 
 FIRST_ROWS = 20_000
 CACHED = 64
@@ -191,6 +192,32 @@ class ChangesPane(QWidget):
 
         self.state.request("changes", {"a": pair[0], "b": pair[1]}, answered, refused)
 
+    def _ask_lines(self, pair: tuple[str, str], changes: Changes) -> None:
+        """Of so many files the lines are counted while the list is there already."""
+        key = ("lines", *pair)
+        if key in self._asked:
+            return
+        self._asked.add(key)
+
+        def answered(result: dict[str, Any]) -> None:
+            self._asked.discard(key)
+            for change in changes.files:
+                if change.status != "R":
+                    change.added, change.removed = result["files"].get(change.path, (0, 0))
+            _, changes.added, changes.removed = totals(changes.files)
+            changes.counted = True
+            if self._changes.get(pair) is changes and pair == self._pair():
+                self._show_totals(changes)
+                self.files.viewport().update()
+
+        # Refused when another comparison was asked for: then nobody looks at this one.
+        params = {"a": pair[0], "b": pair[1]}
+        self.state.request("line_counts", params, answered, lambda _error: self._asked.discard(key))
+
+    def _show_totals(self, changes: Changes) -> None:
+        lines = f"+{changes.added} −{changes.removed}" if changes.counted else self.tr("counting lines…")
+        self._totals.setText(self.tr("%n file(s)", "", len(changes.files)) + f"  {lines}")
+
     def _show_changes(self, changes: Changes | None, note: str = "") -> None:
         files = changes.files if changes is not None else []
         text = note or (changes.note if changes is not None else "")
@@ -209,7 +236,9 @@ class ChangesPane(QWidget):
             self._totals.setText("")
             self.files.set_changes([])
             return
-        self._totals.setText(self.tr("%n file(s)", "", len(files)) + f"  +{changes.added} −{changes.removed}")
+        self._show_totals(changes)
+        if not changes.counted:
+            self._ask_lines(self._pair(), changes)
         self._fit_list(len(files))
         if self._want_path:
             self.files.set_changes(files)

@@ -1,0 +1,168 @@
+"""Comparing and counting large changes: in another process, cancellable, and without stopping the engine."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from worldline.core.errors import WorkspaceError, WorldlineError
+from worldline.engine.comparing import DiffProcess
+from worldline.protocol.commands import CompareFor, DiffFor, Patch
+from worldline.protocol.wire import Nothing
+from worldline.rehearsal.events import Call, Reply
+
+MANY = 2_300
+
+
+def bash(command: str) -> Reply:
+    return Reply(text="x", calls=[Call("bash", {"command": command})])
+
+
+WRITE = f"mkdir many; for n in $(seq {MANY}); do printf 'a\\nb\\n' > many/f$n; done"
+EDIT = "cd many; for n in $(seq 300); do printf 'a\\nc\\nd\\n' > f$n; done; rm f2000"
+
+
+async def until(condition: Any) -> None:
+    end = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < end
+        await asyncio.sleep(0.02)
+
+
+async def large(bench: Any, *more: Reply) -> Any:
+    b = await bench()
+    b.script(bash(WRITE), bash(EDIT), *more, "Done.")
+    assert await b.ask("go") == "completed"
+    return b
+
+
+async def test_badges_of_any_size_get_their_numbers_and_keep_them(bench: Any) -> None:
+    b = await large(bench)
+    first, second = b.nodes("tool")[:2]
+    assert (first.files, first.added, second.files, second.added) == (MANY, 0, 301, 0)
+    await until(lambda: len(b.actor.lines.known()) == 2)
+    assert b.actor.lines.known() == {first.uid: (2 * MANY, 0), second.uid: (600, 302)}
+    told: dict[str, Any] = {}
+    for name, event in b.events:
+        if name == "lines_counted":
+            told |= event.nodes
+    assert told == b.actor.lines.known()
+    path = b.doc.path
+    await b.actor.close()
+    again = await bench(session=path)
+    assert (await again.actor.handle("node_lines", Nothing())).nodes == told
+
+
+async def test_nodes_that_an_earlier_start_left_uncounted_are_counted(bench: Any) -> None:
+    b = await large(bench)
+    path = b.doc.path
+    b.actor.shared.status.after_files = lambda _: None
+    b.script(bash("cd many; for n in $(seq 1000 1250); do printf 'z\\n' > f$n; done"), "Done.")
+    assert await b.ask("more") == "completed"
+    third = b.nodes("tool")[2].uid
+    await b.actor.close()
+    again = await bench(session=path)
+    again.actor.greeted()
+    await until(lambda: again.actor.lines.known().get(third) == (251, 502))
+
+
+async def test_the_panel_gets_every_file_at_once_and_its_lines_when_asked(bench: Any) -> None:
+    b = await large(bench)
+    first, second = b.nodes("tool")[:2]
+    ask = DiffFor(a="parent", b=first.uid)
+    await b.actor.lines.close()
+    for cache in (b.actor.shared.work.store_path / "lines").glob("*"):
+        cache.unlink()
+    changes = await b.actor.handle("changes", ask)
+    assert len(changes.files) == MANY and not changes.counted and changes.added == 0
+    assert changes.files[0].new_size == 4
+    lines = await b.actor.handle("line_counts", ask)
+    assert len(lines.files) == MANY and lines.files["many/f7"] == (2, 0)
+    # Kept for this pair of trees.
+    changes = await b.actor.handle("changes", ask)
+    assert changes.counted and changes.added == 2 * MANY
+    smaller = await b.actor.handle("changes", DiffFor(a="parent", b=second.uid))
+    assert smaller.counted and (smaller.added, smaller.removed) == (600, 302)
+    diff = await b.actor.handle("file_diff", DiffFor(a="parent", b=second.uid, path="many/f3"))
+    assert [r.kind for r in diff.rows] == ["@", " ", "-", "+", "+"] and diff.rows[-1].author == second.uid
+    disk = await b.actor.handle("changes", DiffFor(a="base", b="disk"))
+    assert len(disk.files) == MANY - 1 and {f.author for f in disk.files} == {first.uid, second.uid}
+    patch = await b.actor.handle("patch", Patch(a=first.uid, b=second.uid))
+    assert patch.text.count("diff --git") == 301
+    both = await b.actor.handle("compare", CompareFor(nodes=[first.uid, second.uid]))
+    assert [a.added for a in both.attempts] == [0, 600]
+
+
+async def test_another_question_gives_up_the_count_before(bench: Any) -> None:
+    b = await large(bench)
+    first, second = b.nodes("tool")[:2]
+    await b.actor.lines.close()
+    for cache in (b.actor.shared.work.store_path / "lines").glob("*"):
+        cache.unlink()
+    early = asyncio.ensure_future(b.actor.handle("line_counts", DiffFor(a="parent", b=first.uid)))
+    await until(lambda: b.actor.files._counting is not None)
+    late = await b.actor.handle("line_counts", DiffFor(a="parent", b=second.uid))
+    with pytest.raises(WorldlineError, match="Another comparison"):
+        await early
+    assert sum(plus for plus, _ in late.files.values()) == 600
+
+
+async def test_a_process_that_dies_is_said_and_the_next_question_is_answered(bench: Any) -> None:
+    b = await large(bench)
+    ask = DiffFor(a="parent", b=b.nodes("tool")[0].uid)
+    process: DiffProcess = b.actor.files.process()
+    await b.actor.handle("changes", ask)
+    assert process._process is not None
+    process._process.kill()
+    await process._process.wait()
+    assert len((await b.actor.handle("changes", ask)).files) == MANY
+    asking = asyncio.ensure_future(b.actor.handle("changes", ask))
+    await until(lambda: process._turn.locked())
+    process._process.kill()
+    with pytest.raises(WorkspaceError, match="could not be compared"):
+        await asking
+    with pytest.raises(WorkspaceError) as refused:
+        await process.call("changes", {"a": "0" * 40, "b": "1" * 40, "steps": []})
+    assert refused.value.kind == "missing_state"
+
+
+async def test_a_large_file_does_not_stop_the_engine(bench: Any, tmp_path: Path) -> None:
+    """libgit2 needs 0.3 s for this and holds the interpreter lock all the time. What else runs on the machine stops the
+    loop as well, so it is compared with that."""
+    lines = "seq 1 60000 | awk '{print $1 * %d}' > large"
+    b = await bench()
+    b.script(bash(lines % 3), bash(lines % 7), "Done.")
+    assert await b.ask("go") == "completed"
+    second = b.nodes("tool")[1]
+    await until(lambda: second.uid in b.actor.lines.known())
+    await b.actor.handle("changes", DiffFor(a="parent", b=second.uid))  # the process is there
+    ask = DiffFor(a="parent", b=second.uid, path="large", max_rows=4_000)
+
+    async def worst_stop(while_: Awaitable[Any]) -> tuple[float, Any]:
+        worst = 0.0
+        task = asyncio.ensure_future(while_)
+        while not task.done():
+            before = time.perf_counter()
+            await asyncio.sleep(0.001)
+            worst = max(worst, time.perf_counter() - before)
+        return worst, task.result()
+
+    quiet = max([(await worst_stop(asyncio.sleep(0.5)))[0] for _ in range(3)])
+    stops, inline = [], []
+    for _ in range(3):
+        stop, diff = await worst_stop(b.actor.handle("file_diff", ask))
+        stops.append(stop)
+        assert len(diff.rows) == 4_000 and diff.truncated
+    before, after, _ = b.actor.files.ends("parent", second.uid)
+    for _ in range(2):
+        work = b.actor.shared.work.call(lambda w: w.file_diff(before, after, "large", max_rows=4_000))
+        inline.append((await worst_stop(work))[0])
+    print(
+        f"worst stop of the loop: {min(stops) * 1000:.0f} ms, on a thread {min(inline) * 1000:.0f} ms, quiet {quiet * 1000:.0f} ms"
+    )
+    assert min(stops) < min(inline) / 2
