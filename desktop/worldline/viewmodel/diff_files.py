@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from worldline.protocol.commands import Changes
 from worldline.protocol.model import FileChange
 
 
@@ -61,3 +62,12 @@ def _tidy(root: FileNode) -> None:
 def totals(changes: Sequence[FileChange]) -> tuple[int, int, int]:
     """Files, lines added, lines removed."""
     return len(changes), sum(change.added for change in changes), sum(change.removed for change in changes)
+
+
+def take_lines(changes: Changes, lines: Mapping[str, Sequence[int]]) -> None:
+    """Enter lines that were counted later. Among so many files a renamed one is an equal one: it has none."""
+    for change in changes.files:
+        if change.status != "R":
+            change.added, change.removed = lines.get(change.path, (0, 0))
+    _, changes.added, changes.removed = totals(changes.files)
+    changes.counted = True

@@ -15,11 +15,11 @@ from worldline.protocol.model import FileDiff
 from worldline.ui.chat.row_base import ColorLabel, copy_text, tool_button
 from worldline.ui.diff.file_diff_panel import FileDiffPanel
 from worldline.ui.diff.file_list import FileList
+from worldline.ui.diff.late_lines import LateLines
 from worldline.ui.notices import Notices
 from worldline.ui.recents import settings as window_settings
 from worldline.ui.session_state import SessionState
 from worldline.ui.theme import caption, theme
-from worldline.viewmodel.diff_files import totals
 
 FIRST_ROWS = 20_000
 CACHED = 64
@@ -35,6 +35,7 @@ class ChangesPane(QWidget):
         self._changes: OrderedDict[tuple[str, str], Changes] = OrderedDict()
         self._diffs: OrderedDict[tuple[Any, ...], FileDiff] = OrderedDict()
         self._asked: set[tuple[Any, ...]] = set()
+        self._lines = LateLines(state, self._counted)
         self._node = ""
         self._want_path = ""
         self._limit = FIRST_ROWS
@@ -192,27 +193,10 @@ class ChangesPane(QWidget):
 
         self.state.request("changes", {"a": pair[0], "b": pair[1]}, answered, refused)
 
-    def _ask_lines(self, pair: tuple[str, str], changes: Changes) -> None:
-        """Of so many files the lines are counted while the list is there already."""
-        key = ("lines", *pair)
-        if key in self._asked:
-            return
-        self._asked.add(key)
-
-        def answered(result: dict[str, Any]) -> None:
-            self._asked.discard(key)
-            for change in changes.files:
-                if change.status != "R":
-                    change.added, change.removed = result["files"].get(change.path, (0, 0))
-            _, changes.added, changes.removed = totals(changes.files)
-            changes.counted = True
-            if self._changes.get(pair) is changes and pair == self._pair():
-                self._show_totals(changes)
-                self.files.viewport().update()
-
-        # Refused when another comparison was asked for: then nobody looks at this one.
-        params = {"a": pair[0], "b": pair[1]}
-        self.state.request("line_counts", params, answered, lambda _error: self._asked.discard(key))
+    def _counted(self, changes: Changes) -> None:
+        if self._changes.get(self._pair()) is changes:
+            self._show_totals(changes)
+            self.files.viewport().update()
 
     def _show_totals(self, changes: Changes) -> None:
         lines = f"+{changes.added} −{changes.removed}" if changes.counted else self.tr("counting lines…")
@@ -237,8 +221,7 @@ class ChangesPane(QWidget):
             self.files.set_changes([])
             return
         self._show_totals(changes)
-        if not changes.counted:
-            self._ask_lines(self._pair(), changes)
+        self._lines.ask(self._pair(), changes)
         self._fit_list(len(files))
         if self._want_path:
             self.files.set_changes(files)
