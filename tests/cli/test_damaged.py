@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
+from worldline.cli import output
 from worldline.cli.main import main
 from worldline.core.kinds import NodeKind
 from worldline.session.document import SessionDocument
 from worldline.session.model import NodeDraft
 from worldline.session.tree import SessionTree
+from worldline.viewmodel import engine_words
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any, str]:
@@ -82,3 +84,21 @@ def test_the_leaf_is_not_in_a_sub_agent(tmp_path: Path) -> None:
         tree: SessionTree = doc.tree
         assert tree.newest_leaf(root.seq) == main_line.seq
         assert tree.newest_leaf(side.seq) == deeper.seq
+
+
+def test_people_are_told_in_their_language_and_programs_in_english(
+    torn: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORLDLINE_LANG", "zh_CN")
+    output._catalogue.cache_clear()
+    try:
+        assert main(["verify", str(torn)]) == 1
+        said = capsys.readouterr().out
+        assert "仍可用：" in said and "Still works" not in said
+        assert main(["inspect", str(torn.with_name("none.worldline"))]) == 2
+        assert any("\u4e00" <= char <= "\u9fff" for char in capsys.readouterr().err)
+        _, verdict, _ = run(capsys, "verify", str(torn), "--json")
+        assert "damaged" in json.dumps(verdict["faults"])
+    finally:
+        output._catalogue.cache_clear()
+        engine_words.use("en")

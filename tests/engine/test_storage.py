@@ -9,6 +9,7 @@ import pytest
 
 from worldline.core.errors import WorldlineError
 from worldline.protocol.commands import Jump, Nothing, Prune, SetSettings
+from worldline.session.verify import verify
 
 
 async def test_sizes_and_pruning(written: Any, repo: Path) -> None:
@@ -68,3 +69,5 @@ async def test_what_is_pruned_is_named_once_and_the_reminder_counts_it(written: 
     # Where we are is whole.
     kept = {header.state for header in b.doc.headers() if header.uid not in done.nodes and header.state}
     assert not await b.actor.shared.work.call(lambda w: w.missing(kept))
+    report = verify(b.doc.path, lambda state: state in kept)
+    assert report.sound, report.faults

@@ -15,13 +15,14 @@ from worldline.viewmodel import engine_words
 
 ROOT = Path(worldline.__file__).parent
 PARTS = ("engine", "agent", "provider", "policy", "workspace", "session", "context",
-         "tools/breaker.py", "tools/hooks.py", "tools/mcp_client.py", "client")  # fmt: skip
+         "tools/breaker.py", "tools/hooks.py", "tools/mcp_client.py", "client", "cli")  # fmt: skip
 """Tools speak to the model; three of them to the person as well."""
 ERRORS = {"WorldlineError", "BadInput", "SessionError", "WorkspaceError", "ProviderError",
           "SandboxFailed", "CompactionRefused"}  # fmt: skip
 FIELDS = {"sentence", "detail", "why", "reason", "note", "undo_label", "effect", "fix", "lossy", "advice",
           "last_stop_detail", "cost_note", "saved_note", "recovered", "copy_first"}  # fmt: skip
 ARGUMENTS = {
+    "say": (0,), "told": (0,),
     "diagnose": (1,), "Judgement": (2,), "Brake": (1,), "Stopped": (1,), "Omitted": (1,), "effect": (3,), "Step": (1,),
     "_not_saved": (0, 1), "progress": (1,), "repair": (1,), "Repair": (2,), "_Question": (1,), "CacheVerdict": (2,), "set_state": (1,),
 }  # fmt: skip
@@ -33,7 +34,7 @@ TABLES = {
 }  # fmt: skip
 NEVER_SEEN = (
     "session/importers/claude", "session/importers/codex.py", "session/importers/pi.py", "session/importers/tree.py",
-    "session/importers/write.py", "session/export/", "session/recover.py", "session/verify.py", "session/checks_",
+    "session/importers/write.py", "session/export/", "session/recover.py",
     "session/pages.py", "session/salvage.py", "policy/sandbox/inside/", "engine/notes.py", "policy/answers.py",
     "provider/accumulator.py", "provider/sdk.py", "provider/sse.py", "context/check", "engine/subagents.py",
     "context/compact_text.py", "session/schema.py", "session/model.py", "agent/journal.py",

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from worldline.cli.output import SCHEMA, print_json, say
+from worldline.cli.output import SCHEMA, print_json, say, told
 from worldline.core.errors import BadInput, SessionError, WorkspaceError, WorldlineError
 
 _MOST_WARNINGS = 5
@@ -27,11 +27,16 @@ def verify_command(options: Namespace) -> int:
         print_json(report.as_json())
         return 0 if report.sound else 1
     if report.sound:
-        print(f"{options.file} is sound.")
+        print(told(f"{options.file} is sound."))
     for fault in report.faults:
-        print(f"{fault.kind} in {fault.where}: {fault.meaning} Still works: {fault.still_works}")
+        print(
+            f"{fault.kind} · {fault.where}:",
+            told(fault.meaning),
+            told("Still works:"),
+            told(fault.still_works),
+        )
     for note in report.notes:
-        say(f"note: {note.where}: {note.meaning}")
+        say(f"note: {note.where}: {told(note.meaning)}")
     return 0 if report.sound else 1
 
 
@@ -78,7 +83,7 @@ def recover_command(options: Namespace) -> int:
     if options.json:
         print_json({"schema": SCHEMA, **asdict(found), "out": str(found.out)})
     else:
-        print(f"{found.out}: {found.nodes} nodes saved.")
+        print(told(f"{found.out}: {found.nodes} nodes saved."))
         for note in found.notes:
             say(note)
     return 0
@@ -138,16 +143,15 @@ def _is_file(path: Path) -> bool:
 def _tell(report: dict[str, Any]) -> None:
     wrong = report.get("error") or report.get("skipped")
     if wrong:
-        say(f"{report.get('source')}: {wrong}")
+        say(f"{report.get('source')}: {told(str(wrong))}")
         return
-    print(f"{report.get('out')}: {report.get('nodes')} nodes, {report.get('branches')} branches")
+    print(told(f"{report.get('out')}: {report.get('nodes')} nodes, {report.get('branches')} branches"))
     gaps = report.get("gaps") or []
     if gaps:
-        say(
-            f"  {len(gaps)} places were damaged or cannot be joined; the first: line {gaps[0]['line']}, {gaps[0]['reason']}"
-        )
+        first = f"line {gaps[0]['line']}, {told(gaps[0]['reason'])}"
+        say(f"{len(gaps)} places were damaged or cannot be joined; the first: {first}")
     for text in (report.get("warnings") or [])[:_MOST_WARNINGS]:
-        say(f"  {text}")
+        say(text)
 
 
 @contextmanager
@@ -176,7 +180,7 @@ def _progress(name: str, done: int, total: int) -> None:
 
 
 def _nodes(done: int, total: int) -> None:
-    say(f"  {done} of {total} nodes")
+    say(f"{done} of {total} nodes")
 
 
 def export_command(options: Namespace) -> int:

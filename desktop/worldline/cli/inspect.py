@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import Any
 
-from worldline.cli.output import SCHEMA, node_json, print_json, say, usage_json
+from worldline.cli.output import SCHEMA, node_json, print_json, say, told, usage_json
 from worldline.cli.reading import read_with
 from worldline.engine.effects import EffectList
 from worldline.engine.shared import Shared
@@ -22,7 +22,7 @@ def inspect_command(options: Namespace) -> int:
         print_json(facts)
         return 1 if facts["damage"] else 0
     session = facts["session"]
-    print(f"{session['title'] or '(no title)'}  {session['path']}")
+    print(f"{session['title'] or told('(no title)')}  {session['path']}")
     print(f"{session['workspace'].get('mode', 'none')}: {session['workspace'].get('path', '')}")
     for node in facts["nodes"]:
         mark = "*" if node["uid"] == facts["cursor"] else " "
@@ -31,7 +31,7 @@ def inspect_command(options: Namespace) -> int:
             f"{mark} {node['uid'][:8]} {node['kind']:16} {node['outcome']:12} {node['preview'][:90]}{stats}"
         )
     for run in facts["runs"]:
-        print(f"run {run['uid'][:8]}: {run['stop_reason'] or 'going on'}  {run['detail']}")
+        print(f"run {run['uid'][:8]}: {run['stop_reason'] or told('going on')}  {told(run['detail'])}")
     return 1 if facts["damage"] else 0
 
 
@@ -114,7 +114,7 @@ def view_command(options: Namespace) -> int:
         for block in [{"type": "text", "text": content}] if isinstance(content, str) else content:
             print(block.get("text") or block)
     for item in view.diagnostics:
-        print(f"repaired: {item.detail}")
+        print(f"{told('repaired:')} {told(item.detail)}")
     return 0
 
 
@@ -135,7 +135,7 @@ def effects_command(options: Namespace) -> int:
         )
         return 0
     for title, effects in (("On this branch", here), ("On other branches, still in effect", elsewhere)):
-        print(f"{title}: {'nothing' if not effects else ''}")
+        print(f"{told(title)}: {'' if effects else told('nothing')}")
         for effect in effects:
-            print(f"  {effect.reversibility:14} {effect.evidence:9} {effect.summary}")
+            print(f"  {effect.reversibility:14} {effect.evidence:9} {told(effect.summary)}")
     return 0

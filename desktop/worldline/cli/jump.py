@@ -6,7 +6,7 @@ import asyncio
 from argparse import Namespace
 from typing import Any
 
-from worldline.cli.output import SCHEMA, print_json, say
+from worldline.cli.output import SCHEMA, print_json, say, told
 from worldline.core.errors import SessionError
 from worldline.engine.opening import OpenRequest
 from worldline.engine.session import ActorOptions, SessionActor
@@ -107,9 +107,9 @@ def _print(
         )
         return
     for entry in entries:
-        print(f"{entry.action:12} {entry.path}{'  (' + entry.reason + ')' if entry.reason else ''}")
+        print(f"{entry.action:12} {entry.path}{'  (' + told(entry.reason) + ')' if entry.reason else ''}")
     for effect in effects:
-        print(f"stays        {effect.summary}")
+        print(f"{told('stays'):12} {told(effect.summary)}")
     if result is not None:
         say(
             f"At {result.cursor[:8]} on {result.branch or 'no branch'}: {result.verified} of {result.of} files verified."

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
-from worldline.cli.output import print_error
+from worldline.cli.output import print_error, say, told
 from worldline.cli.parser import build_parser
 from worldline.core import log
 from worldline.core.errors import BadInput, SessionError, WorldlineError
@@ -61,9 +61,9 @@ def main(argv: Sequence[str]) -> int:
     except WorldlineError as error:
         if getattr(options, "json", False):
             print_error(error)
-        print(f"worldline {options.command}: {error.message}", file=sys.stderr)
+        print(f"worldline {options.command}: {told(error.message)}", file=sys.stderr)
         if error.hint:
-            print(error.hint, file=sys.stderr)
+            say(error.hint)
         if error.kind == "cancelled":
             return 130
         bad_input = isinstance(error, BadInput) or (

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from worldline.core.errors import WorldlineError
@@ -12,6 +15,8 @@ from worldline.core.kinds import NodeFlag
 from worldline.core.usage import Usage
 
 SCHEMA = 1
+_LANGUAGE = ("WORLDLINE_LANG", "LC_ALL", "LC_MESSAGES", "LANG")
+"""Where the language is looked for, the first that is set."""
 
 
 def print_json(value: Any) -> None:
@@ -40,9 +45,26 @@ def print_error(error: WorldlineError) -> None:
     )
 
 
+@lru_cache(maxsize=1)
+def _catalogue() -> Callable[[str], str]:
+    """What translates for the person at this terminal. JSON is never translated: programs read it."""
+    wanted = next((value for name in _LANGUAGE if (value := os.environ.get(name))), "")
+    if not wanted.startswith("zh"):
+        return str
+    from worldline.viewmodel import engine_words
+
+    engine_words.use("zh_CN")
+    return engine_words.say
+
+
+def told(text: str) -> str:
+    """A sentence of ours in the language of the terminal. Where no translation is known it stays as it is."""
+    return _catalogue()(text)
+
+
 def say(text: str) -> None:
-    """For people, beside the output."""
-    print(text, file=sys.stderr, flush=True)
+    """For people, beside the output; in their language."""
+    print(told(text), file=sys.stderr, flush=True)
 
 
 def flag_names(flags: NodeFlag) -> list[str]:

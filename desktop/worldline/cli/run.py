@@ -10,7 +10,7 @@ from typing import Any
 
 from worldline.agent.stops import RunEnd
 from worldline.cli.jump import jump_through
-from worldline.cli.output import flag_names, print_line, say, usage_json
+from worldline.cli.output import flag_names, print_line, say, told, usage_json
 from worldline.core.errors import BadInput, SessionError
 from worldline.core.stop import StopReason
 from worldline.engine.opening import OpenRequest
@@ -158,9 +158,9 @@ class Printer:
         if kind == "node_ended":
             say(f"  {shown['outcome']:8} {shown['preview']}")
         elif kind in ("retry", "fallback", "compaction", "breaker", "engine", "hook"):
-            say(f"  {kind}: {shown['detail']}")
+            say(f"  {kind}: {told(shown['detail'])}")
         elif kind == "effect":
-            say(f"  effect: {shown['summary']}")
+            say(f"  {told('effect:')} {told(shown['summary'])}")
 
     def result(self, run: str) -> int:
         """The last line, and the exit code."""
@@ -189,7 +189,7 @@ class Printer:
         else:
             if self._mid_line:
                 print()
-            say(f"{reason.value}{': ' + detail if detail else ''}")
+            say(f"{reason.value}{': ' + told(detail) if detail else ''}")
             say(f"session {doc.path}")
         if reason is StopReason.COMPLETED:
             return 0

@@ -64,10 +64,15 @@ def _users(connection: sqlite3.Connection) -> dict[int, str]:
 
 def check_states(connection: sqlite3.Connection, state_exists: Callable[[str], bool]) -> Found:
     asked: dict[str, bool] = {}
+    pruned: set[str] = set()
+    for (data,) in connection.execute("SELECT data FROM records WHERE kind = 'pruned'"):
+        pruned.update(loads(data)["nodes"])
     for uid, state in connection.execute(
         "SELECT uid, state FROM nodes WHERE state NOT IN ('', '!') UNION ALL"
         " SELECT n.uid, e.state FROM node_ends e JOIN nodes n ON n.seq = e.node WHERE e.state NOT IN ('', '!')"
     ):
+        if uid in pruned:
+            continue  # the person was shown what goes, and let it go
         if state not in asked:
             asked[state] = state_exists(state)
         if not asked[state]:
