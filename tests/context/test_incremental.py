@@ -94,6 +94,125 @@ def test_sessions_with_a_poisoned_block_and_refused_thinking(seed: int) -> None:
     grow(path, options)
 
 
+def wander(
+    pool: list[PathNode], moves: list[tuple[int, int, int]], variants: list[ViewOptions], builder: ViewBuilder
+) -> None:
+    """Jump about in a tree: each move goes back to a place on some earlier path and on from there with new nodes. Every
+    view is compared with a full build over nodes of its own."""
+    fresh = copy.deepcopy(pool)
+    known: list[list[int]] = [[]]
+    used = 0
+    for number, (which, cut, more) in enumerate(moves):
+        base = known[which % len(known)]
+        path = [*base[: cut % (len(base) + 1)], *range(used, min(used + more, len(pool)))]
+        used = min(used + more, len(pool))
+        known.append(path)
+        options = variants[number % len(variants)]
+        jumped = builder.build([pool[at] for at in path], options)
+        assert told(jumped) == told(build_view([fresh[at] for at in path], options)), (number, path)
+
+
+MOVES = st.lists(
+    st.tuples(st.integers(0, 50), st.integers(0, 1000), st.integers(0, 9)), min_size=3, max_size=14
+)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(paths(), MOVES, st.booleans())
+def test_wild_jumps(pool: list[PathNode], moves: list[tuple[int, int, int]], reminded: bool) -> None:
+    variants = [OPTIONS, replace(OPTIONS, reminders=["remember"])] if reminded else [OPTIONS]
+    wander(pool, moves, variants, ViewBuilder())
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.integers(0, 10_000), MOVES, st.data())
+def test_jumps_in_sessions(seed: int, moves: list[tuple[int, int, int]], data: st.DataObject) -> None:
+    pool = session(seed, 20)
+    some = st.sampled_from([node.uid for node in pool])
+    calls = st.sampled_from([("a1_0", "t1_0_0"), ("a2_0", "t2_0_1"), ("a5_1", "t5_1_0")])
+    variants = [
+        replace(
+            OPTIONS, forked_calls=data.draw(st.frozensets(calls)), thinking_after=data.draw(st.just("") | some),
+            max_images=data.draw(st.sampled_from([3, 100])),
+        )
+        for _ in range(2)
+    ]  # fmt: skip
+    wander(pool, [(0, 0, 12), *moves], variants, ViewBuilder())
+
+
+def plain(turns: int) -> list[PathNode]:
+    path: list[PathNode] = []
+    for n in range(turns):
+        path += [user(f"u{n}", "do it"), reply(f"a{n}", thought("why"), use(f"t{n}")), tool(f"x{n}", f"t{n}", "done"),
+                 reply(f"b{n}", thought("so"), "said")]  # fmt: skip
+    return path
+
+
+def jumped(
+    path: list[PathNode], fork: list[PathNode], options: ViewOptions, then: ViewOptions | None = None
+) -> bool:
+    """Whether the view of the fork was made from that of the path; it must be that of a full build."""
+    builder = ViewBuilder()
+    builder.build(path, options)
+    then = then or options
+    assert told(builder.build(fork, then)) == told(build_view(copy.deepcopy(fork), then))
+    return builder.extended == 1
+
+
+def test_a_jump_to_a_guessed_continuation_is_built_anew() -> None:
+    path = plain(6)
+    guessed = reply("g", "maybe from here", guessed_parent=True)
+    assert not jumped(path, [*path[:14], guessed, user("ga", "yes")], OPTIONS)
+    assert jumped(path, [*path[:14], reply("g", "from here"), user("ga", "yes")], OPTIONS)
+
+
+def test_a_jump_back_before_a_compaction_is_built_anew() -> None:
+    path = plain(6)
+    detail = {"summary": "what was", "kept_from": "u4"}
+    compacted = [*path, PathNode("c", NodeKind.COMPACTION, Outcome.OK, None, detail=detail), user("n", "on")]
+    assert not jumped(compacted, [*path[:18], user("o", "other")], OPTIONS)
+    builder = ViewBuilder()
+    builder.build(path, OPTIONS)
+    builder.build(compacted, OPTIONS)
+    back = [*path[:18], user("o", "other")]
+    assert told(builder.build(back, OPTIONS)) == told(build_view(copy.deepcopy(back), OPTIONS))
+    assert builder.extended == 1, "the view of before it is still known"
+
+
+def test_thinking_refused_on_another_branch_is_sent_again_after_a_jump() -> None:
+    path = plain(6)
+    fork = [*path[:14], user("o", "other")]
+    assert not jumped(path, fork, replace(OPTIONS, thinking_after="a5"))
+    assert jumped(path, fork, replace(OPTIONS, thinking_after="a1"))
+    assert not jumped(path, [*path, user("o", "other")], replace(OPTIONS, thinking_after="o"))
+
+
+def test_calls_that_ran_elsewhere_are_told_anew() -> None:
+    path = plain(6)
+    fork = [*path[:14], user("o", "other")]
+    open_call = [*path[:2], *path[3:]]
+    there = replace(OPTIONS, forked_calls=frozenset({("a0", "t0")}))
+    assert not jumped(open_call, [*open_call[:13], user("o", "other")], OPTIONS, there)
+    assert jumped(path, fork, OPTIONS, replace(OPTIONS, forked_calls=frozenset({("a3", "t3")})))
+    assert jumped(path, fork, OPTIONS, replace(OPTIONS, reminders=["remember"]))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_jumps_are_made_from_what_is_known(seed: int) -> None:
+    path = [
+        node for node in session(seed, 20) if node.kind not in (NodeKind.CONTEXT_EDIT, NodeKind.COMPACTION)
+    ]
+    options = replace(OPTIONS, keep_failed_results=50)
+    builder = ViewBuilder()
+    builder.build(path, options)
+    ends = [at for at, node in enumerate(path) if node.kind is NodeKind.USER and at > 12]
+    for end in ends:
+        fork = [*path[:end], user(f"f{end}", "another way"), reply(f"fa{end}", "so")]
+        assert told(builder.build(fork, options)) == told(build_view(copy.deepcopy(fork), options))
+        assert told(builder.build(path, options)) == told(build_view(copy.deepcopy(path), options))
+    assert builder.extended > len(ends)
+
+
 def test_waiting_failures_counts_as_the_limit_does() -> None:
     for keep in (0, 1, 2, 4):
         waiting = 0

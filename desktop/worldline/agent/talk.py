@@ -17,9 +17,12 @@ def on_side_branch(flags: int) -> bool:
 def talk_bodies(doc: SessionDocument, uid: str) -> list[NodeBody]:
     """The nodes on the path to `uid` that belong to its conversation: below the start of a side branch, the sub-agent's
     alone, since it was given its task and nothing else."""
-    bodies = doc.path_bodies(uid)
-    start = side_start(doc, uid)
-    return bodies[start:] if start else bodies
+    return doc.bodies_at(talk_seqs(doc, uid))
+
+
+def talk_seqs(doc: SessionDocument, uid: str) -> list[int]:
+    """`talk_bodies` as numbers of nodes."""
+    return doc.tree.path(doc.seq(uid))[side_start(doc, uid) :]
 
 
 def side_start(doc: SessionDocument, uid: str) -> int:

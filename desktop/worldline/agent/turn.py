@@ -14,12 +14,11 @@ from worldline.agent.journal import Journal
 from worldline.agent.quiet import QUIET_S, QuietWatch
 from worldline.agent.repetition import RepetitionWatch
 from worldline.agent.stops import Stopped, offers_for
-from worldline.agent.talk import side_start
+from worldline.agent.talk import talk_seqs
 from worldline.context.compaction import Trigger
-from worldline.context.incremental import ViewBuilder
+from worldline.context.memory import ViewMemory
 from worldline.context.model import PathNode, View, ViewOptions
 from worldline.context.poison import shrunk
-from worldline.context.source import path_nodes
 from worldline.core.kinds import NodeFlag, Outcome
 from worldline.core.stop import StopReason
 from worldline.core.usage import Usage
@@ -52,6 +51,8 @@ class TurnRunner:
     tools: list[dict[str, Any]]
     options: ViewOptions
     compactor: Compactor
+    memory: ViewMemory
+    """Of the session: the runs of all its branches look at the same nodes."""
     price: Callable[[Usage, str], Usage]
     """Fill in the cost where the price of the model is known."""
     context_limit: int = 0
@@ -62,11 +63,9 @@ class TurnRunner:
     quiet_s: float = QUIET_S
     """Silence that the person is told of."""
     _healer: Healer = field(init=False)
-    _builder: ViewBuilder = field(default_factory=ViewBuilder)
     _cut: Exchange | None = None
     """What had arrived of an exchange that was cancelled."""
     _warned_of_loss: bool = False
-    _known: dict[str, PathNode] = field(default_factory=dict)
     _partial: dict[int, tuple[str, list[str]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -120,18 +119,12 @@ class TurnRunner:
         return self.compactor.drop_results(self._path(), self.options)
 
     def _path(self) -> list[PathNode]:
-        """Start of the talk → tip. A node that is asked about has its end and never changes again, so each is read once for a run,
-        and what view building keeps with it stays."""
-        doc = self.journal.doc
-        tip = self.journal.tip
-        uids = doc.uids(doc.tree.path(doc.seq(tip))[side_start(doc, tip) :])
-        for node in path_nodes(doc.bodies_of([uid for uid in uids if uid not in self._known])):
-            self._known[node.uid] = node
-        return [self._known[uid] for uid in uids]
+        """Start of the talk → tip."""
+        return self.memory.path(talk_seqs(self.journal.doc, self.journal.tip))
 
     def _look(self) -> tuple[list[PathNode], View]:
         path = self._path()
-        view = self._builder.build(path, self.options)
+        view = self.memory.views.build(path, self.options)
         for repair in view.repairs:
             key = (repair.kind, repair.node, repair.detail)
             if key not in self.seen_repairs:

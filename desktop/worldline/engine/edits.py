@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from worldline.agent.journal import one_line
-from worldline.agent.talk import talk_bodies
+from worldline.agent.talk import talk_seqs
 from worldline.context.budget import Limits
 from worldline.context.lossy import expand_draft, lossy_at
 from worldline.context.model import ViewOptions
-from worldline.context.source import path_nodes
 from worldline.core import paths
 from worldline.core.errors import BadInput, WorkspaceError
 from worldline.core.kinds import NodeKind
@@ -181,7 +180,7 @@ class Edits:
         doc = self._shared.doc
         place = self._models.place()
         found = lossy_at(
-            path_nodes(talk_bodies(doc, doc.cursor)),
+            self._shared.memory.path(talk_seqs(doc, doc.cursor)),
             ViewOptions(model=place.model, local=place.local, poisoned=poisoned_blocks(self._shared)),
             Limits(self._models.window()),
         )

@@ -203,11 +203,12 @@ class LoopMaker:
             tools=schemas,
             options=ViewOptions(
                 model=settings.model, local=settings.local, poisoned=poisoned_blocks(shared),
-                forked_calls=calls_elsewhere(doc, journal.tip),
+                forked_calls=calls_elsewhere(shared, journal.tip),
             ),
             compactor=Compactor(
                 journal, deps, settings, self._models, task, facts.context, fixed_size(system, schemas)
             ),
+            memory=shared.memory,
             price=self._models.price,
             context_limit=facts.context,
         )  # fmt: skip

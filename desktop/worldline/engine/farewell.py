@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from worldline.agent.summaries import Summariser
-from worldline.agent.talk import talk_bodies
+from worldline.agent.talk import talk_seqs
 from worldline.context.branch_summary import BranchSummary, Choice, summarise_branch
-from worldline.context.source import path_nodes
 from worldline.core.errors import WorldlineError
 from worldline.core.ids import new_uid
 from worldline.engine.models import ModelDesk
@@ -30,7 +29,7 @@ class Farewell:
         shared = self._shared
         doc = shared.doc
         common = doc.tree.lca(doc.seq(doc.cursor), doc.seq(target))
-        path = path_nodes(talk_bodies(doc, doc.cursor))
+        path = shared.memory.path(talk_seqs(doc, doc.cursor))
         choice: Choice = "auto" if wish == "auto" else "instructions"
         await self._models.choose()
         place = self._models.place()

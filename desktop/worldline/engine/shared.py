@@ -10,6 +10,7 @@ from pathlib import Path
 
 from worldline.agent.capture import last_good_state
 from worldline.agent.journal import Journal
+from worldline.context.memory import ViewMemory
 from worldline.core.errors import SessionError, WorldlineError
 from worldline.engine.settings import Settings
 from worldline.engine.status import StatusBoard
@@ -42,6 +43,10 @@ class Shared:
     """Full name of the git branch that new nodes are made on."""
     turnstile: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held while a run is started or a jump is made, so that these never overlap."""
+    memory: ViewMemory = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.memory = ViewMemory(self.doc)
 
     @property
     def root(self) -> Path:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from worldline.agent.healing import remembered
-from worldline.agent.talk import side_start, talk_bodies
+from worldline.agent.talk import talk_seqs
 from worldline.context.budget import Limits
 from worldline.context.lossy import lossy_at
 from worldline.context.model import ViewOptions
 from worldline.context.source import forked_calls, path_nodes
-from worldline.context.view import build_view
 from worldline.core.kinds import NodeKind
 from worldline.engine.shared import Shared
 from worldline.protocol import commands as c
@@ -28,10 +27,10 @@ def poisoned_blocks(shared: Shared) -> dict[tuple[str, int], str]:
     }
 
 
-def calls_elsewhere(doc: SessionDocument, uid: str) -> frozenset[tuple[str, str]]:
+def calls_elsewhere(shared: Shared, uid: str) -> frozenset[tuple[str, str]]:
     """Calls of replies on the path to `uid` that ran on another branch."""
-    tree = doc.tree
-    path = tree.path(doc.seq(uid))[side_start(doc, uid) :]
+    doc, tree = shared.doc, shared.doc.tree
+    path = talk_seqs(doc, uid)
     on_path = set(path)
     started: dict[str, list[str]] = {}
     for seq in path:
@@ -45,9 +44,9 @@ def calls_elsewhere(doc: SessionDocument, uid: str) -> frozenset[tuple[str, str]
                 tools.append(child)
                 ahead += tree.children(child)
         if tools:
-            bodies = doc.bodies_of(doc.uids(tools))
+            bodies = doc.bodies_at(tools)
             started[doc.uid(seq)] = [str(b.detail["call"]["id"]) for b in bodies if "call" in b.detail]
-    return forked_calls(path_nodes(talk_bodies(doc, uid)), started) if started else frozenset()
+    return forked_calls(shared.memory.path(path), started) if started else frozenset()
 
 
 def lossy_note(doc: SessionDocument, uid: str, window: int) -> str:
@@ -66,11 +65,14 @@ def view_at(shared: Shared, ref: str, *, model: str, local: bool, base: dict[str
     options = remembered(
         doc,
         ViewOptions(
-            model=model, local=local, poisoned=poisoned_blocks(shared), forked_calls=calls_elsewhere(doc, uid)
+            model=model,
+            local=local,
+            poisoned=poisoned_blocks(shared),
+            forked_calls=calls_elsewhere(shared, uid),
         ),
         uid,
     )
-    view = build_view(path_nodes(talk_bodies(doc, uid)), options)
+    view = shared.memory.views.build(shared.memory.path(talk_seqs(doc, uid)), options)
     items = [
         Diagnostic(id=0, kind=r.kind, node=r.node, at=0, detail=r.detail, data=r.data) for r in view.repairs
     ]

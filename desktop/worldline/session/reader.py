@@ -159,16 +159,18 @@ class SessionReader:
             return header_reader.read_headers(self._db, since_seq, limit, live=self._live)
 
     def body(self, uid: str) -> NodeBody:
-        return self._bodies([self.seq(uid)])[0]
+        return self.bodies_at([self.seq(uid)])[0]
 
     def path_bodies(self, uid: str) -> list[NodeBody]:
         """Root → `uid`, both included."""
-        return self._bodies(self.tree.path(self.seq(uid)))
+        return self.bodies_at(self.tree.path(self.seq(uid)))
 
     def bodies_of(self, uids: Iterable[str]) -> list[NodeBody]:
-        return self._bodies([self.seq(uid) for uid in uids])
+        return self.bodies_at([self.seq(uid) for uid in uids])
 
-    def _bodies(self, seqs: Sequence[int]) -> list[NodeBody]:
+    def bodies_at(self, seqs: Sequence[int]) -> list[NodeBody]:
+        """Of the nodes with these numbers, in this order."""
+        self._check()
         found: dict[int, NodeBody] = {}
         for part in _parts(seqs):
             for row in self._rows(f"SELECT {_BODY} WHERE n.seq IN ({_marks(part)})", part):
