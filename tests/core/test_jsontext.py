@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worldline.core.jsontext import dumps, loads
+from worldline.core.jsontext import dumps, dumps_exact, loads
 
 # Any code point: control characters, line ends of other scripts, halves of pairs.
 texts = st.text(st.characters(codec=None), max_size=40)
@@ -52,6 +52,18 @@ def test_the_bytes_are_those_of_the_plain_encoder(value: Any) -> None:
 )
 def test_what_is_written_is_read_back(value: Any) -> None:
     assert loads(dumps(value)) == value
+
+
+@given(values)
+def test_the_exact_form_is_the_same_or_refused(value: Any) -> None:
+    try:
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        expected = text.encode("utf-8")
+    except ValueError as why:
+        with pytest.raises(type(why)):
+            dumps_exact(value)
+        return
+    assert dumps_exact(value) == expected
 
 
 class Colour(StrEnum):

@@ -6,14 +6,13 @@ import json
 import math
 import re
 from dataclasses import dataclass, field
-from json.encoder import encode_basestring
 from typing import Any
 
 from worldline.context.images import check_image
 from worldline.context.model import PathNode, Repair, ViewOptions
 from worldline.context.select import server_made
 from worldline.context.texts import FAILED_WITHOUT_TEXT, NO_OUTPUT, UNKNOWN_BLOCK, shorten
-from worldline.core.jsontext import clean_text, loads_strict
+from worldline.core.jsontext import clean_text, dumps, dumps_exact, loads_strict
 from worldline.core.kinds import NodeKind
 
 THINKING = frozenset({"thinking", "redacted_thinking"})
@@ -69,12 +68,15 @@ class Prepared:
 
 
 def json_size(value: Any) -> int:
-    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace"))
+    try:
+        return len(dumps(value))
+    except ValueError:  # NaN, in a block that is passed on as it came
+        return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace"))
 
 
 def text_size(text: str) -> int:
     """Bytes of a string as JSON. Raises UnicodeEncodeError for a lone surrogate."""
-    return len(encode_basestring(text).encode("utf-8"))
+    return len(dumps_exact(text))
 
 
 def made_up(text: str, pos: int) -> Piece:
@@ -165,7 +167,7 @@ class _Block:
         elif not self.options.local and (
             kind in ("server_tool_use", "mcp_tool_use") or kind.endswith("_tool_result")
         ):
-            self.put(self._clean(raw))
+            self._put_clean(raw)
         else:
             self.repair("unknown_block", f"A part of type {kind} is not sent.", type=kind)
 
@@ -178,7 +180,7 @@ class _Block:
             return
         # Byte for byte: the signature covers it. One that cannot be encoded was not received like that.
         try:
-            size = len(json.dumps(raw, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode())
+            size = len(dumps_exact(raw))
         except ValueError:
             self.repair(
                 "thinking_dropped", "A thinking block is not sent: it holds characters that cannot be sent."
@@ -249,7 +251,7 @@ class _Block:
         block = self._fields({**raw, "input": value})
         block["id"] = raw["id"] if isinstance(raw.get("id"), str) else ""
         block["name"] = raw["name"] if isinstance(raw.get("name"), str) else ""
-        self.put(self._clean(block))
+        self._put_clean(block)
 
     def _object(self, value: Any) -> dict[str, Any]:
         """An object for the arguments of a call. What was cut off is not guessed: a closed fragment could mean
@@ -274,7 +276,7 @@ class _Block:
 
     def _other_user(self, raw: dict[str, Any], kind: str) -> None:
         if kind in _USER and not self.options.local:
-            self.put(self._clean(self._fields(raw)))
+            self._put_clean(self._fields(raw))
             return
         self.repair("unknown_block", f"A part of type {kind} is not sent.", type=kind)
         self.put({"type": "text", "text": UNKNOWN_BLOCK.format(kind=clean_text(kind[:40]))})
@@ -302,7 +304,7 @@ class _Block:
         }
         if is_error:
             result["is_error"] = True
-        self.put(self._clean(result), None, images, image_bytes)
+        self._put_clean(result, images, image_bytes)
 
     def _inner(self, item: Any, is_error: bool) -> dict[str, Any] | None:
         kind = item.get("type") if isinstance(item, dict) else None
@@ -346,16 +348,17 @@ class _Block:
             )
         return {k: block[k] for k in allowed if k in block}
 
-    def _clean(self, block: dict[str, Any]) -> dict[str, Any]:
+    def _put_clean(self, block: dict[str, Any], images: int = 0, image_bytes: int = 0) -> None:
+        size: int | None = None
         try:
-            json.dumps(block, ensure_ascii=False, allow_nan=False).encode("utf-8")
+            size = len(dumps_exact(block))
         except ValueError:
             self.repair("surrogate", "Characters or numbers that JSON cannot hold were replaced.")
-            return {str(k): _cleaned(v) for k, v in block.items()}
+            block = {str(k): _cleaned(v) for k, v in block.items()}
         except TypeError:
             self.repair("bad_block", "Values that JSON cannot hold are sent as text.")
-            return {str(k): _cleaned(v) for k, v in block.items()}
-        return block
+            block = {str(k): _cleaned(v) for k, v in block.items()}
+        self.put(block, size, images, image_bytes)
 
 
 def _cleaned(value: Any) -> Any:

@@ -23,13 +23,22 @@ def dumps(value: Any) -> bytes:
 
     Raises ValueError for NaN and infinities; lone surrogates are replaced.
     """
+    return _encoded(value, "replace")
+
+
+def dumps_exact(value: Any) -> bytes:
+    """The same, for what must not be changed on the way: raises ValueError for lone surrogates too."""
+    return _encoded(value, "strict")
+
+
+def _encoded(value: Any, surrogates: str) -> bytes:
     if _is_written_alike(value):
         try:
             return orjson.dumps(value)
         except orjson.JSONEncodeError:
             pass  # a lone surrogate, a number beyond 64 bits, a deep nesting: the encoder below knows what to do
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return text.encode("utf-8", "replace")
+    return text.encode("utf-8", surrogates)
 
 
 def _is_written_alike(value: Any) -> bool:

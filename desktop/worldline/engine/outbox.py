@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import math
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from worldline.core.jsontext import dumps
 from worldline.protocol.wire import Response
 
 logger = logging.getLogger(__name__)
@@ -124,11 +124,10 @@ def _finite(value: Any) -> Any:
 
 def _line(value: dict[str, Any]) -> bytes:
     try:
-        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        return dumps(value) + b"\n"
     except ValueError:
         # A model may write NaN into its arguments, and JSON has no such number.
-        text = json.dumps(_finite(value), ensure_ascii=False, separators=(",", ":"))
-    return text.encode("utf-8", "replace") + b"\n"
+        return dumps(_finite(value)) + b"\n"
 
 
 def encode(items: list[tuple[str, dict[str, Any]] | Response]) -> bytes:
