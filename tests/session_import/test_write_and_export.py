@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import networkx as nx
 import pytest
 
 from worldline.core.errors import BadInput, SessionError
@@ -118,6 +119,17 @@ def test_markdown_and_html_show_the_branch_and_run_nothing(tmp_path: Path) -> No
     page = export_session(session, "html").read_text()
     assert "<b>fix" not in page and 'href="javascript' not in page and "&lt;b&gt;fix" in page
     assert page.count("<article") == 3 and "default-src 'none'" in page
+
+
+def test_graphml_holds_the_shape_and_no_words(tmp_path: Path) -> None:
+    session = rich_session(tmp_path / "a.worldline")
+    out = export_session(session, "graphml")
+    graph = nx.read_graphml(out, node_type=int)
+    with SessionReader(session) as opened:
+        assert sorted(graph) == sorted({*opened.tree.roots(), *opened.tree.forks(), *opened.tree.leaves()})
+        assert sum(edge["nodes"] for *_, edge in graph.edges(data=True)) + 1 == len(opened.tree)
+        assert all(opened.uid(seq) == facts["uid"] for seq, facts in graph.nodes(data=True))
+    assert out.name == "a.graphml" and "fix" not in out.read_text()
 
 
 def test_nothing_is_overwritten(tmp_path: Path) -> None:

@@ -110,7 +110,7 @@ def _files(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     p.add_argument("--progress", action="store_true", help="say on standard error how far it is")
     p = commands.add_parser("export", help="write a session in another form")
     p.add_argument("file", type=Path, metavar="FILE")
-    p.add_argument("--format", required=True, choices=["jsonl", "html", "markdown", "bundle"])
+    p.add_argument("--format", required=True, choices=["jsonl", "html", "markdown", "graphml", "bundle"])
     p.add_argument("--out", type=Path, metavar="PATH")
     p.add_argument("--json", action="store_true")
 

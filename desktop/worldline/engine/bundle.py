@@ -69,7 +69,7 @@ def write_bundle(source: Path, out: Path) -> int:
 
 def export(
     source: Path,
-    form: Literal["jsonl", "html", "markdown", "bundle"],
+    form: Literal["jsonl", "html", "markdown", "graphml", "bundle"],
     out: Path | None = None,
     node: str = "",
 ) -> Path:

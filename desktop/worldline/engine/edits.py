@@ -23,6 +23,7 @@ from worldline.engine.shared import Shared
 from worldline.engine.views import poisoned_blocks
 from worldline.protocol import commands as c
 from worldline.protocol.model import JumpResult, PlanEntry
+from worldline.session.branches import common_ancestor
 from worldline.session.model import NodeDraft
 
 if TYPE_CHECKING:
@@ -50,9 +51,7 @@ class Edits:
         if not 2 <= len(uids) <= 4:
             raise BadInput("Two to four different nodes can be compared.", "Select them in the tree.")
         tree = doc.tree
-        ancestor = doc.seq(uids[0])
-        for uid in uids[1:]:
-            ancestor = tree.lca(ancestor, doc.seq(uid))
+        ancestor = common_ancestor(tree, map(doc.seq, uids))
         if not ancestor:
             raise BadInput("These nodes have no common beginning.", "Compare nodes of one tree.")
         top = doc.uid(ancestor)

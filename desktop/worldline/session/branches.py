@@ -7,7 +7,6 @@ Its nodes are roots, forks and leaves (and whatever is asked to be kept); an edg
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from worldline.core.kinds import NodeFlag, NodeKind
@@ -65,11 +64,6 @@ def branch_graph(
     return graph
 
 
-def attempts(tree: SessionTree, goal: int) -> list[int]:
-    """The leaves of the tries at one goal: every way on from `goal` (a prompt or the node it hangs on), oldest first."""
-    return tree.leaves(goal)
-
-
 def common_ancestor(tree: SessionTree, seqs: Iterable[int]) -> int:
     """Lowest node on the paths of all of them; 0 when they hang on different roots, or when there are none."""
     found = 0
@@ -78,16 +72,8 @@ def common_ancestor(tree: SessionTree, seqs: Iterable[int]) -> int:
     return found
 
 
-def reachable(graph: nx.DiGraph[int], seq: int) -> set[int]:
-    """Forks and leaves at or below `seq` in the branch graph."""
+def graphml(graph: nx.DiGraph[int]) -> str:
+    """For programs that draw and measure graphs."""
     import networkx as nx
 
-    return {seq} | nx.descendants(graph, seq)
-
-
-def write_graphml(graph: nx.DiGraph[int], out: Path) -> None:
-    """For other programs. Raises FileExistsError: nothing is overwritten."""
-    import networkx as nx
-
-    with out.open("xb") as file:
-        nx.write_graphml(graph, file)
+    return "\n".join(nx.generate_graphml(graph)) + "\n"

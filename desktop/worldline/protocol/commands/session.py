@@ -54,7 +54,7 @@ class SearchResult(Message):
 
 
 class Export(Message):
-    format: Literal["jsonl", "html", "markdown", "bundle"]
+    format: Literal["jsonl", "html", "markdown", "graphml", "bundle"]
     out: str
     node: str = ""
 

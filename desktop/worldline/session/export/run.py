@@ -9,11 +9,18 @@ from typing import Literal
 
 from worldline.core.errors import BadInput
 from worldline.core.secrets import mask
+from worldline.session import branches
 from worldline.session.export import html, jsonl, markdown
 from worldline.session.reader import SessionReader
 
-Format = Literal["jsonl", "html", "markdown"]
-SUFFIXES: dict[str, str] = {"jsonl": ".jsonl", "html": ".html", "markdown": ".md", "bundle": ".zip"}
+Format = Literal["jsonl", "html", "markdown", "graphml"]
+SUFFIXES: dict[str, str] = {
+    "jsonl": ".jsonl",
+    "html": ".html",
+    "markdown": ".md",
+    "graphml": ".graphml",
+    "bundle": ".zip",
+}
 
 
 def export_session(source: Path, form: Format, out: Path | None = None, node: str = "") -> Path:
@@ -23,7 +30,7 @@ def export_session(source: Path, form: Format, out: Path | None = None, node: st
     written, SessionError when the session cannot be read. A file appears whole or not at all.
 
     HTML and Markdown are made to be shown to others: what the person wrote is masked in them as all else is. JSON lines are the
-    session itself.
+    session itself. GraphML is the shape of the tree: where branches part and end, no words.
     """
     target = out or free(source.with_suffix(SUFFIXES[form]))
     if target.exists():
@@ -34,6 +41,10 @@ def export_session(source: Path, form: Format, out: Path | None = None, node: st
     with SessionReader(source) as session:
         if form == "html":
             _write(target, [mask(html.page(session))[0].encode()])
+        elif form == "graphml":
+            tree = session.tree
+            uids = dict(enumerate(session.uids(range(1, len(tree) + 1)), 1))
+            _write(target, [branches.graphml(branches.branch_graph(tree, uids=uids)).encode()])
         else:
             uid = session.resolve(node) if node else session.cursor
             _write(target, [mask(markdown.branch_text(session, uid))[0].encode()])

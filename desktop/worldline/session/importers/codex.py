@@ -56,7 +56,6 @@ class _Builder:
         self.model = ""
         self.reply: SourceNode | None = None
         self.by_id: dict[str, SourceNode] = {}
-        self.last_prompt_text = ""
         self.meta_seen = False
         self.ordinal = -1
         self.last_line = b""
