@@ -29,7 +29,6 @@ def test_hits_are_counted() -> None:
     health = CacheHealth()
     assert say(health, MISS, 0).reason == "first"
     assert say(health, HIT, 10).hit == pytest.approx(0.95, abs=0.01)
-    assert health.hit_rate is not None and health.hit_rate > 0.9
     assert say(health, Usage(input_tokens=100, answers=1), 20).reason == "too_short"
 
 

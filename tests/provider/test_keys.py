@@ -142,7 +142,6 @@ def test_the_keyring_comes_before_the_environment(
     assert credentials.find("https://api.anthropic.com.evil.example").source == "none"
     assert credentials.find("http://localhost:1", local=True).secret == "local"
     assert credentials.forget() and not credentials.forget()
-    assert credentials.keyring_works()
 
 
 def test_without_a_keyring_it_says_what_to_do(locked: None) -> None:
@@ -155,7 +154,6 @@ def test_without_a_keyring_it_says_what_to_do(locked: None) -> None:
 
 
 def test_a_keyring_that_keeps_nothing_is_noticed() -> None:
-    assert not credentials.keyring_works()
     with pytest.raises(ProviderError, match="did not keep"):
         credentials.store("sk-ant-x")
 

@@ -35,8 +35,6 @@ from worldline.session.model import NodeDraft
 
 MOST_TRIES = 2
 SUMMARY_TOKENS = 8_000
-OFFERS = ["bigger_model", "compact", "backtrack"]
-"""What the person may do when no room can be made."""
 
 
 @dataclass(slots=True, frozen=True)

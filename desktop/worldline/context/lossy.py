@@ -22,8 +22,6 @@ class Lossy:
     """uids of the compactions on the path."""
     steps: int = 0
     """How many steps are known only as a summary."""
-    tokens_expanded: int = 0
-    """Of the request with the originals in place of the summary."""
     can_expand: bool = False
 
 
@@ -48,7 +46,7 @@ def lossy_at(path: Sequence[PathNode], options: ViewOptions, limits: Limits, fix
             if fits
             else f" Sent word for word they would need {tokens:,} tokens, more than this model takes."
         )
-    return Lossy(note, uids, len(hidden), tokens, fits and bool(hidden))
+    return Lossy(note, uids, len(hidden), fits and bool(hidden))
 
 
 def expand_draft(parent: str, lossy: Lossy) -> NodeDraft:

@@ -228,7 +228,6 @@ class JumpPlan(Message):
     """What the model will know only as a summary there; "" = nothing."""
     needs_confirmation: bool
     composer_text: str = ""
-    files_only: bool = False
     note: str = ""
 
 

@@ -24,7 +24,6 @@ class RpcErrorCode(IntEnum):
     INTERNAL_ERROR = -32603
     REFUSED = 1
     """A `WorldlineError`: `data` holds {"kind", "hint"}."""
-    CANCELLED = 2
     SHUTTING_DOWN = 3
 
 
@@ -46,12 +45,6 @@ class Response(BaseModel):
     id: int | None
     result: Any = None
     error: RpcError | None = None
-
-
-class Notification(BaseModel):
-    jsonrpc: Literal["2.0"] = "2.0"
-    method: str
-    params: dict[str, Any] = {}
 
 
 class Message(BaseModel):

@@ -77,7 +77,6 @@ class CacheHealth:
     misses: int = 0
     """In a row."""
     _sent: list[_Sent] = field(default_factory=list)
-    _hits: list[float] = field(default_factory=list)
     _known: dict[int, tuple[dict[str, Any], str]] = field(default_factory=dict, repr=False)
     """Digests of the messages of the last request, by identity: a long conversation is the same objects again."""
 
@@ -119,7 +118,6 @@ class CacheHealth:
         if total < MIN_TOKENS:
             return Verdict(None, "too_short")
         part = usage.cache_read_tokens / total
-        self._hits = [*self._hits[-9:], part]
         if part >= 0.5 or usage.cache_read_tokens >= _expected(before, sent, messages, total):
             self.misses = 0
             return Verdict(part)
@@ -131,11 +129,6 @@ class CacheHealth:
         return Verdict(
             part, reason, f"The prompt cache was missed: {_WORDS.get(reason, reason)}.", missed, warn
         )
-
-    @property
-    def hit_rate(self) -> float | None:
-        """Of the last ten answers; None before the second of any branch."""
-        return sum(self._hits) / len(self._hits) if self._hits else None
 
     def _digests(self, messages: list[dict[str, Any]]) -> list[str]:
         before, self._known = self._known, {}

@@ -85,16 +85,6 @@ def forget(base_url: str = "") -> bool:
     return True
 
 
-def keyring_works() -> bool:
-    """Whether a key could be kept here. Asks the backend only for its name, never for a secret."""
-    backend = keyring.get_keyring()
-    return (
-        backend.priority > 0
-        and "null" not in type(backend).__module__
-        and "fail" not in type(backend).__module__
-    )
-
-
 def _stored(account: str) -> str:
     try:
         return keyring.get_password(SERVICE, account) or ""

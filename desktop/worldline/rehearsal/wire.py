@@ -13,7 +13,6 @@ from typing import Any
 
 from worldline.rehearsal.events import Event
 
-MAX_HEAD = 1 << 20
 MAX_BODY = 64 << 20
 
 
