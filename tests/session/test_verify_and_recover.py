@@ -93,6 +93,19 @@ def test_each_fault_is_found(filled: Path, change: str, kind: str) -> None:
     assert kind in kinds(filled)
 
 
+def test_a_path_over_a_lost_row_is_damage_and_not_a_defect(filled: Path) -> None:
+    raw = freed(filled)
+    (lost,) = raw.execute("SELECT parent FROM nodes WHERE seq = (SELECT max(seq) FROM nodes)").fetchone()
+    raw.execute("DELETE FROM nodes WHERE seq = ?", (lost,))
+    raw.commit()
+    raw.close()
+    with SessionDocument.open(filled, "read") as doc:
+        last = doc.uid(len(doc.tree))
+        with pytest.raises(SessionError, match=f"node number {lost} is missing") as caught:
+            doc.path_bodies(last)
+        assert caught.value.kind == "damaged" and doc.body(last).uid == last
+
+
 def test_missing_states_are_found(filled: Path) -> None:
     gone = f"{3:040x}"
     report = verify(filled, state_exists=lambda state: state != gone)

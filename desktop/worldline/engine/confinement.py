@@ -229,8 +229,3 @@ class _CheckedRunner:
     ) -> CommandResult:
         await self._checked.wait()
         return await self._make().run(command, cwd=cwd, timeout_s=timeout_s, emit=emit, background=background)
-
-
-def private_folder(slug: str) -> Path:
-    """Where the temp folder, the copies and the passing objects of a session's commands lie."""
-    return paths.data_home() / "sandbox" / slug

@@ -87,15 +87,6 @@ class Queue:
             self._taken.clear()
             self.announce()
 
-    def next_prompt(self) -> Queued | None:
-        """Take the first message, for a run of its own. It stays on the record until `started`."""
-        self.take_back()
-        if not self.items:
-            return None
-        item = self.items.pop(0)
-        self.announce()
-        return item
-
     def put_front(self, item: Queued) -> None:
         self.items.insert(0, item)
         self.announce()

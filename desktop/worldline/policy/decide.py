@@ -20,7 +20,7 @@ from worldline.policy.answers import denied_by_rule, file_diff, nobody_there, pl
 from worldline.policy.approvals import ApprovalDesk, Scope, digest_of
 from worldline.policy.copies import will_copy
 from worldline.policy.pushing import push_outside
-from worldline.policy.rules import Judgement, Rule, RuleSet, parse_rule
+from worldline.policy.rules import Judgement, RuleSet, parse_rule
 from worldline.policy.shell import parse
 from worldline.policy.wording import effect, kind_of, marks, remember
 from worldline.protocol.model import Approval, Mode
@@ -338,9 +338,6 @@ class PolicyGate:
         if request.target and scope == "once":
             kind, _, target = request.target.partition(":")
             self.once.append(question.rule or f"{kind.capitalize()}({target})")
-
-    def add_rules(self, rules: list[Rule]) -> None:
-        self.rules.rules.extend(rules)
 
 
 def _copy_first(request: AccessRequest) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import fnmatch
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -153,9 +153,6 @@ class RuleSet:
 
     rules: list[Rule] = field(default_factory=list)
     root: Path = field(default_factory=Path.cwd)
-
-    def with_more(self, rules: Iterable[Rule]) -> RuleSet:
-        return RuleSet([*self.rules, *rules], self.root)
 
     def of(self, kind: str, decision: Decision) -> list[Rule]:
         return [rule for rule in self.rules if rule.kind == kind and rule.decision == decision]

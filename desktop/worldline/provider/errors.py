@@ -14,7 +14,6 @@ from worldline.core.log import mask
 from worldline.core.stop import StopReason
 from worldline.provider.model import Exchange, Failure, FailureKind
 
-_WHERE = re.compile(r"\bmessages\.(\d+)(?:\.content\.(\d+))?")
 _USED_AND_LIMIT = (
     re.compile(r"(\d+) tokens? > (\d+) maximum"),
     re.compile(r"exceed context limit: (\d+) \+ \d+ > (\d+)"),
@@ -356,10 +355,6 @@ def describe(kind: FailureKind, exchange: Exchange) -> Failure:
 
 
 def _numbers(failure: Failure, text: str) -> None:
-    place = _WHERE.search(text)
-    if place and failure.kind in ("bad_image", "bad_block", "bad_thinking", "unpaired", "invalid_request"):
-        failure.message_index = int(place[1])
-        failure.block_index = int(place[2]) if place[2] else None
     if failure.kind == "max_tokens_too_high":
         most = _MAX_TOKENS.search(text)
         if most:

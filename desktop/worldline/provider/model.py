@@ -110,8 +110,6 @@ class Failure:
     """What to do, and which button goes there."""
     offer: str = ""
     """settings, login, billing, compact, bigger_model, retry."""
-    message_index: int | None = None
-    block_index: int | None = None
     limit_tokens: int | None = None
     used_tokens: int | None = None
     api_said: str = ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from worldline.core.jsontext import dumps, loads
 from worldline.core.kinds import NodeFlag, NodeKind, Outcome
@@ -86,19 +86,14 @@ class RunRecord:
     usage: Usage = field(default_factory=Usage)
 
 
-RecordKind = Literal[
-    "label", "note", "bookmark", "diagnostic", "approval", "effect", "effect_update", "queue", "queue_done",
-    "jump", "capture", "branch", "grant", "frozen_prompt", "retry", "fallback", "setting", "process", "import", "model",
-    "pruned", "home", "lines",
-]  # fmt: skip
-
-
 @dataclass(slots=True)
 class Record:
     """A fact beside the tree: never in the parent chain, never sent to the model by itself. Append-only."""
 
     seq: int
     kind: str
+    """label, note, bookmark, diagnostic, approval, effect, effect_update, queue, queue_done, jump, branch, …: whoever
+    writes a kind reads it again; all others pass over it."""
     at: int
     node: str
     run: str

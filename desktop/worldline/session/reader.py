@@ -105,7 +105,7 @@ class SessionReader:
         return str(rows[0][0])
 
     def uids(self, seqs: Sequence[int]) -> list[str]:
-        """In the order of `seqs`."""
+        """In the order of `seqs`; numbers without a row (in a damaged file) are left out."""
         found: dict[int, str] = {}
         for part in _parts(seqs):
             found.update(self._rows(f"SELECT seq, uid FROM nodes WHERE seq IN ({_marks(part)})", part))
@@ -169,7 +169,7 @@ class SessionReader:
         return self.bodies_at([self.seq(uid) for uid in uids])
 
     def bodies_at(self, seqs: Sequence[int]) -> list[NodeBody]:
-        """Of the nodes with these numbers, in this order."""
+        """Of the nodes with these numbers, in this order. Raises SessionError `damaged` when one of them is gone."""
         self._check()
         found: dict[int, NodeBody] = {}
         for part in _parts(seqs):
@@ -190,6 +190,9 @@ class SessionReader:
                     end_message_bytes=end_message,
                     end_detail_bytes=end_detail,
                 )
+        for seq in seqs:
+            if seq not in found:
+                raise bodies.damaged(f"node number {seq} is missing")
         return [found[seq] for seq in seqs]
 
     def blob(self, name: str) -> bytes:

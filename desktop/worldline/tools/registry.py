@@ -37,9 +37,6 @@ TOOLS: tuple[type[BaseTool], ...] = (
     RequestAccess,
 )  # fmt: skip
 
-READ_ONLY = frozenset({"read", "glob", "grep", "list_dir", "plan", "ask_user", "web_fetch", "process"})
-"""What a sub-agent or a model in plan mode may be offered when it shall change nothing."""
-
 
 def default_tools(more: Iterable[Tool] = (), without: Iterable[str] = ()) -> dict[str, Tool]:
     """All tools by name, `more` (such as those of MCP servers) added. A name is never given twice."""
