@@ -10,7 +10,7 @@ from enum import Enum, IntEnum, StrEnum
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from worldline.core.jsontext import dumps, dumps_exact, loads
@@ -29,11 +29,16 @@ values = st.recursive(
 )
 
 
+# A slow machine is no fault of what is tested.
+patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
 def reference(value: Any) -> bytes:
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text.encode("utf-8", "replace")
 
 
+@patient
 @given(values)
 def test_the_bytes_are_those_of_the_plain_encoder(value: Any) -> None:
     try:
@@ -45,6 +50,7 @@ def test_the_bytes_are_those_of_the_plain_encoder(value: Any) -> None:
     assert dumps(value) == expected
 
 
+@patient
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers(-(2**62), 2**62) | st.text(), st.lists, max_leaves=20
@@ -54,6 +60,7 @@ def test_what_is_written_is_read_back(value: Any) -> None:
     assert loads(dumps(value)) == value
 
 
+@patient
 @given(values)
 def test_the_exact_form_is_the_same_or_refused(value: Any) -> None:
     try:
