@@ -2890,6 +2890,10 @@ Every step becomes a node, and a click on a node takes the files back to it.</so
 <context>
     <name>TextViewer</name>
     <message>
+        <source>Show more</source>
+        <translation>显示更多</translation>
+    </message>
+    <message>
         <source>Find, Enter for the next</source>
         <translation>查找，按 Enter 到下一处</translation>
     </message>
@@ -2906,8 +2910,8 @@ Every step becomes a node, and a click on a node takes the files back to it.</so
         <translation>关闭</translation>
     </message>
     <message>
-        <source>The first {shown} of {total} bytes are shown.</source>
-        <translation>显示了 {total} 字节中的前 {shown} 字节。</translation>
+        <source>The first {shown} of {total} are shown.</source>
+        <translation>显示了 {total} 中的前 {shown}。</translation>
     </message>
 </context>
 <context>

@@ -240,6 +240,7 @@ def test_a_picture_is_scaled_once_and_not_for_every_move_of_the_slider(qtbot: An
     widget.set_images(data(2000, Qt.GlobalColor.red), data(8, Qt.GlobalColor.blue), ("1 kB", "2 kB"))
     assert widget._facts.text() == "2000 × 2000 · 1 kB → 8 × 8 · 2 kB"
     canvas = widget._canvas
+    qtbot.waitUntil(lambda: not canvas._pictures[0].isNull(), timeout=20_000)
     canvas.grab()
     scaled = canvas._scaled
     assert scaled is not None and scaled[0].width() <= 600 and scaled[1].width() == 32

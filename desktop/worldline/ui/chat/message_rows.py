@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import base64
-
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QPixmap
+from PySide6.QtGui import QImage, QPixmap
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from worldline.core.kinds import NodeFlag
@@ -14,6 +12,7 @@ from worldline.ui.chat.row_base import Card, ColorLabel, RowHead, RowSignals, Ro
 from worldline.ui.icons import keep
 from worldline.ui.markdown.prose import Prose
 from worldline.ui.markdown.view import MarkdownView
+from worldline.ui.pictures import Decoder, size_of
 from worldline.ui.theme import theme
 from worldline.viewmodel.chat_markdown import plain_html
 from worldline.viewmodel.chat_rows import ChatRow, RowKind, images_of, text_of, words_in
@@ -109,14 +108,29 @@ class UserRow(RowWidget):
 
 def _thumbnail(data: str, parent: QWidget) -> QLabel:
     label = QLabel(parent)
-    pixmap = QPixmap()
-    pixmap.loadFromData(base64.b64decode(data))
-    bound = QSize(220, 140)
-    label.setPixmap(
-        pixmap.scaled(bound, Qt.AspectRatioMode.KeepAspectRatio, Qt.TransformationMode.SmoothTransformation)
-    )
+    label.setFixedSize(_bounded(size_of(data)))
+    decoder = Decoder(label)
+
+    def show(images: list[QImage]) -> None:
+        smooth = Qt.TransformationMode.SmoothTransformation
+        if not images[0].isNull():
+            ratio = label.devicePixelRatioF()
+            pixmap = QPixmap.fromImage(images[0].scaled(label.size() * ratio, mode=smooth))
+            pixmap.setDevicePixelRatio(ratio)
+            label.setPixmap(pixmap)
+
+    decoder.done.connect(show)
+    decoder.start([data])
     label.setAccessibleName(label.tr("Image"))
     return label
+
+
+def _bounded(size: QSize) -> QSize:
+    if not size.isValid():
+        return QSize(140, 100)
+    bound = QSize(220, 140)
+    small = size.boundedTo(bound) == size
+    return size if small else size.scaled(bound, Qt.AspectRatioMode.KeepAspectRatio).expandedTo(QSize(1, 1))
 
 
 class Thinking(QWidget):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import codecs
 from typing import Any
 
 from PySide6.QtCore import QCoreApplication, QUrl
@@ -20,12 +21,20 @@ def whole_output(state: SessionState, window: QWidget, blob: str) -> None:
     from worldline.ui.dialogs.text_viewer import TextViewer
 
     viewer = TextViewer(QCoreApplication.translate("ChatPane", "Whole output"), window)
-    viewer.show()
+    # A character may be cut in two at the end of a part.
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
     def answered(result: dict[str, Any]) -> None:
-        viewer.append(base64.b64decode(result["data"]).decode("utf-8", "replace"), int(result["total"]))
+        data = base64.b64decode(result["data"])
+        viewer.append(decoder.decode(data), int(result["total"]), len(data))
 
-    state.request("blob", {"hash": blob, "offset": 0, "limit": FIRST_BYTES}, while_open(viewer, answered))
+    def ask(offset: int) -> None:
+        params = {"hash": blob, "offset": offset, "limit": FIRST_BYTES}
+        state.request("blob", params, while_open(viewer, answered))
+
+    viewer.more = ask
+    viewer.show()
+    ask(0)
 
 
 def approvals(state: SessionState, approval_id: str = "") -> None:

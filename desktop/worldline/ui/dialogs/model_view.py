@@ -6,13 +6,14 @@ import json
 from typing import Any
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QListWidget, QListWidgetItem, QPlainTextEdit, QSplitter, QWidget
+from PySide6.QtWidgets import QListWidget, QListWidgetItem, QSplitter, QWidget
 
 from worldline.protocol.commands import View
 from worldline.ui.chat import words
 from worldline.ui.chat.row_base import copy_text
 from worldline.ui.dialogs.base import Dialog
 from worldline.ui.session_state import SessionState
+from worldline.ui.sliced_text import SlicedText
 from worldline.ui.theme import theme
 from worldline.viewmodel import tree_text
 
@@ -39,9 +40,7 @@ class ModelViewDialog(Dialog):
         self.parts.setAccessibleName(self.tr("Parts of the request"))
         self.parts.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.parts.setTextElideMode(Qt.TextElideMode.ElideRight)
-        self.json = QPlainTextEdit(self)
-        self.json.setReadOnly(True)
-        self.json.setFont(theme().font_code())
+        self.json = SlicedText(self)
         self.json.setAccessibleName(self.tr("This part as JSON"))
         split = QSplitter(Qt.Orientation.Horizontal, self)
         split.addWidget(self.parts)
@@ -93,7 +92,7 @@ class ModelViewDialog(Dialog):
     def _show(self, item: QListWidgetItem | None) -> None:
         part = item.data(ROLE) if item is not None else None
         text = part if isinstance(part, str) else json.dumps(part, ensure_ascii=False, indent=2)
-        self.json.setPlainText(text[:500_000])
+        self.json.set_whole(text)
 
 
 def _is_result(message: dict[str, Any]) -> bool:

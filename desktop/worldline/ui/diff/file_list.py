@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QCoreApplication, QModelIndex, QPersistentModelIndex, QSize, Qt, Signal
+from typing import Any
+
+from PySide6.QtCore import QCoreApplication, QModelIndex, QPersistentModelIndex, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QPainter
 from PySide6.QtWidgets import (
     QStyle,
@@ -19,6 +21,8 @@ from worldline.viewmodel.diff_files import FileNode, file_list, file_tree
 
 translate = QCoreApplication.translate
 ROLE = Qt.ItemDataRole.UserRole
+SLICE = 400
+"""Rows that are made at once."""
 STATUS_TOKENS = {"A": "ok", "M": "warn", "D": "bad", "R": "info", "T": "info", "S": "info"}
 
 
@@ -94,6 +98,45 @@ def _facts(change: FileChange) -> list[tuple[str, str]]:
     return facts
 
 
+class _FileItem(QTreeWidgetItem):
+    """A row. What is said of it is put together when somebody asks: of 10,000 rows, twenty are looked at."""
+
+    def __init__(self, node: FileNode) -> None:
+        super().__init__([node.name])
+        self._change = node.change
+
+    def data(self, column: int, role: int) -> Any:
+        if self._change is not None:
+            if role == ROLE:
+                return self._change
+            if role == Qt.ItemDataRole.ToolTipRole:
+                return _tip(self._change)
+            if role == Qt.ItemDataRole.AccessibleTextRole:
+                return _tip(self._change).replace("\n", ", ")
+        return super().data(column, role)
+
+
+def _tip(change: FileChange) -> str:
+    words = {
+        "A": translate("FileList", "added"),
+        "M": translate("FileList", "modified"),
+        "D": translate("FileList", "deleted"),
+        "R": translate("FileList", "renamed from {}").format(change.old_path),
+        "T": translate("FileList", "type or mode changed"),
+        "S": translate("FileList", "submodule or nested repository"),
+    }
+    lines = [change.path, f"{words[change.status]} +{change.added} −{change.removed}"]
+    if change.runs_later:
+        lines.append(
+            translate(
+                "FileList", "Runs later, when you do something: a hook, a script, a test configuration."
+            )
+        )
+    if change.author == "user":
+        lines.append(translate("FileList", "Changed by you"))
+    return "\n".join(lines)
+
+
 class FileList(QTreeWidget):
     """Emits the path that is chosen; keeps the choice when the list is set again."""
 
@@ -113,6 +156,10 @@ class FileList(QTreeWidget):
         self._changes: list[FileChange] = []
         self._as_tree = False
         self._items: dict[str, QTreeWidgetItem] = {}
+        self._todo: list[tuple[FileNode, QTreeWidgetItem | None]] = []
+        """Nodes without a row yet, the next one last."""
+        self._more = QTimer(self, singleShot=True, interval=1)
+        self._more.timeout.connect(self._add_some)
         self.currentItemChanged.connect(self._on_current)
 
     @property
@@ -132,14 +179,16 @@ class FileList(QTreeWidget):
         wanted = self.path
         self._changes = changes
         self.blockSignals(True)
+        self._more.stop()
         self.clear()
         self._items = {}
         self._delegate.flat = not self._as_tree
         self.setRootIsDecorated(self._as_tree)
         nodes = file_tree(changes) if self._as_tree else file_list(changes)
-        for node in nodes:
-            self._add(node, None)
-        self.expandAll()
+        self._todo = [(node, None) for node in reversed(nodes)]
+        self._add_some()
+        if wanted and wanted not in self._items and any(change.path == wanted for change in changes):
+            self._add_all()
         item = self._items.get(wanted) or self._first()
         if item is not None:
             self.setCurrentItem(item)
@@ -149,39 +198,33 @@ class FileList(QTreeWidget):
     def _first(self) -> QTreeWidgetItem | None:
         return next(iter(self._items.values()), None)
 
-    def _add(self, node: FileNode, parent: QTreeWidgetItem | None) -> None:
-        item = QTreeWidgetItem([node.name])
-        if parent is None:
-            self.addTopLevelItem(item)
-        else:
-            parent.addChild(item)
-        if node.change is not None:
-            item.setData(0, ROLE, node.change)
-            item.setToolTip(0, self._tip(node.change))
-            item.setData(0, Qt.ItemDataRole.AccessibleTextRole, self._tip(node.change).replace("\n", ", "))
-            self._items[node.change.path] = item
-        for child in node.children:
-            self._add(child, item)
+    def _add_some(self) -> None:
+        """Rows for the next files; the rest follows in the next frames, so that 10,000 files never hold the window."""
+        left = SLICE
+        while self._todo and left:
+            left -= 1
+            node, parent = self._todo.pop()
+            item = _FileItem(node)
+            if parent is None:
+                self.addTopLevelItem(item)
+            else:
+                parent.addChild(item)
+            if node.change is not None:
+                self._items[node.change.path] = item
+            if node.children:
+                item.setExpanded(True)
+                self._todo += [(child, item) for child in reversed(node.children)]
+        if self._todo:
+            self._more.start()
 
-    def _tip(self, change: FileChange) -> str:
-        words = {
-            "A": self.tr("added"),
-            "M": self.tr("modified"),
-            "D": self.tr("deleted"),
-            "R": self.tr("renamed from {}").format(change.old_path),
-            "T": self.tr("type or mode changed"),
-            "S": self.tr("submodule or nested repository"),
-        }
-        lines = [change.path, f"{words[change.status]} +{change.added} −{change.removed}"]
-        if change.runs_later:
-            lines.append(
-                self.tr("Runs later, when you do something: a hook, a script, a test configuration.")
-            )
-        if change.author == "user":
-            lines.append(self.tr("Changed by you"))
-        return "\n".join(lines)
+    def _add_all(self) -> None:
+        while self._todo:
+            self._add_some()
+        self._more.stop()
 
     def select_path(self, path: str) -> None:
+        if path not in self._items and any(change.path == path for change in self._changes):
+            self._add_all()
         item = self._items.get(path)
         if item is not None:
             self.setCurrentItem(item)

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Sequence
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QBrush, QColor, QPainter, QPaintEvent, QPixmap, QResizeEvent
+from PySide6.QtGui import QBrush, QColor, QImage, QPainter, QPaintEvent, QPixmap, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QSlider, QVBoxLayout, QWidget
 
 from worldline.ui.chat.row_base import ColorLabel
+from worldline.ui.pictures import Decoder, size_of
 from worldline.ui.theme import theme
-
-
-def _decode(data: str) -> QPixmap:
-    pixmap = QPixmap()
-    if data:
-        pixmap.loadFromData(base64.b64decode(data))
-    return pixmap
 
 
 class _Canvas(QWidget):
@@ -92,6 +85,8 @@ class ImageDiff(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._decoder = Decoder(self)
+        self._decoder.done.connect(self._on_decoded)
         self._facts = ColorLabel("", "muted", self)
         self._canvas = _Canvas(self)
         self._slider = QSlider(Qt.Orientation.Horizontal, self)
@@ -114,15 +109,20 @@ class ImageDiff(QWidget):
 
     def set_images(self, old: str, new: str, sizes: Sequence[str] = ("", "")) -> None:
         """Base64 of both, "" = there is none; `sizes`: how large the files are, in words."""
-        before, after = _decode(old), _decode(new)
-        facts = [
-            " · ".join(filter(None, (f"{pixmap.width()} × {pixmap.height()}", size)))
-            if not pixmap.isNull()
-            else "–"
-            for pixmap, size in zip((before, after), sizes, strict=True)
-        ]
+        facts = []
+        for data, size in zip((old, new), sizes, strict=True):
+            pixels = size_of(data)
+            known = f"{pixels.width()} × {pixels.height()}" if pixels.isValid() else ""
+            facts.append(" · ".join(filter(None, (known, size))) or "–")
         self._facts.setText(" → ".join(facts))
         self._canvas.setAccessibleName(self.tr("Picture, {}").format(" → ".join(facts)))
+        for widget in (self._slider, *self._ends):
+            widget.setVisible(bool(old and new))
+        self._canvas.set_pictures(QPixmap(), QPixmap())
+        self._decoder.start([old, new])
+
+    def _on_decoded(self, images: list[QImage]) -> None:
+        before, after = (QPixmap.fromImage(image) for image in images)
         both = not before.isNull() and not after.isNull()
         for widget in (self._slider, *self._ends):
             widget.setVisible(both)

@@ -1,0 +1,165 @@
+"""Large pictures, texts and lists: none of them holds the window while it opens."""
+
+from __future__ import annotations
+
+import base64
+import gc
+import threading
+import time
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QBuffer, QCoreApplication, QEvent, QIODevice, Qt, QTimer
+from PySide6.QtGui import QGuiApplication, QImage
+from PySide6.QtWidgets import QApplication
+
+from worldline.protocol.model import FileChange
+from worldline.ui.dialogs.text_viewer import TextViewer
+from worldline.ui.diff.file_list import FileList
+from worldline.ui.diff.image_diff import ImageDiff
+from worldline.ui.pictures import LARGEST, decode, size_of
+from worldline.ui.sliced_text import LONG_LINE, SlicedText
+
+
+class Longest:
+    """The longest time that this thread worked between two turns of the loop."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._last = time.thread_time()
+        self._timer = QTimer(interval=2)
+        self._timer.timeout.connect(self._beat)
+        self._timer.start()
+
+    def _beat(self) -> None:
+        now = time.thread_time()
+        self.seconds = max(self.seconds, now - self._last)
+        self._last = now
+
+    def stop(self) -> float:
+        self._timer.stop()
+        return self.seconds
+
+
+def png(width: int, height: int) -> str:
+    image = QImage(width, height, QImage.Format.Format_RGB32)
+    image.fill(Qt.GlobalColor.darkCyan)
+    buffer = QBuffer()
+    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+    image.save(buffer, "PNG")  # type: ignore[call-overload]
+    return base64.b64encode(buffer.data().data()).decode()
+
+
+def wait_for_pictures() -> None:
+    for thread in threading.enumerate():
+        if thread.name == "pictures":
+            thread.join(20)
+
+
+def test_a_picture_of_many_pixels_is_decoded_beside_the_window(qtbot: Any) -> None:
+    data = png(6000, 3000)
+    widget = ImageDiff()
+    widget.resize(500, 400)
+    qtbot.addWidget(widget)
+    widget.show()
+    QApplication.processEvents()
+    beat = Longest()
+    widget.set_images(data, data)
+    # Its size is said at once; the picture comes.
+    assert widget._facts.text() == "6000 × 3000 → 6000 × 3000"
+    assert widget._canvas._pictures[0].isNull()
+    qtbot.waitUntil(lambda: not widget._canvas._pictures[1].isNull(), timeout=20_000)
+    assert widget._canvas._pictures[0].width() == LARGEST
+    assert beat.stop() < 0.2
+    # One that is wanted no more is dropped; one that comes after its widget is gone is nobody's.
+    small = png(20, 10)
+    widget.set_images(data, data)
+    widget.set_images(small, "")
+    wait_for_pictures()
+    QApplication.processEvents()
+    assert widget._canvas._pictures[0].width() == 20
+    gone = ImageDiff()
+    gone.set_images(data, data)
+    gone.deleteLater()
+    QCoreApplication.sendPostedEvents(gone, QEvent.Type.DeferredDelete)
+    del gone
+    gc.collect()
+    wait_for_pictures()
+    QApplication.processEvents()
+
+
+def test_what_is_no_picture_is_none() -> None:
+    nonsense = base64.b64encode(b"not a picture").decode()
+    assert decode(nonsense).isNull() and not size_of(nonsense).isValid() and not size_of("").isValid()
+
+
+@pytest.mark.parametrize(
+    "text", ["words of output\n" * 60_000, "x" * 900_000, "中文" * 300_000, "a\n\n" + "b" * 9_000 + "\n"]
+)
+def test_a_text_of_megabytes_goes_in_over_some_frames_and_is_copied_whole(qtbot: Any, text: str) -> None:
+    viewer = TextViewer("output")
+    qtbot.addWidget(viewer)
+    viewer.show()
+    beat = Longest()
+    viewer.append(text, len(text.encode()))
+    qtbot.waitUntil(lambda: viewer.text.all_shown, timeout=20_000)
+    assert beat.stop() < 0.25
+    assert viewer.text.toPlainText().replace("\n", "") == text.replace("\n", "")
+    assert max(map(len, viewer.text.toPlainText().split("\n"))) <= LONG_LINE
+    next(b for b in viewer.findChildren(type(viewer._more)) if b.text() == "Copy all").click()
+    assert QGuiApplication.clipboard().text() == text
+
+
+def test_the_rest_of_a_long_output_can_be_asked_for(qtbot: Any) -> None:
+    viewer = TextViewer("output")
+    qtbot.addWidget(viewer)
+    viewer.show()
+    asked: list[int] = []
+    viewer.more = asked.append
+    viewer.append("a" * 1000, 2500, 1000)
+    assert viewer._more.isVisible() and viewer._note.text()
+    viewer._more.click()
+    assert asked == [1000] and not viewer._more.isEnabled()
+    viewer.append("b" * 1000, 2500, 1000)
+    viewer._more.click()
+    viewer.append("c" * 500, 2500, 500)
+    assert asked == [1000, 2000] and not viewer._more.isVisible() and not viewer._note.text()
+    assert viewer.text.whole == "a" * 1000 + "b" * 1000 + "c" * 500
+
+
+def test_searching_waits_for_nothing(qtbot: Any) -> None:
+    text = SlicedText()
+    qtbot.addWidget(text)
+    text.set_whole("x\n" * 400_000 + "needle\n")
+    assert not text.all_shown
+    text.finish()
+    assert text.all_shown and text.find("needle")
+
+
+def test_ten_thousand_changed_files_are_listed_over_some_frames(qtbot: Any) -> None:
+    changes = [
+        FileChange(path=f"dir{n % 50}/sub{n % 7}/file{n}.py", status="M", author="user")
+        for n in range(10_000)
+    ]
+    files = FileList()
+    files.resize(300, 400)
+    qtbot.addWidget(files)
+    files.show()
+    for as_tree in (False, True):
+        files.set_as_tree(as_tree)
+        beat = Longest()
+        files.set_changes(changes)
+        assert files.path and len(files._items) < 1_000
+        qtbot.waitUntil(lambda: not files._todo, timeout=20_000)
+        assert len(files._items) == 10_000
+        assert beat.stop() < 0.3
+        item = files._items["dir3/sub1/file953.py"]
+        assert ("Changed by you" in item.toolTip(0) and item.parent() is None) or as_tree
+        assert not as_tree or item.parent().isExpanded()
+    # What was chosen stays chosen, wherever it is.
+    files.select_path("dir9/sub5/file9959.py")
+    files.set_changes(changes[::-1])
+    assert files.path == "dir9/sub5/file9959.py"
+    files.set_changes(changes[:3])
+    files.select_path("dir1/sub1/file1.py")
+    assert files.path == "dir1/sub1/file1.py" and len(files._items) == 3
