@@ -101,7 +101,7 @@ class RecoveryDialog(Dialog):
             self.tr("It is safe to go on: the model is told that these steps were started and may have done a part of "
                     "their work. Look at Changes before you do."), "muted")  # fmt: skip
         self.add_button(self.tr("Show diagnostics"), self._diagnostics, left=True)
-        self.add_button(self.tr("Go on"), self.accept, role="primary", default=True)
+        self.add_button(self.tr("Go on"), self.accept, role="primary", default=True).setFocus()
 
     def _diagnostics(self) -> None:
         self.show_diagnostics.emit()

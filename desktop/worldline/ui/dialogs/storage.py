@@ -92,6 +92,9 @@ class StorageDialog(Dialog):
         self.lost = QListWidget(self)
         self.lost.setAccessibleName(self.tr("What would lose its files"))
         self.lost.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        # A screen of 720 pixels must hold all of the dialog.
+        self.lost.setMinimumHeight(84)
+        self.lost.setMaximumHeight(140)
         self.body.addWidget(self.lost, 2)
         self._retention()
         self.open_button = self.add_button(self.tr("Open the chosen session"), self._open_session, left=True)
