@@ -2,6 +2,10 @@
 
 A child process is killed (SIGKILL) at its n-th system event; afterwards the workspace is opened again as at a start of
 the program. The files, links, modes, staging area and HEAD must be those of before or those of the target, whole.
+
+A part of the kills is a loss of power too: what the child wrote and did not sync loses its content, while the names stay
+as they were at that step. (A file system writes changes of names down in their order, so that a loss of power leaves
+the names of some step before it, none that a sync has confirmed undone: the kills at all the steps are these cases.)
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ import os
 import random
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
@@ -22,8 +27,9 @@ from typing import Any
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "desktop"))
 
+from worldline.workspace import durable
+from worldline.workspace.durable import write_durably
 from worldline.workspace.engine import Workspace
-from worldline.workspace.journal import write_durably
 from worldline.workspace.model import RestoreReport
 
 ENV = {**os.environ, "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null"}
@@ -41,6 +47,9 @@ _AGENT = (
     "rm -r a/b/f1 a/b/f2 link empty && for n in 3 4 5; do echo v2 > a/b/f$n; done && mkdir link d && echo l > link/l && "
     "echo d > d/d && chmod -x run && echo K=2 > .env && rm -rf n sub && git add -A c a run && git commit -qm agent"
 )
+
+_QUIET_AGENT = _AGENT.replace(" && rm -rf n sub", "")
+"""Leaves the repositories inside alone: they are not made anew, which would sync everything."""
 
 
 def _sh(command: str, cwd: Path) -> str:
@@ -89,19 +98,21 @@ class Tally:
     finished: int = 0
     untouched: int = 0
     """Killed before anything was changed, or after everything was done."""
+    emptied: int = 0
+    """Files whose content was taken by a loss of power."""
     lost: list[str] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:
         return {
             "kills": self.kills, "undone": self.undone, "finished": self.finished, "untouched": self.untouched,
-            "failures": self.lost,
+            "emptied": self.emptied, "failures": self.lost,
         }  # fmt: skip
 
 
 class _Stage:
     """A workspace with two states, copied fresh for each kill."""
 
-    def __init__(self, base: Path) -> None:
+    def __init__(self, base: Path, agent: str = _AGENT) -> None:
         self.base = base
         work = base / "template" / "work"
         work.mkdir(parents=True)
@@ -109,7 +120,7 @@ class _Stage:
         ws = Workspace(work, base / "template" / "store", watch=False)
         self.first = ws.capture(None).state
         self.target_view = _view(work)
-        _sh(_AGENT, work)
+        _sh(agent, work)
         self.second = ws.capture(self.first).state
         self.now_view = _view(work)
         # The branch of the person never moves.
@@ -122,12 +133,70 @@ class _Stage:
         return place
 
 
-def _child(action: Callable[[], None], kill_at: int) -> tuple[int, int]:
+def _note_syncs(log: Path) -> None:
+    """From here on every sync that has returned is written down, with the inodes and sizes of what is safe by it."""
+    out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    fsync, syncfs = os.fsync, durable._syncfs
+
+    def noted(fd: Any) -> None:
+        fsync(fd)
+        status = os.fstat(fd)
+        os.write(out, f"{status.st_ino} {status.st_size}\n".encode())
+
+    def all_noted(fd: int) -> int:
+        assert syncfs is not None
+        result = syncfs(fd)
+        rows = [f"{status.st_ino} {status.st_size}\n" for status in _regular(log.parent).values()]
+        os.write(out, "".join(rows).encode())
+        return result
+
+    os.fsync = noted
+    durable._syncfs = all_noted
+
+
+def _regular(place: Path) -> dict[Path, os.stat_result]:
+    found = {}
+    for folder, _, names in os.walk(place):
+        for name in names:
+            status = Path(folder, name).lstat()
+            if stat.S_ISREG(status.st_mode):
+                found[Path(folder, name)] = status
+    return found
+
+
+def _lose_power(place: Path, template: Path, before: dict[Path, os.stat_result], rng: random.Random) -> int:
+    """Take the content of files that were not synced. Returns of how many."""
+    log = place / "syncs"
+    synced = {tuple(map(int, row.split())) for row in log.read_text().splitlines()} if log.exists() else set()
+    known = {status.st_ino: path for path, status in before.items()}
+    lost = 0
+    for path, status in _regular(place).items():
+        if path == log:
+            continue
+        old = known.get(status.st_ino)
+        data = path.read_bytes()
+        was = (template / old.relative_to(place)).read_bytes() if old is not None else b""
+        if data == was or (status.st_ino, status.st_size) in synced or rng.random() < 0.25:
+            continue
+        mode = stat.S_IMODE(status.st_mode)
+        path.chmod(0o600)
+        path.write_bytes(was if old is not None else rng.choice([b"", bytes(len(data))]))
+        path.chmod(mode)
+        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+        lost += 1
+    for journal in (*place.glob("store/restore/journal"), *place.glob("store/settling/*/journal")):
+        journal.write_text(journal.read_text().replace(durable.boot_id(), "an-earlier-boot"))
+    return lost
+
+
+def _child(action: Callable[[], None], kill_at: int, log: Path | None = None) -> tuple[int, int]:
     """Run `action` in a fork that dies at its `kill_at`-th event (0 = never). Returns (exit status, events)."""
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
         count = 0
+        if log is not None:
+            _note_syncs(log)
         armed = True
 
         def hook(event: str, _: tuple[Any, ...]) -> None:
@@ -261,21 +330,27 @@ def _difference(view: tuple[Any, ...], stage: _Stage) -> str:
 
 
 def run(kills: int, seed: int) -> dict[str, Any]:
-    """`kills` kills, spread over all steps of a restore (three of five), a return to the own branch and a capture. `failures` must be empty."""
+    """`kills` kills, spread over all steps of a restore (three of five, a third of them with a loss of power), a return to
+    the own branch and a capture. `failures` must be empty."""
     rng = random.Random(seed)
     tally = Tally()
     base = Path(tempfile.mkdtemp(prefix="worldline-crash-"))
     try:
-        stage = _Stage(base)
+        usual = _Stage(base / "usual")
         captures = homes = kills // 5
-        restores = kills - captures - homes
-        for action, judge, count in (
-            (_restore, _judge, restores),
-            (_return, _judge, homes),
-            (_capture, _judge_capture, captures),
+        powers = kills // 5
+        restores = kills - captures - homes - powers
+        quiet = _Stage(base / "quiet", _QUIET_AGENT)
+        for action, judge, count, power, stage in (
+            (_restore, _judge, restores, False, usual),
+            (_restore, _judge, powers // 2, True, usual),
+            (_restore, _judge, powers - powers // 2, True, quiet),
+            (_return, _judge, homes, False, usual),
+            (_capture, _judge_capture, captures, False, usual),
         ):
             probe = stage.fresh(-1)
-            status, events = _child(lambda: action(probe, stage), 0)  # noqa: B023 - called at once
+            log = probe / "syncs" if power else None
+            status, events = _child(lambda: action(probe, stage), 0, log)  # noqa: B023 - called at once
             shutil.rmtree(probe)
             if status != 0 or events < 10:
                 raise AssertionError(f"{action.__name__} does not run by itself: {status} {events}")
@@ -283,9 +358,13 @@ def run(kills: int, seed: int) -> dict[str, Any]:
             steps = [min(events, max(1, step + rng.randrange(-1, 2))) for step in steps]
             for number, step in enumerate(steps):
                 place = stage.fresh(number)
-                _child(lambda: action(place, stage), step)  # noqa: B023
+                before = _regular(place) if power else {}
+                _child(lambda: action(place, stage), step, place / "syncs" if power else None)  # noqa: B023
                 tally.kills += 1
-                judge(place, stage, tally, f"{action.__name__} killed at {step} of {events}")
+                if power:
+                    tally.emptied += _lose_power(place, stage.base / "template", before, rng)
+                how = "lost its power" if power else "killed"
+                judge(place, stage, tally, f"{action.__name__} {how} at {step} of {events}")
                 shutil.rmtree(place)
     finally:
         shutil.rmtree(base, ignore_errors=True)

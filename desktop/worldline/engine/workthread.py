@@ -31,8 +31,8 @@ class WorkThread:
         self._busy: set[asyncio.Future[Any]] = set()
 
     def has_journal(self) -> bool:
-        """Whether a restore may have been interrupted. Does not open the workspace."""
-        return (self.store_path / "restore").exists()
+        """Whether a restore may have been interrupted, or not be on the disk for good. Does not open the workspace."""
+        return any((self.store_path / name).exists() for name in ("restore", "settling"))
 
     def _open(self) -> Workspace:
         if self._workspace is None:

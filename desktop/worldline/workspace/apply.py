@@ -13,8 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from worldline.core.errors import WorkspaceError
-from worldline.workspace import gitagain, gitmove
+from worldline.workspace import gitagain, gitmove, staging
 from worldline.workspace.beforehand import check_space, folders_there
+from worldline.workspace.durable import write_durably
 from worldline.workspace.ending import finish, undo
 from worldline.workspace.filesig import FileSig
 from worldline.workspace.journal import Journal, RootMove, old_name
@@ -30,6 +31,7 @@ from worldline.workspace.safefs import (
     split,
     unchanged,
 )
+from worldline.workspace.spares import Spares
 from worldline.workspace.states import RootState, State, read_progress
 from worldline.workspace.unlocking import WRITABLE, lock_again, perms_of_folders, unlock
 
@@ -50,11 +52,13 @@ class Restorer:
         self, work: Path, folder: Path, plan: RestorePlan, now: State, target: State, roots: dict[str, GitRoot],
         progress: ProgressCall | None = None, seen: Callable[[str], FileSig | None] | None = None,
         learn: Callable[[os.stat_result, bytes], None] | None = None,
+        spares: Spares | None = None,
     ) -> None:  # fmt: skip
         self._seen = seen or (lambda _: None)
         """What the capture of the safety state saw of a file."""
         self._learn = learn
         """Told of each file that was read back."""
+        self._spares = spares
         self.work, self.plan, self.now, self.target, self.roots = work, plan, now, target, roots
         self.store = target.store
         self.tree = SafeTree(work)
@@ -76,6 +80,8 @@ class Restorer:
         self._skipped: set[int] = set()
         self._made_closed: dict[str, int] = {}
         """Folders that were made and get permissions at the end that forbid writing."""
+        self._replaced: list[tuple[str, FileSig | None]] = []
+        """Names in the staging folder of what was there before, and what the capture saw of it."""
 
     def run(
         self, new_branch: str | None, on_done: Callable[[RestoreReport], None] | None, home: str = ""
@@ -83,19 +89,19 @@ class Restorer:
         """Never leaves a half-done restore: on any failure everything is as before, and the report says so."""
         try:
             self._prepare(new_branch, home)
-            self._stage()
+            self._made_closed = staging.write_all(
+                self.items, self.store, self._staging, self._spares, self._progress
+            )
             unlock(self.tree, self.journal.perms)
             self._swap()
             self._move_roots()
             self._permissions()
             self._verify()
-            self.store.sync()  # what is replaced goes for good after this: its copy must be safe
             self.report.done = True
             self.report.branch = "" if home == gitmove.DETACHED else home or new_branch or ""
             self.report.note = " ".join(self.notes)
             if on_done is not None:
-                self.journal.phase = "verified"
-                self.journal.save()
+                self.journal.mark("verified", durably=True)
                 on_done(self.report)
             self._note_committed(final=on_done is not None)
         except (OSError, WorkspaceError, Cancelled) as error:
@@ -115,9 +121,9 @@ class Restorer:
 
     def _note_committed(self, *, final: bool) -> None:
         """`final`: the session's cursor has moved, so that there is no way back; a recovery sees it by the cursor too."""
-        self.journal.phase = "committed"
         try:
-            self.journal.save()
+            # Where the cursor cannot tell (it stays at the same state), this alone does.
+            self.journal.mark("committed", durably=not final or self.plan.target == self.plan.safety)
         except OSError as error:
             if not final:
                 raise
@@ -126,7 +132,7 @@ class Restorer:
     def _finish(self) -> None:
         """What is left when the restore is a fact: a failure here must not take it back."""
         try:
-            finish(self.journal, self.tree)
+            finish(self.journal, self.tree, self.store, self._spares, self._replaced)
         except (OSError, WorkspaceError) as error:
             log.warning("what a restore replaced could not be removed: %s", error)
             self.report.note = f"{self.report.note} Some of what was replaced still lies in {self.journal.staging} ({error}).".strip()
@@ -135,8 +141,10 @@ class Restorer:
 
     def _prepare(self, new_branch: str | None, home: str) -> None:
         check_space(self.store, self.work, self.items)
+        # From here on whatever is on disk or will be there can be written again, whatever happens.
+        self.store.sync()
         self.journal.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        (self.journal.folder / "folders").write_bytes(folders_there(self.tree, self.items))
+        write_durably(self.journal.folder / "folders", folders_there(self.tree, self.items))
         now_roots = {root.path: root for root in self.now.roots}
         self.journal.gone_git = list(self.plan.drop_git)
         for wanted in self.target.roots:
@@ -172,39 +180,10 @@ class Restorer:
             return
         copy = self.journal.folder / f"index-{number}"
         try:
-            copy.write_bytes((Path(move.gitdir) / "index").read_bytes())
+            write_durably(copy, (Path(move.gitdir) / "index").read_bytes())
         except FileNotFoundError:
             move.index_was_there = False
         move.index_before = str(copy)
-
-    def _stage(self) -> None:
-        """Write all new content beside its place. A full disk shows here, before anything was changed."""
-        for number, item in enumerate(self.items):
-            if self._progress is not None and number % 50 == 0:
-                self._progress("restore", number, len(self.items))
-            if item.action not in ("create", "overwrite"):
-                continue
-            if stat.S_ISDIR(item.mode):
-                if item.action == "overwrite":
-                    perm = stat.S_IMODE(item.mode)
-                    make_dir(str(number), self._staging, perm | WRITABLE)  # else it could not be moved
-                    self._made_closed[item.path] = perm
-                continue
-            data = self.store.read(bytes.fromhex(item.blob))
-            name = str(number)
-            if stat.S_ISLNK(item.mode):
-                os.symlink(os.fsdecode(data), name, dir_fd=self._staging)
-                continue
-            fd = os.open(
-                name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=self._staging
-            )
-            try:
-                view = memoryview(data)
-                while view:
-                    view = view[os.write(fd, view) :]
-                os.fchmod(fd, stat.S_IMODE(item.mode))
-            finally:
-                os.close(fd)
 
     # --- the swap -----------------------------------------------------------------------------------------------
 
@@ -247,10 +226,10 @@ class Restorer:
         self._skipped.add(number)
         self.report.failed.append(Omitted(item.path, reason))
 
-    def _check(self, name: str, fd: int, item: PlanItem, *, moved: bool = False) -> None:
+    def _check(self, name: str, fd: int, item: PlanItem, sig: FileSig | None, *, moved: bool = False) -> None:
         """Raises `Moved` unless what is at `name` is what the plan saw there. The safety capture has read it once; its
         content is read again where stat data does not prove that it is the same file unchanged."""
-        if item.expect and unchanged(name, fd, self._seen(item.path), moved=moved):
+        if item.expect and unchanged(name, fd, sig, moved=moved):
             return
         oid, mode = content_id(name, fd)
         if oid != item.expect or stat.S_IFMT(mode) != stat.S_IFMT(item.expect_mode):
@@ -261,13 +240,9 @@ class Restorer:
     def _delete(self, number: int, item: PlanItem) -> None:
         try:
             with self.tree.at(item.path) as (fd, name):
-                self._check(name, fd, item)
-                rename_new(name, fd, old_name(number), self._staging)
-                try:
-                    self._check(old_name(number), self._staging, item, moved=True)
-                except Moved:
-                    rename_new(old_name(number), self._staging, name, fd)
-                    raise
+                sig = self._seen(item.path)
+                self._check(name, fd, item, sig)
+                self._move_away(name, fd, number, item, sig)
         except (FileNotFoundError, NotADirectoryError):
             return  # gone already, which is what was wanted
 
@@ -311,25 +286,34 @@ class Restorer:
         rename_new(str(number), self._staging, name, fd)
 
     def _overwrite(self, number: int, item: PlanItem) -> None:
-        with self.tree.at(item.path) as (fd, name):
-            try:
-                self._check(name, fd, item)
-                if exchange(str(number), self._staging, name, fd):
-                    try:
-                        self._check(str(number), self._staging, item, moved=True)
-                    except Moved:
-                        exchange(str(number), self._staging, name, fd)
-                        raise
-                    return
-                rename_new(name, fd, old_name(number), self._staging)
+        folder, name = split(item.path)
+        fd = self.tree.folder(folder)
+        staged = str(number)
+        try:
+            sig = self._seen(item.path)
+            self._check(name, fd, item, sig)
+            if exchange(staged, self._staging, name, fd):
                 try:
-                    self._check(old_name(number), self._staging, item, moved=True)
+                    self._check(staged, self._staging, item, sig, moved=True)
                 except Moved:
-                    rename_new(old_name(number), self._staging, name, fd)
+                    exchange(staged, self._staging, name, fd)
                     raise
-                rename_new(str(number), self._staging, name, fd)
-            except FileNotFoundError as error:
-                raise Moved from error
+                self._replaced.append((staged, sig))
+                return
+            self._move_away(name, fd, number, item, sig)
+            rename_new(staged, self._staging, name, fd)
+        except FileNotFoundError as error:
+            raise Moved from error
+
+    def _move_away(self, name: str, fd: int, number: int, item: PlanItem, sig: FileSig | None) -> None:
+        old = old_name(number)
+        rename_new(name, fd, old, self._staging)
+        try:
+            self._check(old, self._staging, item, sig, moved=True)
+        except Moved:
+            rename_new(old, self._staging, name, fd)
+            raise
+        self._replaced.append((old, sig))
 
     def _chmod(self, number: int, item: PlanItem) -> None:
         with self.tree.at(item.path) as (fd, name):
@@ -392,7 +376,9 @@ class Restorer:
 
     def _roll_back(self, error: Exception | None) -> None:
         self.report.done = False
-        undo(self.journal, self.tree)
+        if self._spares is not None:
+            self._spares.clear()
+        undo(self.journal, self.tree, self.store)
         if error is not None:
             self.report.rolled_back = True
             self.report.failed.append(Omitted(getattr(error, "filename", None) or "", str(error)))

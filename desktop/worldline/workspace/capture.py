@@ -62,6 +62,8 @@ class Capturer:
         self._tracked_of: dict[str, tuple[Path, tuple[int, ...]]] = {}
         """The staging areas that `context.tracked` was made of."""
         self._watcher: Watcher | None = None
+        self._looked_up: tuple[str, Dir | None] | None = None
+        """The last folder that `sig_of` looked into."""
 
     def remember(self) -> None:
         """Take up the walk of an earlier process."""
@@ -109,6 +111,7 @@ class Capturer:
         self.roots = {}
         self._walked = False
         self.context.learned = {}
+        self._looked_up = None
         self.store.discard()
 
     def take(self, label: str, progress: ProgressCall | None = None) -> State:
@@ -121,6 +124,7 @@ class Capturer:
 
     def _take(self, label: str, progress: ProgressCall | None) -> State:
         done = 0
+        self._looked_up = None
 
         def tick() -> None:
             nonlocal done
@@ -170,7 +174,9 @@ class Capturer:
     def sig_of(self, path: str) -> FileSig | None:
         """Stat data and content of a file as the last walk saw them, None when it did not see it."""
         folder, _, name = path.rpartition("/")
-        node = self._node(folder + "/" if folder else "")
+        if self._looked_up is None or self._looked_up[0] != folder:
+            self._looked_up = (folder, self._node(folder + "/" if folder else ""))
+        node = self._looked_up[1]
         return node.files.get(name) if node is not None else None
 
     def learn(self, status: os.stat_result, oid: bytes) -> None:

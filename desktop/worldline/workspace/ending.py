@@ -2,23 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from worldline.workspace import gitagain, gitmove
-from worldline.workspace.journal import Journal, Undo, remove_staging
+from worldline.workspace.filesig import FileSig
+from worldline.workspace.journal import Journal, remove_staging
 from worldline.workspace.safefs import SafeTree
+from worldline.workspace.settle import FOLDER
+from worldline.workspace.spares import Spares
+from worldline.workspace.store import Store
+from worldline.workspace.undo import Undo
 from worldline.workspace.unlocking import lock_again, perms_of_folders, unlock
 
 
-def finish(journal: Journal, tree: SafeTree) -> None:
-    """The rest of a restore that is verified: what was replaced is let go."""
+def finish(
+    journal: Journal,
+    tree: SafeTree,
+    store: Store,
+    spares: Spares | None = None,
+    replaced: Sequence[tuple[str, FileSig | None]] = (),
+) -> None:
+    """The rest of a restore that is verified: what was replaced is let go, what was put down stays on record until it
+    is on the disk."""
     gitagain.unmark(tree.root, journal)
-    remove_staging(tree, journal.staging)
+    tree.drop()
+    if spares is None or not spares.keep(tree, journal.staging, replaced):
+        remove_staging(tree, journal.staging)
     for move in journal.roots:
         gitmove.clean_locks(move, journal.token)
-    journal.remove()
+    journal.retire(store.path / FOLDER)
 
 
-def undo(journal: Journal, tree: SafeTree) -> list[str]:
+def undo(journal: Journal, tree: SafeTree, store: Store) -> list[str]:
     """Put everything back as it was before the restore. Returns paths that somebody changed in the meantime."""
+    journal.back_to_writing()
     tree.drop()
     closed = perms_of_folders(tree, journal.items, [*journal.made_git, *journal.gone_git])
     unlock(tree, closed)
@@ -26,7 +43,7 @@ def undo(journal: Journal, tree: SafeTree) -> list[str]:
     for move in reversed(journal.roots):
         gitmove.take_back(move, journal.token)
     gitagain.put_back(journal, tree)
-    back = Undo(journal, tree)
+    back = Undo(journal, tree, store)
     back.run()
     lock_again(tree, closed)
     back.modes()

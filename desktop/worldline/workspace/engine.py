@@ -14,7 +14,7 @@ from worldline.core.errors import WorkspaceError
 from worldline.protocol.model import FileChange, FileDiff
 from worldline.workspace import apply as applying
 from worldline.workspace import diff as differences
-from worldline.workspace import ending, gitagain, linecount, memory, storage
+from worldline.workspace import ending, gitagain, linecount, memory, settle, storage
 from worldline.workspace.authorship import Step
 from worldline.workspace.capture import Capturer
 from worldline.workspace.journal import Journal
@@ -32,6 +32,7 @@ from worldline.workspace.objects import MODE_DIR
 from worldline.workspace.planning import Planner
 from worldline.workspace.safefs import SafeTree
 from worldline.workspace.sources import Ref
+from worldline.workspace.spares import Spares
 from worldline.workspace.states import RootState, State, read_progress
 from worldline.workspace.storage import PruneReport, StorageInfo
 from worldline.workspace.store import FREE_FLOOR, Store
@@ -58,6 +59,8 @@ class Workspace:
         self._capturer = Capturer(self.work, self.store, tuple(ignored_patterns), max_file_bytes)
         self._watching = watch
         self._journal_folder = self.store.path / "restore"
+        self._spares = Spares(self.store.path)
+        self._settler = settle.Settler(self.work, self.store.path)
 
     # --- capture ----------------------------------------------------------------------------------------------
 
@@ -216,28 +219,44 @@ class Workspace:
         now, target = State.load(self.store, plan.safety), State.load(self.store, plan.target)
         restorer = applying.Restorer(
             self.work, self._journal_folder, plan, now, target, dict(self._capturer.roots), progress,
-            self._capturer.sig_of, self._capturer.learn,
+            self._capturer.sig_of, self._capturer.learn, self._spares,
         )  # fmt: skip
-        return restorer.run(new_branch, on_done, home)
+        try:
+            return restorer.run(new_branch, on_done, home)
+        finally:
+            self._settler.add()
 
     def recover(self, cursor_state: str = "") -> RecoveryReport | None:
         """Finish or undo a restore that was interrupted; None when there is none. `cursor_state`: the state of the
         session's cursor, if it is the target the restore had been taken note of and is finished."""
         self.store.lock()
         journal = Journal.load(self._journal_folder)
-        if journal is None:
+        if journal is None and not self._settler.folder.exists():
             return None
+        report: RecoveryReport | None = None
         tree = SafeTree(self.work)
         try:
-            if journal.phase == "committed" or (
-                cursor_state and cursor_state == journal.target != journal.safety
-            ):
-                ending.finish(journal, tree)
-                return RecoveryReport(True, journal.target, "A jump that was interrupted has been finished.")
-            lost = ending.undo(journal, tree)
+            # First: what an undo puts back must be what was there, not what the power left of it.
+            mended = settle.mend(self.store, tree)
+            if journal is not None:
+                report = self._end(journal, tree, cursor_state)
+                mended += settle.mend(self.store, tree)
         finally:
             tree.close()
             self._capturer.forget()
+        if mended:
+            note = f"Files of a jump that a loss of power had emptied were written again: {len(mended)}."
+            report = report or RecoveryReport(True, "", "")
+            report.note = f"{report.note} {note}".strip()
+        self._settler.add()
+        return report
+
+    def _end(self, journal: Journal, tree: SafeTree, cursor_state: str) -> RecoveryReport:
+        known = journal.phase == "verified" and cursor_state == journal.target != journal.safety
+        if journal.phase == "committed" or known:
+            ending.finish(journal, tree, self.store)
+            return RecoveryReport(True, journal.target, "A jump that was interrupted has been finished.")
+        lost = ending.undo(journal, tree, self.store)
         note = "A jump was interrupted; the files are as they were before it."
         if lost:
             note += f" Changed in the meantime and left alone: {', '.join(sorted(lost)[:20])}."
@@ -296,6 +315,8 @@ class Workspace:
         """Remove all states but `keep` (every state that a shown node has). Raises `WorkspaceError`; then nothing was
         removed."""
         memory.drop(self.store.path)
+        self._spares.clear()
+        self._settler.settle()  # its records need states that may go
         report = storage.prune(self.store, keep - {"", NOT_CAPTURED}, progress)
         self._capturer.forget()
         return report
@@ -319,6 +340,8 @@ class Workspace:
     def close(self) -> None:
         self._capturer.unwatch()
         if self.store.is_locked:
+            self._settler.close()
+            self._spares.clear()
             self._capturer.save()
         self.store.close()
 

@@ -92,6 +92,8 @@ class Context:
     """Folders (as prefixes) with something to tell: left out, a repository, names that clash. May hold folders that are
     gone."""
     tick: Callable[[], None] | None = None
+    kinds: dict[int, tuple[int, bool]] = field(default_factory=dict)
+    """By st_mode: the mode in a git tree, and whether the permissions are unusual."""
     device: int = 0
     base: Stack = ()
 

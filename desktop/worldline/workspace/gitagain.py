@@ -8,7 +8,7 @@ import shutil
 import stat
 from pathlib import Path
 
-from worldline.workspace import gitmove
+from worldline.workspace import durable, gitmove
 from worldline.workspace.gitcopy import write_copy
 from worldline.workspace.journal import Journal
 from worldline.workspace.model import PlanItem
@@ -70,6 +70,8 @@ def remake(
         known = wanted.ref and root.resolve(wanted.ref) == wanted.head
         text = f"ref: {wanted.ref}\n" if known else f"{wanted.head}\n"
         (staged / "HEAD").write_text(text, "utf-8", "surrogateescape")
+    # A repository whose files are empty after a loss of power would be worse than none.
+    durable.sync_filesystem(work)
     rename_new(name, staging, ".git", tree.folder(wanted.path))
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import pygit2
 
 from worldline.core.errors import WorkspaceError
-from worldline.workspace import indexfile
+from worldline.workspace import durable, indexfile
 from worldline.workspace.journal import RootMove
 from worldline.workspace.objects import MODE_GITLINK
 from worldline.workspace.repos import GitRoot
@@ -39,7 +39,7 @@ def locked_replace(path: Path, data: bytes, token: str, wait: float = LOCK_WAIT)
     lock = path.with_name(path.name + ".lock")
     temp = path.with_name(f"{path.name}.worldline-{token}")
     try:
-        temp.write_bytes(data)
+        _write(temp, data)
         with contextlib.suppress(FileNotFoundError):
             temp.chmod(path.stat().st_mode & 0o777)
         until = time.monotonic() + wait
@@ -54,6 +54,15 @@ def locked_replace(path: Path, data: bytes, token: str, wait: float = LOCK_WAIT)
         lock.replace(path)
     finally:
         temp.unlink(missing_ok=True)
+
+
+def _write(path: Path, data: bytes) -> None:
+    """A repository whose HEAD or staging area is empty after a loss of power is broken: they are never renamed into
+    place before their content is on the disk."""
+    with path.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def clean_locks(move: RootMove, token: str) -> None:
@@ -75,14 +84,19 @@ def _digest(data: bytes) -> str:
 
 def give_back(repo: pygit2.Repository, store: Store, root: RootState) -> None:
     """Write what the repository has lost (`git gc`) back from our copies: the commit of HEAD and staged content."""
+    gave = False
     rows = {entry.name: entry for entry in store.tree(root.kept)} if root.kept else {}
     for name, entry in rows.items():
         if name.startswith("b-") and pygit2.Oid(raw=entry.oid) not in repo.odb:
             repo.write(pygit2.enums.ObjectType.BLOB, store.read(entry.oid))
+            gave = True
     for name, entry in rows.items():
         if name.startswith("c-") and pygit2.Oid(hex=name[2:]) not in repo.odb:
             _copy_tree(repo, store, rows["t-" + name[2:]].oid)
             repo.write(pygit2.enums.ObjectType.COMMIT, store.read(entry.oid))
+            gave = True
+    if gave:
+        durable.sync_filesystem(Path(repo.path))
 
 
 def _copy_tree(repo: pygit2.Repository, store: Store, tree: bytes) -> None:
@@ -225,6 +239,7 @@ def carry_out(
             give_back(repo, target.store, wanted)
         if move.branch_made:
             repo.references.create(move.branch_made, pygit2.Oid(hex=move.branch_at), force=False)
+            durable.sync_files([root.common / move.branch_made])
     except (KeyError, ValueError, pygit2.GitError, OSError) as error:
         raise WorkspaceError(
             f"The branch for this fork could not be made ({error}).", "Check the repository with `git fsck`."
@@ -279,7 +294,7 @@ def _write_progress(gitdir: Path, before: dict[str, str], after: dict[str, str])
         path = gitdir / name
         path.parent.mkdir(parents=True, exist_ok=True)
         temp = path.with_name(path.name + ".worldline")
-        temp.write_bytes(base64.b64decode(data))
+        _write(temp, base64.b64decode(data))
         temp.replace(path)
 
 
@@ -306,6 +321,8 @@ def take_back(move: RootMove, token: str) -> None:
         for path in (common / move.branch_made, common / "logs" / move.branch_made):
             with contextlib.suppress(OSError):
                 if path.parts[-1] and (
-                    "logs" in path.parts or path.read_text("ascii").strip() == move.branch_at
+                    "logs" in path.parts
+                    # Empty: the power was lost before its content was on the disk.
+                    or path.read_text("ascii").strip("\0 \n") in (move.branch_at, "")
                 ):
                     path.unlink()

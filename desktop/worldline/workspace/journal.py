@@ -2,6 +2,10 @@
 
 Until everything is verified, whatever is replaced or deleted lies in a staging folder in the workspace, moved there by
 rename. Undoing therefore needs neither disk space nor the store, and gives back the very files (times and links too).
+Only where a loss of power took their content is it written again from the store.
+
+What is durable when: the states and the journal before the first file is touched; the mark that decides between undoing
+and finishing before anything is thrown away; the new files some time later, and until then `settle` keeps a record.
 """
 
 from __future__ import annotations
@@ -10,25 +14,18 @@ import contextlib
 import json
 import os
 import shutil
-import stat
+import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from worldline.workspace.durable import boot_id, sync_path, write_durably
 from worldline.workspace.folders import STAGING
 from worldline.workspace.model import PlanItem
-from worldline.workspace.safefs import SafeTree, content_id, exchange, rename_new, split
+from worldline.workspace.safefs import SafeTree
 
 _NAME = "journal"
-
-
-def write_durably(path: Path, data: bytes) -> None:
-    temp = path.with_name(path.name + ".tmp")
-    with temp.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    temp.replace(path)
+_MARKS = ("verified", "committed")
 
 
 def _row(item: PlanItem) -> list[Any]:
@@ -75,6 +72,7 @@ class Journal:
     phase: str = "writing"
     """`writing`: undo it. `verified`: done; whether the session knows of it is for its cursor to say. `committed`: only
     cleaning is left."""
+    boot: str = field(default_factory=boot_id)
     folder_perm: int = 0o755
     roots: list[RootMove] = field(default_factory=list)
     made_git: list[str] = field(default_factory=list)
@@ -93,7 +91,7 @@ class Journal:
     def save(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         value: dict[str, Any] = {
-            "token": self.token, "target": self.target, "safety": self.safety, "phase": self.phase,
+            "token": self.token, "target": self.target, "safety": self.safety, "boot": self.boot,
             "folder_perm": self.folder_perm, "items": [_row(item) for item in self.items],
             "roots": [asdict(root) for root in self.roots], "made_git": self.made_git, "gone_git": self.gone_git,
             "pointers": self.pointers, "perms": self.perms,
@@ -108,7 +106,42 @@ class Journal:
             return None
         items = [_item(row) for row in value.pop("items")]
         roots = [RootMove(**root) for root in value.pop("roots")]
-        return cls(folder=folder, items=items, roots=roots, **value)
+        journal = cls(folder=folder, items=items, roots=roots, **value)
+        for phase in _MARKS:
+            if (folder / phase).exists():
+                journal.phase = phase
+        return journal
+
+    @property
+    def power_lost(self) -> bool:
+        """The machine was switched off since: what was not synced may be gone."""
+        return not self.boot or self.boot != boot_id()
+
+    def mark(self, phase: str, *, durably: bool) -> None:
+        """Enter a phase: an empty file, which is there or not, whatever happens."""
+        fd = os.open(self.folder / phase, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            if durably:
+                os.fsync(fd)
+        finally:
+            os.close(fd)
+        if durably:
+            sync_path(self.folder)
+        self.phase = phase
+
+    def back_to_writing(self) -> None:
+        """It will be undone, whatever it had come to."""
+        for phase in _MARKS:
+            (self.folder / phase).unlink(missing_ok=True)
+        self.phase = "writing"
+
+    def retire(self, records: Path) -> None:
+        """Nothing is pending any more; what was put down stays on record (see `settle`)."""
+        try:
+            records.mkdir(mode=0o700, exist_ok=True)
+            self.folder.rename(records / f"{time.time_ns():020}-{self.token}")
+        except OSError:
+            self.remove()
 
     def remove(self) -> None:
         with contextlib.suppress(FileNotFoundError):
@@ -135,116 +168,3 @@ def remove_staging(tree: SafeTree, name: str) -> None:
 
 def old_name(number: int) -> str:
     return f"{number}.old"
-
-
-class Undo:
-    """Puts the files of a journal back. Can be killed and started again at any point."""
-
-    def __init__(self, journal: Journal, tree: SafeTree) -> None:
-        self._journal = journal
-        self._tree = tree
-        self.lost: list[str] = []
-        """Paths that somebody changed in the meantime; they were left as they are."""
-
-    def run(self) -> None:
-        tree, journal = self._tree, self._journal
-        try:
-            staging = os.dup(tree.folder(journal.staging))
-        except FileNotFoundError:
-            return
-        try:
-            for number in reversed(range(len(journal.items))):
-                item = journal.items[number]
-                if item.action == "create":
-                    self._take_away(item)
-            self._remove_made_folders()
-            for number, item in enumerate(journal.items):
-                if item.action in ("overwrite", "delete"):
-                    self._put_back(staging, number, item)
-        finally:
-            os.close(staging)
-        remove_staging(tree, journal.staging)  # whatever was not put back is in the safety state as well
-
-    def modes(self) -> None:
-        """Permissions last: those of a folder may forbid what is undone in it."""
-        for item in self._journal.items:
-            if item.action == "chmod":
-                self._mode_back(item)
-
-    def _is_ours(self, fd: int, name: str, item: PlanItem) -> bool:
-        oid, mode = content_id(name, fd)
-        return oid == item.blob and stat.S_IFMT(mode) == stat.S_IFMT(item.mode)
-
-    def _take_away(self, item: PlanItem) -> None:
-        folder, name = split(item.path)
-        try:
-            fd = self._tree.folder(folder)
-            if stat.S_ISDIR(item.mode):
-                os.rmdir(name, dir_fd=fd)
-            elif self._is_ours(fd, name, item):
-                os.unlink(name, dir_fd=fd)
-        except OSError:
-            return  # it was never made, or somebody has put something else there
-
-    def _remove_made_folders(self) -> None:
-        """Folders that exist only because of what was created in them; an occupied one stays."""
-        folders: set[str] = set()
-        for item in self._journal.items:
-            if item.action == "create":
-                folder = split(item.path)[0]
-                while folder and folder not in folders:
-                    folders.add(folder)
-                    folder = split(folder)[0]
-        keep = set(self._journal_folders())
-        self._tree.drop()
-        for folder in sorted(folders - keep, key=len, reverse=True):
-            parent, name = split(folder)
-            with contextlib.suppress(OSError):
-                os.rmdir(name, dir_fd=self._tree.folder(parent))
-        self._tree.drop()
-
-    def _journal_folders(self) -> list[str]:
-        """Folders that were there before (noted at the start of the restore)."""
-        try:
-            text = (self._journal.folder / "folders").read_bytes()
-        except FileNotFoundError:
-            return []
-        return [os.fsdecode(part) for part in text.split(b"\0") if part]
-
-    def _put_back(self, staging: int, number: int, item: PlanItem) -> None:
-        folder, name = split(item.path)
-        if item.action == "delete" and stat.S_ISDIR(item.expect_mode):
-            with contextlib.suppress(OSError):
-                self._tree.make_folder(item.path, self._journal.folder_perm)
-            return
-        for staged in (old_name(number), str(number)):
-            try:
-                oid, mode = content_id(staged, staging)
-            except FileNotFoundError:
-                continue
-            if oid != item.expect or stat.S_IFMT(mode) != stat.S_IFMT(item.expect_mode):
-                continue
-            self._tree.make_folder(folder, self._journal.folder_perm)
-            fd = self._tree.folder(folder)
-            try:
-                there = content_id(name, fd)
-                if there == (item.expect, mode):
-                    return
-                if not self._is_ours(fd, name, item):
-                    self.lost.append(item.path)
-                    return
-                if not exchange(staged, staging, name, fd):
-                    os.rename(staged, name, src_dir_fd=staging, dst_dir_fd=fd)
-            except FileNotFoundError:
-                rename_new(staged, staging, name, fd)
-            return
-
-    def _mode_back(self, item: PlanItem) -> None:
-        folder, name = split(item.path)
-        try:
-            fd = self._tree.folder(folder)
-            status = os.stat(name, dir_fd=fd, follow_symlinks=False)
-            if status.st_mode == item.mode:
-                os.chmod(name, stat.S_IMODE(item.expect_mode), dir_fd=fd)
-        except OSError:
-            return

@@ -23,6 +23,8 @@ MODE_EXEC = 0o100755
 MODE_LINK = 0o120000
 MODE_GITLINK = 0o160000
 
+_HEADS = {mode: b"%o " % mode for mode in (MODE_DIR, MODE_FILE, MODE_EXEC, MODE_LINK, MODE_GITLINK)}
+
 EMPTY_TREE = bytes.fromhex("4b825dc642cb6eb9a060e54bf8d69288fbee4904")
 
 
@@ -42,9 +44,10 @@ def encode_tree(entries: Iterable[TreeEntry]) -> bytes:
     rows = []
     for name, mode, oid in entries:
         raw = name.encode("utf-8", "surrogateescape")
-        rows.append((raw + b"/" if mode == MODE_DIR else raw, b"%o %s\0%s" % (mode, raw, oid)))
+        head = _HEADS.get(mode) or b"%o " % mode
+        rows.append((raw + b"/" if mode == MODE_DIR else raw, head + raw + b"\0" + oid))
     rows.sort()
-    return b"".join(row[1] for row in rows)
+    return b"".join([row[1] for row in rows])
 
 
 def parse_tree(data: bytes) -> list[TreeEntry]:

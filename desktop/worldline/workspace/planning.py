@@ -43,6 +43,7 @@ class Planner:
         self.store = now.store
         self.aside: list[PlanItem] = []
         """Copies of files that are in no state and have to make room."""
+        self._same_as_last = last.files == now.files
         self._folders: dict[str, bool] = {}
         """Whether a path above an item is free or a real folder."""
         self.only_mine = last.files == target.files and last.perms_tree == target.perms_tree
@@ -138,7 +139,7 @@ class Planner:
             item.action = "chmod"
         else:
             item.action = "overwrite"
-        before = self._leaf(self.last, path)
+        before = now if self._same_as_last else self._leaf(self.last, path)
         if self._is_mine(path, now, before):
             self._keep_mine(item, now, wanted, before)
         return item
@@ -255,7 +256,8 @@ class Planner:
         for path, item in items.items():
             if item.action not in ("create", "overwrite"):
                 continue
-            parent = split(path)[0]
+            # Above a file that is there are only folders.
+            parent = split(path)[0] if item.action == "create" else ""
             while parent:
                 if parent in stays or (parent not in items and not self._is_passable(parent)):
                     item.action, item.reason = "keep_foreign", f"{parent} stays and is in its way"

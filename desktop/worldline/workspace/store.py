@@ -16,6 +16,7 @@ from pathlib import Path
 import pygit2
 
 from worldline.core.errors import WorkspaceError
+from worldline.workspace import durable
 from worldline.workspace.objects import (
     BLOB,
     COMMIT,
@@ -42,14 +43,6 @@ _CONFIG = (
 )
 
 
-def _fsync(path: Path) -> None:
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
-
-
 class Store:
     """Objects in and out. One thread at a time; one writing process at a time (`lock`)."""
 
@@ -65,6 +58,8 @@ class Store:
         self._pending_bytes = 0
         self._new: dict[bytes, int] = {}
         self._unsynced: list[str] = []
+        self._new_pack = False
+        """There is a pack whose name is not on disk yet."""
         self._pack: PackWriter | None = None
         self._trees: dict[bytes, list[TreeEntry]] = {}
         self._lock_fd = -1
@@ -99,6 +94,7 @@ class Store:
 
     def _clean(self) -> None:
         """Remove what a killed writer left. Only ever called by the one writer."""
+        shutil.rmtree(self.path / "spares", ignore_errors=True)
         objects = self.path / "objects"
         for pattern in ("pack/tmp_*", "tmp_*", "??/tmp_*"):
             for leftover in objects.glob(pattern):
@@ -163,6 +159,7 @@ class Store:
             if self._pack is not None:
                 self._pack.finish()
                 self._pack = None
+                self._new_pack = True
             for oid, kind, data in self._pending:
                 self.repo.write(_KINDS[kind], data)
                 self._unsynced.append(oid.hex())
@@ -176,17 +173,18 @@ class Store:
 
         Packs are synced when they are written. The few loose objects of a small capture are not, since that would cost
         more than the capture: they survive a kill at once, and a loss of power from here on. Called before a restore
-        throws away what it replaced, when the store is closed, and now and then.
+        touches anything, when the store is closed, and now and then.
         """
-        folders = set()
-        for name in self._unsynced:
-            path = self.path / "objects" / name[:2] / name[2:]
-            with contextlib.suppress(FileNotFoundError):  # pruned, or part of a pack by now
-                _fsync(path)
-                folders.add(path.parent)
-        for folder in folders:
-            _fsync(folder)
-        self._unsynced = []
+        objects = self.path / "objects"
+        names, self._unsynced = self._unsynced, []
+        durable.sync_files(objects / name[:2] / name[2:] for name in names)
+        folders = [objects / fan for fan in sorted({name[:2] for name in names})]
+        if self._new_pack:
+            folders.append(objects / "pack")
+        for folder in (*folders, objects) if folders else ():
+            with contextlib.suppress(FileNotFoundError):  # pruned
+                durable.sync_path(folder)
+        self._new_pack = False
 
     def discard(self) -> None:
         """Forget what was added since the last `flush`."""

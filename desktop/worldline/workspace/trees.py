@@ -25,17 +25,26 @@ def git_mode(st_mode: int) -> int:
     return MODE_EXEC if st_mode & stat.S_IXUSR else MODE_FILE
 
 
+def _is_odd(st_mode: int, context: Context) -> bool:
+    """Permissions that a new file would not have."""
+    usual = context.file_perm | (0o111 & context.dir_perm if st_mode & stat.S_IXUSR else 0)
+    return stat.S_IMODE(st_mode) != usual and not stat.S_ISLNK(st_mode)
+
+
 def build_trees(node: Dir, context: Context) -> tuple[bytes, bytes]:
     """Store the git trees of all changed folders; returns the ids of the tree and of the record of permissions."""
     if node.tree:
         return node.tree, node.perms
-    entries = [TreeEntry(name, git_mode(sig[4]), sig[5]) for name, sig in node.files.items()]
+    entries: list[TreeEntry] = []
     odd = []
+    kinds = context.kinds
     for name, sig in node.files.items():
-        perm = stat.S_IMODE(sig[4])
-        usual = context.file_perm | (0o111 & context.dir_perm if sig[4] & stat.S_IXUSR else 0)
-        if perm != usual and not stat.S_ISLNK(sig[4]):
-            odd.append(b"%o %s\0" % (perm, os.fsencode(name)))
+        kind = kinds.get(sig[4])
+        if kind is None:
+            kind = kinds[sig[4]] = (git_mode(sig[4]), _is_odd(sig[4], context))
+        entries.append(TreeEntry(name, kind[0], sig[5]))
+        if kind[1]:
+            odd.append(b"%o %s\0" % (stat.S_IMODE(sig[4]), os.fsencode(name)))
     below: list[TreeEntry] = []
     for name, child in node.dirs.items():
         tree, perms = build_trees(child, context)

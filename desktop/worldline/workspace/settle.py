@@ -1,0 +1,183 @@
+"""The time between a restore and the moment its files are on the disk for good.
+
+A restore does not wait for its files to be written: until they are, a record of what they must be stays in the store,
+and their content is there as well. A thread has them written once it is quiet; if the power goes before that, the next
+start finds the record and gives every file that lost its content the right one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import shutil
+import stat
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+from worldline.workspace.durable import is_hollow, sync_filesystem, sync_open
+from worldline.workspace.filesig import read_file
+from worldline.workspace.folders import STAGING
+from worldline.workspace.journal import Journal, remove_staging
+from worldline.workspace.model import PlanItem
+from worldline.workspace.safefs import SafeTree, split
+from worldline.workspace.store import Store
+
+log = logging.getLogger(__name__)
+
+FOLDER = "settling"
+_CALM = 1.0
+"""Seconds without a restore before the disk is made to write."""
+_FEW = 100
+"""Up to so many files are synced one by one; for more the whole file system is."""
+
+
+def _records(folder: Path) -> list[Journal]:
+    """Newest first."""
+    found = []
+    try:
+        names = sorted(folder.iterdir(), reverse=True)
+    except FileNotFoundError:
+        return []
+    for record in names:
+        try:
+            journal = Journal.load(record)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            # It only helps after a loss of power; the workspace must open all the same.
+            log.warning("the record %s of a restore cannot be read: %s", record, error)
+            continue
+        if journal is None:  # half removed
+            shutil.rmtree(record, ignore_errors=True)
+        else:
+            found.append(journal)
+    return found
+
+
+def _written(journal: Journal) -> Iterator[PlanItem]:
+    """Files that the restore put down; links and folders have no content of their own to lose."""
+    for item in journal.items:
+        if item.action in ("create", "overwrite") and stat.S_ISREG(item.mode):
+            yield item
+
+
+class Settler:
+    """Has the files of finished restores written. The thread only opens and syncs files."""
+
+    def __init__(self, work: Path, store_path: Path) -> None:
+        self._work = work
+        self.folder = store_path / FOLDER
+        self._lock = threading.Lock()
+        self._wake = threading.Event()
+        self._stop = False
+        self._thread: threading.Thread | None = None
+
+    def add(self) -> None:
+        """There is a new record."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="settle-workspace", daemon=True)
+            self._thread.start()
+        self._wake.set()
+
+    def _run(self) -> None:
+        while True:
+            self._wake.wait()
+            self._wake.clear()
+            while not self._stop and self._wake.wait(_CALM):
+                self._wake.clear()
+            if self._stop:
+                return
+            self.settle()
+
+    def settle(self) -> None:
+        """Do it now. What cannot be written stays on record."""
+        with self._lock:
+            for journal in _records(self.folder):
+                try:
+                    _sync(journal, self._work)
+                except OSError as error:
+                    log.warning("the files of a restore could not be synced: %s", error)
+                    return
+                journal.remove()
+
+    def close(self) -> None:
+        if self._thread is not None:
+            self._stop = True
+            self._wake.set()
+            self._thread.join()
+            self._thread = None
+        self.settle()
+
+
+def _sync(journal: Journal, work: Path) -> None:
+    items = list(_written(journal))
+    if len(items) > _FEW:
+        sync_filesystem(work)
+        return
+    tree = SafeTree(work)
+    fds: list[int] = []
+    try:
+        for item in items:
+            with contextlib.suppress(OSError):  # gone, moved, or not readable any more
+                folder, name = split(item.path)
+                flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+                fds.append(os.open(name, flags, dir_fd=tree.folder(folder)))
+        sync_open(fds)
+    finally:
+        for fd in fds:
+            os.close(fd)
+        tree.close()
+
+
+def mend(store: Store, tree: SafeTree) -> list[str]:
+    """After a loss of power: give the files of finished restores the content that they lost. Returns their paths.
+
+    A file is only touched when it is as a loss of power leaves it (too short, or with empty pages) and was not changed
+    since the restore. Can be killed and repeated.
+    """
+    mended: list[str] = []
+    seen: set[str] = set()
+    for journal in _records(store.path / FOLDER):
+        remove_staging(tree, journal.staging)
+        if not journal.power_lost:
+            continue
+        until = int(journal.folder.name.partition("-")[0])
+        for item in _written(journal):
+            if item.path not in seen and _lost_content(tree, store, item, until):
+                _write_again(tree, journal.staging, store, item)
+                mended.append(item.path)
+            seen.add(item.path)
+        tree.drop()
+        with contextlib.suppress(FileNotFoundError):
+            os.rmdir(journal.staging, dir_fd=tree.root_fd)
+    return mended
+
+
+def _lost_content(tree: SafeTree, store: Store, item: PlanItem, until: int) -> bool:
+    try:
+        with tree.at(item.path) as (fd, name):
+            got = read_file(name, fd, 1 << 40)
+    except OSError:
+        return False
+    if got is None or got[1].st_mtime_ns > until:
+        return False
+    return is_hollow(got[0], store.read(bytes.fromhex(item.blob)))
+
+
+def _write_again(tree: SafeTree, staging: str, store: Store, item: PlanItem) -> None:
+    assert staging.startswith(STAGING)
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(staging, 0o700, dir_fd=tree.root_fd)
+    beside = tree.folder(staging)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+    out = os.open("again", flags, 0o600, dir_fd=beside)
+    try:
+        view = memoryview(store.read(bytes.fromhex(item.blob)))
+        while view:
+            view = view[os.write(out, view) :]
+        os.fchmod(out, stat.S_IMODE(item.mode))
+        os.fsync(out)
+    finally:
+        os.close(out)
+    with tree.at(item.path) as (fd, name):
+        os.rename("again", name, src_dir_fd=tree.folder(staging), dst_dir_fd=fd)

@@ -1,0 +1,158 @@
+"""Taking back the files of a restore."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+
+from worldline.workspace.durable import is_hollow
+from worldline.workspace.filesig import read_file
+from worldline.workspace.journal import Journal, old_name, remove_staging
+from worldline.workspace.model import PlanItem
+from worldline.workspace.safefs import SafeTree, content_id, exchange, rename_new, split
+from worldline.workspace.store import Store
+
+
+class Undo:
+    """Puts the files of a journal back. Can be killed and started again at any point."""
+
+    def __init__(self, journal: Journal, tree: SafeTree, store: Store) -> None:
+        self._journal = journal
+        self._tree = tree
+        self._store = store
+        self._hollow = journal.power_lost
+        """Files may have lost content that was written and not synced."""
+        self.lost: list[str] = []
+        """Paths that somebody changed in the meantime; they were left as they are."""
+
+    def run(self) -> None:
+        tree, journal = self._tree, self._journal
+        try:
+            staging = os.dup(tree.folder(journal.staging))
+        except FileNotFoundError:
+            return
+        try:
+            for number in reversed(range(len(journal.items))):
+                item = journal.items[number]
+                if item.action == "create":
+                    self._take_away(item)
+            self._remove_made_folders()
+            for number, item in enumerate(journal.items):
+                if item.action in ("overwrite", "delete"):
+                    self._put_back(staging, number, item)
+        finally:
+            os.close(staging)
+        remove_staging(tree, journal.staging)  # whatever was not put back is in the safety state as well
+
+    def modes(self) -> None:
+        """Permissions last: those of a folder may forbid what is undone in it."""
+        for item in self._journal.items:
+            if item.action == "chmod":
+                self._mode_back(item)
+
+    def _is_ours(self, fd: int, name: str, item: PlanItem) -> bool:
+        oid, mode = content_id(name, fd)
+        if stat.S_IFMT(mode) != stat.S_IFMT(item.mode):
+            return False
+        return oid == item.blob or self._lost_content(fd, name, item.blob, mode)
+
+    def _lost_content(self, fd: int, name: str, blob: str, mode: int) -> bool:
+        """Whether the file was written with the content of `blob` and a loss of power took it."""
+        if not (self._hollow and blob and stat.S_ISREG(mode)):
+            return False
+        got = read_file(name, fd, 1 << 40)
+        return got is not None and is_hollow(got[0], self._store.read(bytes.fromhex(blob)))
+
+    def _refill(self, fd: int, name: str, item: PlanItem) -> None:
+        """Make a staged file what was replaced. Killed in between, it is still one that lost content."""
+        data = self._store.read(bytes.fromhex(item.expect))
+        os.chmod(name, 0o600, dir_fd=fd)
+        out = os.open(name, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=fd)
+        try:
+            view = memoryview(data)
+            while view:
+                view = view[os.write(out, view) :]
+            os.fchmod(out, stat.S_IMODE(item.expect_mode))
+            os.fsync(out)
+        finally:
+            os.close(out)
+
+    def _take_away(self, item: PlanItem) -> None:
+        folder, name = split(item.path)
+        try:
+            fd = self._tree.folder(folder)
+            if stat.S_ISDIR(item.mode):
+                os.rmdir(name, dir_fd=fd)
+            elif self._is_ours(fd, name, item):
+                os.unlink(name, dir_fd=fd)
+        except OSError:
+            return  # it was never made, or somebody has put something else there
+
+    def _remove_made_folders(self) -> None:
+        """Folders that exist only because of what was created in them; an occupied one stays."""
+        folders: set[str] = set()
+        for item in self._journal.items:
+            if item.action == "create":
+                folder = split(item.path)[0]
+                while folder and folder not in folders:
+                    folders.add(folder)
+                    folder = split(folder)[0]
+        keep = set(self._journal_folders())
+        self._tree.drop()
+        for folder in sorted(folders - keep, key=len, reverse=True):
+            parent, name = split(folder)
+            with contextlib.suppress(OSError):
+                os.rmdir(name, dir_fd=self._tree.folder(parent))
+        self._tree.drop()
+
+    def _journal_folders(self) -> list[str]:
+        """Folders that were there before (noted at the start of the restore)."""
+        try:
+            text = (self._journal.folder / "folders").read_bytes()
+        except FileNotFoundError:
+            return []
+        return [os.fsdecode(part) for part in text.split(b"\0") if part]
+
+    def _put_back(self, staging: int, number: int, item: PlanItem) -> None:
+        folder, name = split(item.path)
+        if item.action == "delete" and stat.S_ISDIR(item.expect_mode):
+            with contextlib.suppress(OSError):
+                self._tree.make_folder(item.path, self._journal.folder_perm)
+            return
+        for staged in (old_name(number), str(number)):
+            try:
+                oid, mode = content_id(staged, staging)
+            except FileNotFoundError:
+                continue
+            if stat.S_IFMT(mode) != stat.S_IFMT(item.expect_mode):
+                continue
+            if oid != item.expect:
+                if not self._lost_content(staging, staged, item.expect, mode):
+                    continue
+                self._refill(staging, staged, item)
+                mode = item.expect_mode
+            self._tree.make_folder(folder, self._journal.folder_perm)
+            fd = self._tree.folder(folder)
+            try:
+                there = content_id(name, fd)
+                if there == (item.expect, mode):
+                    return
+                if not self._is_ours(fd, name, item):
+                    self.lost.append(item.path)
+                    return
+                if not exchange(staged, staging, name, fd):
+                    os.rename(staged, name, src_dir_fd=staging, dst_dir_fd=fd)
+            except FileNotFoundError:
+                rename_new(staged, staging, name, fd)
+            return
+
+    def _mode_back(self, item: PlanItem) -> None:
+        folder, name = split(item.path)
+        try:
+            fd = self._tree.folder(folder)
+            status = os.stat(name, dir_fd=fd, follow_symlinks=False)
+            if status.st_mode == item.mode:
+                os.chmod(name, stat.S_IMODE(item.expect_mode), dir_fd=fd)
+        except OSError:
+            return

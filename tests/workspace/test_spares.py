@@ -1,0 +1,119 @@
+"""Going to and fro takes back the very files that were replaced, and nothing of that can be told from the outside."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+from worldline.workspace.engine import Workspace
+
+
+def _two(work: Path, ws: Workspace, count: int = 5) -> tuple[str, str]:
+    """Two states that differ in `count` files, seen long enough after the changes to be sure of them."""
+    for number in range(count):
+        (work / f"f{number}").write_text(f"one {number}")
+    first = ws.capture(None).state
+    time.sleep(0.05)  # past the time in which another change could leave the same times
+    ws.capture(first)
+    for number in range(count):
+        (work / f"f{number}").write_text(f"two {number}")
+    time.sleep(0.05)
+    return first, ws.capture(first).state
+
+
+def _go(ws: Workspace, there: str, here: str) -> None:
+    report = ws.apply(ws.plan(there, last=here))
+    assert report.done and not report.failed, report.note
+
+
+def _spares(ws: Workspace) -> list[str]:
+    return sorted(path.name for path in (ws.store.path / "spares").glob("*/*"))
+
+
+def test_the_same_files_come_back(work: Path, open_workspace: Any) -> None:
+    ws = open_workspace()
+    first, second = _two(work, ws)
+    inodes = {path.name: path.stat().st_ino for path in work.glob("f?")}
+    _go(ws, first, second)
+    assert len(_spares(ws)) == 5 and not list(work.glob(".worldline*"))
+    before = time.time_ns()
+    time.sleep(0.05)
+    _go(ws, second, first)
+    for path in work.glob("f?"):
+        assert path.read_text() == f"two {path.name[1:]}" and path.stat().st_ino == inodes[path.name]
+        assert path.stat().st_mtime_ns > before  # its content changed: builds must see that
+
+
+def test_a_spare_that_was_written_to_is_not_used(work: Path, open_workspace: Any) -> None:
+    ws = open_workspace()
+    first, second = _two(work, ws)
+    held = (work / "f1").open("r+")  # a program that has the file open
+    _go(ws, first, second)
+    held.write("HELD")
+    held.close()
+    _go(ws, second, first)
+    assert (work / "f1").read_text() == "two 1"
+
+
+def test_a_spare_with_a_second_name_is_not_used(work: Path, tmp_path: Path, open_workspace: Any) -> None:
+    ws = open_workspace()
+    first, second = _two(work, ws)
+    os.link(work / "f2", tmp_path / "elsewhere")
+    known = ws.capture(second).state
+    time.sleep(0.05)
+    ws.capture(known)
+    _go(ws, first, second)
+    times = (tmp_path / "elsewhere").stat().st_mtime_ns
+    _go(ws, second, first)
+    assert (work / "f2").stat().st_ino != (tmp_path / "elsewhere").stat().st_ino
+    assert (tmp_path / "elsewhere").stat().st_mtime_ns == times
+    assert (tmp_path / "elsewhere").read_text() == (work / "f2").read_text() == "two 2"
+
+
+def test_permissions_are_those_of_the_node(work: Path, open_workspace: Any) -> None:
+    ws = open_workspace()
+    first, second = _two(work, ws)
+    _go(ws, first, second)
+    for path in work.glob("f?"):  # the contents of the second state, but as programs
+        path.write_text(path.read_text().replace("one", "two"))
+        path.chmod(0o755)
+    third = ws.capture(first).state
+    _go(ws, first, third)
+    _go(ws, third, first)
+    assert {path.stat().st_mode & 0o777 for path in work.glob("f?")} == {0o755}
+    _go(ws, second, third)
+    assert {path.stat().st_mode & 0o777 for path in work.glob("f?")} == {0o644}
+
+
+def test_spares_go_with_the_workspace_and_with_pruning(work: Path, tmp_path: Path) -> None:
+    ws = Workspace(work, tmp_path / "s", free_floor=0)
+    first, second = _two(work, ws)
+    _go(ws, first, second)
+    ws.prune({first})
+    assert not _spares(ws)
+    now = ws.capture(first).state
+    (work / "f0").write_text("three")
+    time.sleep(0.05)
+    third = ws.capture(now).state
+    _go(ws, now, third)
+    ws.close()
+    assert not (tmp_path / "s" / "spares").exists()
+
+
+def test_the_store_on_another_disk(work: Path, tmp_path: Path, open_workspace: Any, monkeypatch: Any) -> None:
+    """Files cannot be moved to the store: they are removed as ever."""
+    elsewhere = Path("/dev/shm") / f"worldline-test-{os.getpid()}"
+    if not elsewhere.parent.is_dir() or elsewhere.parent.stat().st_dev == work.stat().st_dev:
+        elsewhere = tmp_path / "same"
+    try:
+        ws = open_workspace(store=elsewhere)
+        first, second = _two(work, ws)
+        _go(ws, first, second)
+        _go(ws, second, first)
+        assert (work / "f3").read_text() == "two 3" and not list(work.glob(".worldline*"))
+        ws.close()
+    finally:
+        shutil.rmtree(elsewhere, ignore_errors=True)
