@@ -13,7 +13,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from html.parser import HTMLParser
-from typing import IO, Any
+from typing import Any
 
 from pydantic import Field
 
@@ -57,12 +57,13 @@ def check_url(url: str) -> str:
     url = url.strip()
     try:
         parts = urllib.parse.urlsplit(url)
-        host = parts.hostname
-        _ = parts.port
-    except ValueError:
-        host = None
+        port = parts.port
+        # As it will be asked for: a name that cannot be encoded cannot be one.
+        host = parts.hostname and parts.hostname.encode("idna").decode()
+    except ValueError:  # UnicodeError is one
+        host, port = None, None
         parts = urllib.parse.urlsplit("")
-    if host is None or parts.scheme not in ("http", "https") or re.search(r"[\s\x00-\x1f]", url):
+    if not host or parts.scheme not in ("http", "https") or re.search(r"[\s\x00-\x1f]", url):
         raise fail(
             ErrorClass.USER,
             "invalid_url",
@@ -78,18 +79,12 @@ def check_url(url: str) -> str:
         )
     path = urllib.parse.quote(parts.path or "/", safe="/%:@!$&'()*+,;=~-._")
     query = urllib.parse.quote(parts.query, safe="/%:@!$&'()*+,;=~-._?")
-    netloc = host.encode("idna").decode() if not host.isascii() else parts.netloc
+    netloc = parts.netloc if parts.netloc.isascii() else f"{host}:{port}" if port is not None else host
     return urllib.parse.urlunsplit((parts.scheme, netloc, path, query, ""))
 
 
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    def redirect_request(
-        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Any, newurl: str
-    ) -> None:
-        return None
-
-
 def _opener() -> urllib.request.OpenerDirector:
+    # Without a handler of redirects: they come back as errors, and are looked at here.
     opener = urllib.request.OpenerDirector()
     for handler in (
         urllib.request.ProxyHandler(),
@@ -97,7 +92,6 @@ def _opener() -> urllib.request.OpenerDirector:
         urllib.request.HTTPSHandler(),
         urllib.request.HTTPErrorProcessor(),
         urllib.request.HTTPDefaultErrorHandler(),
-        _NoRedirect(),
     ):
         opener.add_handler(handler)
     return opener
@@ -118,11 +112,18 @@ def _fetch(url: str) -> ToolResult:
             with error:
                 target = error.headers.get("Location", "")
                 if error.code in (301, 302, 303, 307, 308) and target:
-                    url = _redirect(url, urllib.parse.urljoin(url, target), seen)
+                    url = _redirect(url, _joined(url, target), seen)
                     continue
                 raise _http_failure(url, error.code, error.read(2000)) from None
         except (OSError, http.client.HTTPException) as error:
             raise _network_failure(url, error) from error
+
+
+def _joined(url: str, target: str) -> str:
+    try:
+        return urllib.parse.urljoin(url, target)
+    except ValueError:
+        return target  # no address; it is refused as one
 
 
 def _redirect(url: str, target: str, seen: list[str]) -> str:
@@ -170,7 +171,7 @@ def _page(url: str, seen: list[str], data: bytes, cut: bool, kind: str) -> ToolR
     match = re.search(r"charset=[\"']?([\w-]+)", kind)
     try:
         value = data.decode(match[1] if match else "utf-8", "replace")
-    except LookupError:
+    except (LookupError, UnicodeError):  # unknown, or a codec that is none for texts
         value = data.decode("utf-8", "replace")
     if "html" in kind or value.lstrip()[:15].lower().startswith(("<!doctype html", "<html")):
         value = html_text(value)
@@ -253,7 +254,9 @@ class _Text(HTMLParser):
         self._href: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag in self._SKIPPED:
+        if tag == "body":
+            self._skip = 0  # the end of the head may be left out
+        elif tag in self._SKIPPED:
             self._skip += 1
         elif tag in self._BLOCKS:
             self.out.append("\n- " if tag == "li" else "\n")
@@ -271,6 +274,14 @@ class _Text(HTMLParser):
             href = self._href.pop()
             if href.startswith("http") and not self._skip:
                 self.out.append(f" ({href})")
+
+    def parse_html_declaration(self, i: int) -> int:
+        try:
+            return super().parse_html_declaration(i)
+        except AssertionError:
+            # `<![…` that is no declaration: the parser gives up on the page there. It is left out, the rest is read.
+            end = self.rawdata.find(">", i)
+            return end + 1 if end >= 0 else len(self.rawdata)
 
     def handle_data(self, data: str) -> None:
         if not self._skip:
