@@ -45,7 +45,7 @@ def locate(ctx: ToolContext, given: str) -> Place:
     if "\x00" in given:
         raise fail(ErrorClass.USER, "invalid_path", "The path holds a NUL byte.", next_="Send it without.")
     root = ctx.root.resolve()
-    path = Path(given).expanduser() if given.startswith("~") else Path(given)
+    path = at_home(given)
     lexical = Path(os.path.normpath(root / path))
     try:
         # Not the normalised path: `link/..` is where the link leads, not where it stands.
@@ -61,6 +61,21 @@ def locate(ctx: ToolContext, given: str) -> Place:
     inside = real.is_relative_to(root)
     shown = real.relative_to(root).as_posix() if inside else str(real)
     return Place(given, lexical, real, inside, shown)
+
+
+def at_home(given: str) -> Path:
+    """`~` and `~name` are the home of somebody. Raises ToolFailure when nobody is called that."""
+    if not given.startswith("~"):
+        return Path(given)
+    try:
+        return Path(given).expanduser()
+    except RuntimeError as error:
+        raise fail(
+            ErrorClass.USER,
+            "path_wrong",
+            f"There is no home folder {given.split('/', 1)[0][:100]}.",
+            next_="Name the path in full, or put ./ before a file whose name begins with ~.",
+        ) from error
 
 
 def _look(path: Path, given: str) -> None:
@@ -111,7 +126,8 @@ def missing(ctx: ToolContext, place: Place) -> ToolFailure:
     if near:
         hint = "The path is wrong. There is: " + ", ".join(near) + "."
     elif parent.is_dir():
-        names = sorted(entry.name for entry in parent.iterdir())[:20]
+        with os_errors(_folder_name(root, parent)):
+            names = sorted(entry.name for entry in parent.iterdir())[:20]
         hint = f"The folder {_folder_name(root, parent)} is there and holds: {', '.join(names) or 'nothing'}."
     else:
         there = parent

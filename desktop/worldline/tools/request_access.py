@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
@@ -10,6 +9,7 @@ from pydantic import Field
 from worldline.core.errors import ErrorClass
 from worldline.tools.base import BaseTool, text
 from worldline.tools.model import AccessRequest, ToolContext, ToolInput, ToolResult, fail
+from worldline.tools.places import locate
 
 
 class RequestAccessInput(ToolInput):
@@ -34,19 +34,15 @@ class RequestAccess(BaseTool):
     def prepare(self, args: RequestAccessInput, ctx: ToolContext) -> AccessRequest:
         target = args.target
         if args.kind in ("write", "read", "socket"):
-            if "\x00" in target:
-                raise fail(
-                    ErrorClass.USER, "invalid_path", "The path holds a NUL byte.", next_="Send it without."
-                )
-            path = (ctx.root / Path(target).expanduser()).resolve()
-            if args.kind == "write" and path.is_relative_to(ctx.root.resolve()):
+            place = locate(ctx, target)
+            if args.kind == "write" and place.inside:
                 raise fail(
                     ErrorClass.USER,
                     "not_needed",
                     "That is inside the workspace and needs no access.",
                     next_="Use the write, edit or bash tool.",
                 )
-            target = str(path)
+            target = str(place.real)
         request = self.request(args, ctx, summary=f"access: {args.kind} {args.target[:80]}")
         request.target = f"{args.kind}:{target}"
         request.agent_says = args.why
