@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import Field
 
-from worldline.core.errors import ErrorClass
+from worldline.core.errors import ErrorClass, ToolFailure
 from worldline.tools.base import PATH_ALIASES, BaseTool, text
 from worldline.tools.model import AccessRequest, ToolContext, ToolInput, ToolResult, fail
 from worldline.tools.places import Place, locate, need_file
@@ -126,11 +126,13 @@ def _lines(value: str, first: int, limit: int) -> tuple[str, int, int, int]:
 
 
 def _image(place: Place, data: bytes) -> ToolResult:
-    from PIL import Image, UnidentifiedImageError
+    from PIL import Image
 
     try:
         with Image.open(io.BytesIO(data)) as image:
             size, form = image.size, image.format or ""
+            # What is cut off would be refused by the API, and the conversation with it.
+            image.load()
             if max(size) > IMAGE_SIDE or len(data) > IMAGE_BYTES or form not in _IMAGES:
                 image.thumbnail((IMAGE_SIDE, IMAGE_SIDE))
                 has_alpha = image.mode in ("RGBA", "LA", "P")
@@ -143,7 +145,7 @@ def _image(place: Place, data: bytes) -> ToolResult:
                     converted.convert("RGB").save(buffer, "JPEG", quality=80)
                     form = "JPEG"
                 data = buffer.getvalue()
-    except (UnidentifiedImageError, OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+    except Exception:  # noqa: BLE001 - its decoders raise anything for a damaged file; the code above is theirs
         raise fail(
             ErrorClass.ENVIRONMENT,
             "bad_image",
@@ -160,7 +162,6 @@ def _image(place: Place, data: bytes) -> ToolResult:
 
 def _pdf(place: Place, data: bytes, pages: str | None) -> ToolResult:
     from pypdf import PdfReader
-    from pypdf.errors import PyPdfError
 
     try:
         reader = PdfReader(io.BytesIO(data))
@@ -169,8 +170,9 @@ def _pdf(place: Place, data: bytes, pages: str | None) -> ToolResult:
         parts = [
             f"[page {number}]\n{reader.pages[number - 1].extract_text()}" for number in range(first, last + 1)
         ]
-    except (PyPdfError, ValueError, KeyError, TypeError, AttributeError, RecursionError, IndexError):
-        # pypdf raises all of these for damaged files; none of them says anything about our own code.
+    except ToolFailure:
+        raise
+    except Exception:  # noqa: BLE001 - pypdf raises anything for damaged files; the code above is its own
         raise fail(
             ErrorClass.ENVIRONMENT,
             "bad_pdf",
