@@ -106,6 +106,42 @@ async def test_a_server_of_the_person_serves_dies_and_the_session_goes_on(bench:
     assert (await again.actor.maker()).view("cursor").request["tools"] == before
 
 
+ODD = """
+import json, sys
+
+def tool(name, schema):
+    return {"name": name, "description": name, "inputSchema": schema}
+
+TOOLS = [tool("good", {"type": "object"}), tool("bad", {"type": "object", "properties": {"a": {"type": "no-such-type"}}}),
+         tool("far", {"type": "object", "properties": {"a": {"$ref": "http://127.0.0.1:9/schema"}}})]
+
+for line in sys.stdin:
+    asked = json.loads(line)
+    if "id" not in asked:
+        continue
+    answer = {"error": {"code": -32601, "message": "not known here"}}
+    if asked["method"] == "tools/list":
+        answer = {"result": {"tools": TOOLS}}
+    elif asked["method"] == "initialize":
+        answer = {"result": {"protocolVersion": asked["params"]["protocolVersion"], "capabilities": {"tools": {}},
+                             "serverInfo": {"name": "odd", "version": "1"}}}
+    print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **answer}), flush=True)
+"""
+
+
+async def test_a_tool_with_a_senseless_schema_is_left_out_and_told(bench: Any, tmp_path: Path) -> None:
+    script = tmp_path / "odd.py"
+    script.write_text(ODD)
+    b = await bench(mcpServers={"odd": {"command": sys.executable, "args": [str(script)]}})
+    b.script("Fine.")
+    assert await b.ask("go") == "completed"
+    names = [t["name"] for t in b.sent()["tools"]]
+    assert "odd__good" in names, b.diagnostics("mcp")
+    assert "odd__bad" not in names and "odd__far" not in names
+    told = " ".join(r.data["detail"] for r in b.diagnostics("mcp"))
+    assert "odd__bad is left out" in told and "odd__far is left out" in told
+
+
 async def test_servers_end_with_the_session(bench: Any, tmp_path: Path) -> None:
     b = await bench(mcpServers=config(tmp_path))
     b.script("Hello.")

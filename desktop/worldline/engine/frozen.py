@@ -12,6 +12,7 @@ from worldline.context.system_prompt import MAX_INSTRUCTIONS, PromptParts, syste
 from worldline.engine.shared import Shared
 from worldline.protocol.model import Mode
 from worldline.session.model import Record
+from worldline.tools.schema import schema_problem
 
 _INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md")
 
@@ -85,7 +86,8 @@ def frozen_tools(shared: Shared, at: str = "") -> list[dict[str, Any]]:
     """Tools from outside that the branch at `at` was offered, in order: [{"name", "server", "tool", "description",
     "schema"}]."""
     found = records_at(shared, "frozen_tools", at or shared.doc.cursor)
-    return list(found[0].data.get("tools", [])) if found else []
+    tools = found[0].data.get("tools", []) if found else []
+    return [entry for entry in tools if not schema_problem(entry["schema"])]
 
 
 def freeze_tools(shared: Shared, offered: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[str]]:

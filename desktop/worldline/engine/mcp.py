@@ -31,7 +31,7 @@ from worldline.tools.mcp_client import McpServer, McpTool, ServerConfig, parse_s
 from worldline.tools.model import AccessRequest as ToolAccess
 from worldline.tools.model import ToolContext, ToolResult, fail
 from worldline.tools.registry import TOOLS
-from worldline.tools.schema import legal_name
+from worldline.tools.schema import legal_name, schema_problem
 
 
 class OfferedTool(BaseTool):
@@ -94,6 +94,10 @@ class McpDesk:
         taken = {legal_name(tool.name) for tool in TOOLS}
         for server in self._servers.values():
             for tool in server.tools:
+                if why := schema_problem(tool.schema()):
+                    # The API refuses a request with it, and with that every request of this session.
+                    self._tell(journal, f"The tool {tool.name} is left out: {why}.")
+                    continue
                 if tool.name in taken:
                     self._tell(
                         journal,

@@ -11,7 +11,9 @@ import re
 from typing import Any
 
 import jsonschema
+import referencing
 from pydantic import ValidationError
+from referencing.exceptions import Unresolvable
 
 from worldline.core.errors import ErrorClass, ToolFailure
 from worldline.core.jsontext import loads_strict
@@ -336,27 +338,38 @@ def pydantic_failure(error: ValidationError, tool: str, schema: dict[str, Any]) 
 
 
 def check_schema(value: dict[str, Any], schema: dict[str, Any], tool: str = "") -> None:
-    """Strict validation against a JSON schema, for tools that are described by one. Raises `invalid_arguments`."""
-    validator = jsonschema.Draft202012Validator(schema)
+    """Strict validation against a JSON schema, for tools that are described by one. Raises `invalid_arguments`; where
+    the schema itself makes no sense (see `schema.schema_problem`), `bad_schema`. Never fetches what it refers to."""
+    # Without a registry of our own the library asks the network for references that it does not know.
+    validator = jsonschema.Draft202012Validator(schema, registry=referencing.Registry())
+    try:
+        errors = sorted(validator.iter_errors(value), key=lambda e: [str(part) for part in e.absolute_path])
+    except (jsonschema.exceptions.UnknownType, Unresolvable, RecursionError, re.error) as error:
+        raise fail(
+            ErrorClass.ENVIRONMENT,
+            "bad_schema",
+            f"The description of {tool or 'this tool'} makes no sense ({type(error).__name__}); it cannot be called.",
+            next_="Work without it, or tell the person.",
+        ) from error
     lines = []
-    for error in sorted(validator.iter_errors(value), key=lambda e: [str(part) for part in e.absolute_path]):
-        where = ".".join(str(part) for part in error.absolute_path)
-        match error.validator:
+    for problem in errors:
+        where = ".".join(str(part) for part in problem.absolute_path)
+        match problem.validator:
             case "required":
-                missing = [n for n in error.validator_value if n not in error.instance]
+                missing = [n for n in problem.validator_value if n not in problem.instance]
                 lines += [
                     f"{where + '.' if where else ''}{name}: required, but not given" for name in missing
                 ]
             case "additionalProperties":
-                extra = sorted(set(error.instance) - set(error.schema.get("properties", {})))
+                extra = sorted(set(problem.instance) - set(problem.schema.get("properties", {})))
                 lines += [f"{where + '.' if where else ''}{name}: there is no such field" for name in extra]
             case "type":
-                lines.append(f"{where}: must be {error.validator_value} (got {kind_of(error.instance)})")
+                lines.append(f"{where}: must be {problem.validator_value} (got {kind_of(problem.instance)})")
             case "enum":
-                lines.append(f"{where}: must be one of {', '.join(map(str, error.validator_value))}")
+                lines.append(f"{where}: must be one of {', '.join(map(str, problem.validator_value))}")
             case _:
                 lines.append(
-                    f"{where or 'arguments'}: {error.validator} {error.validator_value} does not hold"
+                    f"{where or 'arguments'}: {problem.validator} {problem.validator_value} does not hold"
                 )
     if lines:
         raise _failure(list(dict.fromkeys(lines)), tool, schema)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import jsonschema
+
 from worldline.tools.model import Tool
 
 _ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
@@ -26,7 +28,7 @@ def tool_schemas(tools: dict[str, Tool]) -> list[dict[str, Any]]:
 
 def tidy(schema: dict[str, Any]) -> dict[str, Any]:
     """Without titles, references resolved, `anyOf … null` of optional fields reduced: what a model reads best."""
-    definitions = schema.get("$defs", {})
+    definitions = {**schema.get("definitions", {}), **schema.get("$defs", {})}
 
     def walk(part: Any, depth: int = 0) -> Any:
         if depth > 12 or not isinstance(part, dict):
@@ -43,7 +45,7 @@ def tidy(schema: dict[str, Any]) -> dict[str, Any]:
                 return walk({**options[0], **rest}, depth + 1)
         result: dict[str, Any] = {}
         for key, value in part.items():
-            if key in ("title", "$defs") or (key == "default" and value is None):
+            if key in ("title", "$defs", "definitions") or (key == "default" and value is None):
                 continue
             if key == "properties":
                 result[key] = {name: walk(item, depth + 1) for name, item in value.items()}
@@ -58,3 +60,36 @@ def tidy(schema: dict[str, Any]) -> dict[str, Any]:
     tidied.setdefault("properties", {})
     tidied.pop("description", None)
     return tidied
+
+
+def schema_problem(schema: dict[str, Any]) -> str:
+    """Why arguments cannot be described by this schema of somebody else's, in words; "" = they can."""
+    try:
+        jsonschema.Draft202012Validator.check_schema(schema)
+    except jsonschema.SchemaError as error:
+        where = ".".join(str(part) for part in error.absolute_path)
+        return f"its schema is not valid{' at ' + where if where else ''}"
+    except RecursionError:
+        return "its schema is nested too deeply"
+    pending: list[Any] = [schema]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, list):
+            pending += part
+        elif isinstance(part, dict):
+            pending += part.values()
+            reference = part.get("$ref")
+            if isinstance(reference, str) and not _points_to_something(schema, reference):
+                return f"its schema refers to {reference[:100]!r}, which is not in it"
+    return ""
+
+
+def _points_to_something(root: Any, reference: str) -> bool:
+    if not reference.startswith("#"):
+        return False
+    for step in reference[1:].split("/")[1:]:
+        step = step.replace("~1", "/").replace("~0", "~")
+        if not isinstance(root, dict) or step not in root:
+            return False
+        root = root[step]
+    return True

@@ -1,0 +1,238 @@
+"""What the world sends (pages, pictures, documents, schemas, addresses, odd paths) is never taken for a defect of ours:
+each of it is a result that the model can go on from."""
+
+from __future__ import annotations
+
+import io
+import random
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from toolbench import Bench, error_of, text_of
+from worldline.tools.mcp_client import McpServer, McpTool, ServerConfig
+from worldline.tools.registry import default_tools
+from worldline.tools.schema import schema_problem, tidy
+
+
+class _Pages(BaseHTTPRequestHandler):
+    routes: dict[str, tuple[int, str, bytes]] = {}
+    asked: list[str] = []
+
+    def do_GET(self) -> None:
+        self.asked.append(self.path)
+        code, kind, body = self.routes[self.path]
+        self.send_response(code)
+        self.send_header("Location" if code == 302 else "Content-Type", kind)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        return
+
+
+@pytest.fixture
+def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(_Pages, "asked", [])
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Pages)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "holds"),
+    [
+        ("text/html", b"<!doctype html><p>one</p><![foo[bar]]><p>last</p><![", "last"),
+        ("text/html", b"<p>before</p><![foo[bar]]><p>after</p>", "before"),
+        ("text/html", b"<p>before</p><![ rubbish ]><p>after</p>", "before"),
+        ("text/html", b"<html><head><title>t</title><body><p>no end of the head</p>", "no end of the head"),
+        ("text/plain; charset=idna", b"plain words", "plain words"),
+        ("text/plain; charset=no-such", b"plain words", "plain words"),
+    ],
+)
+async def test_a_page_that_is_not_as_it_should_be_is_read_all_the_same(
+    bench: Bench, site: str, monkeypatch: pytest.MonkeyPatch, kind: str, body: bytes, holds: str
+) -> None:
+    monkeypatch.setattr(_Pages, "routes", {"/page": (200, kind, body)})
+    outcome = await bench.call("web_fetch", url=f"{site}/page")
+    assert outcome.ok and text_of(outcome).count(holds) == 1
+
+
+async def test_an_error_page_that_cannot_be_parsed_is_an_http_error(
+    bench: Bench, site: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_Pages, "routes", {"/gone": (404, "text/html", b"<p>not here<![foo[bar]]>")})
+    outcome = await bench.call("web_fetch", url=f"{site}/gone")
+    assert error_of(outcome) == "http_error" and "not here" in text_of(outcome)
+
+
+async def test_a_redirect_to_what_is_no_address_is_told(
+    bench: Bench, site: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_Pages, "routes", {"/moved": (302, "http://[half", b"")})
+    assert error_of(await bench.call("web_fetch", url=f"{site}/moved")) == "invalid_url"
+
+
+@pytest.mark.parametrize("host", ["a" * 70 + ".example", "ü..example", "ü" * 70 + ".example", "a..example"])
+async def test_a_host_name_that_cannot_be_one_is_refused(bench: Bench, host: str) -> None:
+    assert error_of(await bench.call("web_fetch", url=f"http://{host}/")) == "invalid_url"
+
+
+async def test_a_foreign_host_name_keeps_its_port(bench: Bench) -> None:
+    await bench.call("web_fetch", url="http://bücher.invalid:8123/x")
+    assert bench.policy.asked[-1].url == "http://xn--bcher-kva.invalid:8123/x"
+
+
+@pytest.mark.parametrize("path", ["~nosuchuser/x", "~nosuchuser"])
+async def test_the_home_of_somebody_unknown_is_a_wrong_path(bench: Bench, path: str) -> None:
+    for tool in ("read", "write", "edit", "glob", "list_dir"):
+        more = {"write": {"content": "x"}, "edit": {"old": "a", "new": "b"}, "glob": {"pattern": "*"}}
+        outcome = await bench.call(tool, path=path, **more.get(tool, {}))
+        assert error_of(outcome) == "path_wrong", tool
+    asked = await bench.call("request_access", kind="read", target=path, why="to look")
+    assert error_of(asked) == "path_wrong"
+
+
+async def test_access_to_a_loop_of_links_is_a_wrong_path(bench: Bench) -> None:
+    (bench.root / "loop").symlink_to("loop")
+    asked = await bench.call("request_access", kind="read", target="loop", why="to look")
+    assert error_of(asked) == "path_wrong"
+
+
+def pictures() -> dict[str, bytes]:
+    from PIL import Image
+
+    rng = random.Random(7)
+    image = Image.new("RGB", (40, 30))
+    image.putdata([(rng.randrange(256), rng.randrange(256), 0) for _ in range(1200)])
+    found = {}
+    for form in ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF"):
+        buffer = io.BytesIO()
+        image.save(buffer, form)
+        found[form.lower()] = buffer.getvalue()
+    return found
+
+
+def document() -> bytes:
+    from pypdf import PdfWriter
+
+    writer = PdfWriter()
+    for _ in range(3):
+        writer.add_blank_page(100, 100)
+    writer.add_metadata({"/Title": "x" * 100})
+    buffer = io.BytesIO()
+    writer.write(buffer)
+    return buffer.getvalue()
+
+
+def damaged(rng: random.Random, data: bytes) -> bytes:
+    broken = bytearray(data)
+    if rng.random() < 0.4:
+        del broken[rng.randrange(8, len(broken)) :]
+    for _ in range(rng.randrange(1, 12)):
+        broken[rng.randrange(min(8, len(broken) - 1), len(broken))] = rng.randrange(256)
+    return bytes(broken)
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_damaged_pictures_and_documents_are_results(bench: Bench, seed: int) -> None:
+    rng = random.Random(seed)
+    for suffix, data in {**pictures(), "pdf": document()}.items():
+        for _ in range(40):
+            (bench.root / f"a.{suffix}").write_bytes(damaged(rng, data))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                outcome = await bench.call("read", path=f"a.{suffix}")
+            assert outcome.ok or error_of(outcome) in (
+                "bad_image",
+                "bad_pdf",
+                "binary_file",
+                "out_of_range",
+            ), suffix
+
+
+async def test_a_picture_that_is_cut_off_is_never_sent(bench: Bench) -> None:
+    for suffix in ("png", "jpeg"):
+        data = pictures()[suffix]
+        (bench.root / f"a.{suffix}").write_bytes(data[: len(data) // 2])
+        assert error_of(await bench.call("read", path=f"a.{suffix}")) == "bad_image", suffix
+
+
+async def test_an_encrypted_document_is_told(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    from pypdf import PdfReader
+    from pypdf.errors import DependencyError
+
+    def encrypted(self: Any, *args: Any, **more: Any) -> None:
+        raise DependencyError("cryptography is required for AES algorithm")
+
+    (bench.root / "a.pdf").write_bytes(document())
+    # What the library raises where the package for the cipher is not installed.
+    monkeypatch.setattr(PdfReader, "__init__", encrypted)
+    assert error_of(await bench.call("read", path="a.pdf")) == "bad_pdf"
+
+
+def foreign(schema: dict[str, Any], folder: Any) -> dict[str, Any]:
+    server = McpServer(ServerConfig("odd", "user", "/bin/false"), folder)
+    tool = SimpleNamespace(name="tool", description="", title="", input_schema=schema)
+    made = McpTool(server, tool)
+    return {made.name: made}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"properties": {"a": {"$ref": "#/nowhere"}}},
+        {"$ref": "#/nowhere"},
+        {"$ref": "https://example.invalid/schema"},
+        {"properties": {"a": {"type": "string", "pattern": "("}}},
+        {"properties": {"a": {"type": "no-such-type"}}},
+        {"properties": ["a"]},
+        {"required": 7},
+        {"properties": {"a": {"enum": 3}}},
+        {"anyOf": {"a": 1}},
+    ],
+)
+def test_a_schema_that_makes_no_sense_is_named(schema: dict[str, Any]) -> None:
+    assert schema_problem(schema)
+
+
+def test_usual_schemas_are_fine() -> None:
+    for schema in ({}, {"properties": {"a": {"$ref": "#/$defs/x"}}, "$defs": {"x": {"type": "string"}}},
+                   {"definitions": {"a/b": {}}, "properties": {"p": {"$ref": "#/definitions/a~1b"}}}):  # fmt: skip
+        assert schema_problem(schema) == ""
+    for tool in default_tools().values():
+        assert schema_problem(tool.schema()) == ""
+
+
+def test_references_of_older_schemas_reach_the_model() -> None:
+    old = {"properties": {"p": {"$ref": "#/definitions/x"}}, "definitions": {"x": {"type": "integer"}}}
+    assert tidy(old)["properties"] == {"p": {"type": "integer"}}
+
+
+async def test_a_schema_that_refers_to_itself_is_the_servers_fault(
+    make_bench: Callable[..., Bench], tmp_path: Any
+) -> None:
+    bench = make_bench(tools=foreign({"$ref": "#"}, tmp_path))
+    assert error_of(await bench.call("odd__tool", a="x")) == "bad_schema"
+
+
+async def test_a_schema_never_makes_us_fetch_anything(
+    make_bench: Callable[..., Bench], tmp_path: Any, site: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_Pages, "routes", {"/schema": (200, "application/json", b"{}")})
+    bench = make_bench(tools=foreign({"properties": {"a": {"$ref": f"{site}/schema"}}}, tmp_path))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        outcome = await bench.call("odd__tool", a="x")
+    assert _Pages.asked == [] and error_of(outcome) == "bad_schema"
