@@ -3,6 +3,7 @@ each of it is a result that the model can go on from."""
 
 from __future__ import annotations
 
+import asyncio
 import io
 import random
 import threading
@@ -108,6 +109,47 @@ async def test_access_to_a_loop_of_links_is_a_wrong_path(bench: Bench) -> None:
     (bench.root / "loop").symlink_to("loop")
     asked = await bench.call("request_access", kind="read", target="loop", why="to look")
     assert error_of(asked) == "path_wrong"
+
+
+COSTLY = r"(?=a)(a+)+$"
+"""Takes for ever on a line of many a and one b."""
+
+
+async def test_a_pattern_that_never_ends_does_not_hold_the_engine(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (bench.root / "a.txt").write_text("a" * 40 + "b\n")
+    assert error_of(await bench.call("grep", pattern=COSTLY)) == "pattern_too_costly"
+    monkeypatch.setenv("PATH", "nowhere")  # without ripgrep
+    monkeypatch.setattr("worldline.tools.search.GREP_SECONDS", 2)
+    search = asyncio.ensure_future(bench.call("grep", pattern=COSTLY))
+    beats = 0
+    while not search.done():
+        await asyncio.sleep(0.02)
+        beats += 1
+    assert error_of(await search) == "timeout" and beats > 20
+
+
+@pytest.mark.parametrize("program", ["ripgrep", "none"])
+async def test_patterns_that_cannot_be_one_are_named(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, program: str
+) -> None:
+    (bench.root / "a.txt").write_text("one\n")
+    if program == "none":
+        monkeypatch.setenv("PATH", "nowhere")
+    for pattern in ("a{4294967296}", "(" * 5000, "(?<=a*)b", "a("):
+        assert error_of(await bench.call("grep", pattern=pattern)) == "invalid_pattern", pattern[:20]
+    for glob in ("a[", "**[!"):
+        outcome = await bench.call("grep", pattern="one", glob=glob)
+        assert outcome.ok or error_of(outcome) == "invalid_pattern", glob
+
+
+@pytest.mark.slow
+async def test_many_complaints_do_not_hold_a_search(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(280):  # more than a pipe holds
+        (bench.root / f"{number:04}-{'x' * 230}.txt").write_text("a" * 40 + "b\n")
+    monkeypatch.setattr("worldline.tools.search.GREP_SECONDS", 60)
+    assert error_of(await bench.call("grep", pattern=COSTLY)) == "pattern_too_costly"
 
 
 def pictures() -> dict[str, bytes]:

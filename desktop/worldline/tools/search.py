@@ -6,19 +6,19 @@ import asyncio
 import contextlib
 import os
 import re
-import stat
 import subprocess
+import tempfile
 import threading
 from pathlib import Path
 
 import pathspec
 from pydantic import Field
 
-from worldline.core.errors import ErrorClass
+from worldline.core.errors import ErrorClass, ToolFailure
+from worldline.tools import pygrep
 from worldline.tools.base import PATH_ALIASES, BaseTool, text
 from worldline.tools.model import AccessRequest, ToolContext, ToolInput, ToolResult, fail
 from worldline.tools.places import Place, locate, missing, os_errors
-from worldline.tools.textfile import binary_kind, decode
 from worldline.tools.walk import files_below, ripgrep
 
 GLOB_LIMIT = 200
@@ -152,87 +152,103 @@ def _grep_rg(program: str, args: GrepInput, place: Place) -> tuple[list[str], bo
     argv = [
         program, "--no-config", "--line-number", "--with-filename", "--no-heading", "--color=never", "--hidden",
         "--no-require-git", "--glob=!.git", "--sort=path", "--max-columns=2000", "--max-columns-preview",
+        # Look-around and back references need its second engine, which gives up where Python would go on for ever.
+        "--engine=auto",
         f"--context={args.context}", *(["--ignore-case"] if args.ignore_case else []),
         *([f"--glob={args.glob}"] if args.glob else []), "--regexp", args.pattern, "--", str(place.real),
     ]  # fmt: skip
-    process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    assert process.stdout is not None and process.stderr is not None
-    timer = threading.Timer(GREP_SECONDS, process.kill)
-    timer.start()
     lines: list[str] = []
     cut = False
-    try:
-        for raw in process.stdout:
-            if len(lines) >= args.limit:
-                cut = True
-                process.kill()
-                break
-            lines.append(raw.decode("utf-8", "replace").rstrip("\r\n"))
-        process.stdout.close()
-        problem = process.stderr.read().decode("utf-8", "replace")
-        process.stderr.close()
-        code = process.wait()
-    finally:
-        timer.cancel()
+    # Complaints go into a file: a full pipe of them would hold the search.
+    with tempfile.TemporaryFile() as complaints:
+        process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=complaints)
+        assert process.stdout is not None
+        timer = threading.Timer(GREP_SECONDS, process.kill)
+        timer.start()
+        try:
+            for raw in process.stdout:
+                if len(lines) >= args.limit:
+                    cut = True
+                    process.kill()
+                    break
+                lines.append(raw.decode("utf-8", "replace").rstrip("\r\n"))
+            process.stdout.close()
+            code = process.wait()
+        finally:
+            timer.cancel()
+        complaints.seek(0)
+        problem = complaints.read(20_000).decode("utf-8", "replace")
     if code == -9 and not cut:
-        raise fail(
-            ErrorClass.ENVIRONMENT,
-            "timeout",
-            f"The search took longer than {GREP_SECONDS} s.",
-            next_="Search a smaller folder or use a simpler pattern.",
-        )
+        raise _too_slow()
     if code == 2 and not lines:
-        if "regex parse error" in problem or "error parsing" in problem:
-            return _grep_python(args, place)  # look-around and back references: Python has them
-        with os_errors(place.shown):
-            place.real.stat()
+        if "PCRE2 is not available" in problem or "--engine" in problem:
+            return _grep_python(args, place)
+        _explain(problem, args, place)
     return lines, cut
+
+
+def _explain(problem: str, args: GrepInput, place: Place) -> None:
+    """Raise what ripgrep complained of. Files that could not be read are no reason to: they have no matches."""
+    if "match limit exceeded" in problem or "JIT stack" in problem:
+        raise fail(
+            ErrorClass.USER,
+            "pattern_too_costly",
+            "The regular expression needs too many steps for some line; the search was given up.",
+            next_="Use a simpler one: no repetition inside a repetition.",
+        )
+    if "regex parse error" in problem or "could not be compiled" in problem or "PCRE2: error" in problem:
+        raise _bad_pattern(problem.strip().splitlines()[-1].removeprefix("PCRE2: "))
+    if "error parsing glob" in problem:
+        raise _bad_glob(args.glob or "")
+    with os_errors(place.shown):
+        place.real.stat()
+
+
+def _too_slow() -> ToolFailure:
+    return fail(
+        ErrorClass.ENVIRONMENT,
+        "timeout",
+        f"The search took longer than {GREP_SECONDS} s.",
+        next_="Search a smaller folder or use a simpler pattern.",
+    )
+
+
+def _bad_pattern(why: str) -> ToolFailure:
+    return fail(
+        ErrorClass.USER,
+        "invalid_pattern",
+        f"The regular expression is not valid: {why}.",
+        next_="Escape characters that are meant as they are: ( ) [ ] { } . * + ? | ^ $ and the backslash.",
+    )
+
+
+def _bad_glob(glob: str) -> ToolFailure:
+    return fail(
+        ErrorClass.USER, "invalid_pattern", f"glob: {glob!r} is not a valid pattern.", next_="Correct it."
+    )
 
 
 def _grep_python(args: GrepInput, place: Place) -> tuple[list[str], bool]:
     try:
-        pattern = re.compile(args.pattern, re.IGNORECASE if args.ignore_case else 0)
-    except re.error as error:
-        raise fail(
-            ErrorClass.USER,
-            "invalid_pattern",
-            f"The regular expression is not valid: {error}.",
-            next_="Escape characters that are meant as they are: ( ) [ ] { } . * + ? | ^ $ and the backslash.",
-        ) from None
+        re.compile(args.pattern)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise _bad_pattern(str(error)) from None
     if place.real.is_dir():
         names = [place.real / name for name in sorted(files_below(place.real))]
     else:
         names = [place.real]
-    spec = pathspec.GitIgnoreSpec.from_lines([args.glob]) if args.glob else None
-    lines: list[str] = []
-    for name in names:
-        if spec is not None and not spec.match_file(os.path.relpath(name, place.real.parent)):
-            continue
-        for line in _matches(name, pattern, args.context):
-            if len(lines) >= args.limit:
-                return lines, True
-            lines.append(line)
-    return lines, False
-
-
-def _matches(name: Path, pattern: re.Pattern[str], context: int) -> list[str]:
+    if args.glob:
+        try:
+            spec = pathspec.GitIgnoreSpec.from_lines([args.glob])
+        except ValueError:
+            raise _bad_glob(args.glob) from None
+        names = [n for n in names if spec.match_file(os.path.relpath(n, place.real.parent))]
     try:
-        info = name.lstat()
-        if not stat.S_ISREG(info.st_mode) or info.st_size > 20_000_000:
-            return []
-        data = name.read_bytes()
-    except OSError:
-        return []  # gone or not readable: it has no matches that could be shown
-    if binary_kind(data):
-        return []
-    rows = decode(data).text.splitlines()
-    hits = [index for index, row in enumerate(rows) if pattern.search(row)]
-    shown = {near for hit in hits for near in range(max(0, hit - context), min(len(rows), hit + context + 1))}
-    marks = set(hits)
-    return [
-        f"{name}{':' if i in marks else '-'}{i + 1}{':' if i in marks else '-'}{rows[i]}"
-        for i in sorted(shown)
-    ]
+        return pygrep.search(
+            args.pattern, names, ignore_case=args.ignore_case, context=args.context, limit=args.limit, seconds=GREP_SECONDS
+        )  # fmt: skip
+    except TimeoutError:
+        raise _too_slow() from None
 
 
 class ListInput(ToolInput):

@@ -1,0 +1,80 @@
+"""Searching with Python's own regular expressions, for machines without ripgrep, in a process of its own.
+
+Some patterns take for ever on some lines, and Python's matcher neither stops nor lets any other thread of its process
+run meanwhile: in the engine it would stop everything. A process can be ended.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from worldline.tools.textfile import binary_kind, decode
+
+MAX_BYTES = 20_000_000
+
+
+def search(
+    pattern: str, names: Sequence[Path], *, ignore_case: bool, context: int, limit: int, seconds: float
+) -> tuple[list[str], bool]:
+    """Lines as ripgrep gives them, and whether there are more. Blocking. Raises TimeoutError."""
+    order = {
+        "pattern": pattern, "names": [str(name) for name in names], "ignore_case": ignore_case, "context": context,
+        "limit": limit,
+    }  # fmt: skip
+    home = str(Path(__file__).resolve().parent.parent.parent)
+    known = [part for part in os.environ.get("PYTHONPATH", "").split(os.pathsep) if part]
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "worldline.tools.pygrep"],
+            input=json.dumps(order).encode(),
+            capture_output=True,
+            check=True,
+            timeout=seconds,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join([home, *known])},
+        )
+    except subprocess.TimeoutExpired:
+        raise TimeoutError from None
+    lines: list[str] = json.loads(done.stdout)
+    return lines[:limit], len(lines) > limit
+
+
+def matches(name: Path, pattern: re.Pattern[str], context: int) -> list[str]:
+    try:
+        info = name.lstat()
+        if not stat.S_ISREG(info.st_mode) or info.st_size > MAX_BYTES:
+            return []
+        data = name.read_bytes()
+    except OSError:
+        return []  # gone or not readable: it has no matches that could be shown
+    if binary_kind(data):
+        return []
+    rows = decode(data).text.splitlines()
+    hits = [index for index, row in enumerate(rows) if pattern.search(row)]
+    shown = {near for hit in hits for near in range(max(0, hit - context), min(len(rows), hit + context + 1))}
+    marks = set(hits)
+    return [
+        f"{name}{':' if i in marks else '-'}{i + 1}{':' if i in marks else '-'}{rows[i]}"
+        for i in sorted(shown)
+    ]
+
+
+def main() -> None:
+    order = json.load(sys.stdin)
+    pattern = re.compile(order["pattern"], re.IGNORECASE if order["ignore_case"] else 0)
+    lines: list[str] = []
+    for name in order["names"]:
+        lines += matches(Path(name), pattern, order["context"])
+        if len(lines) > order["limit"]:
+            break
+    sys.stdout.write(json.dumps(lines[: order["limit"] + 1]))
+
+
+if __name__ == "__main__":
+    main()
