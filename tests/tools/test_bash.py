@@ -12,6 +12,7 @@ import pytest
 
 from toolbench import Bench, error_of, text_of
 from worldline.core.kinds import NodeFlag
+from worldline.tools.envelope import strip_ansi
 
 NAP = f"30.{os.getpid()}"
 """Seconds that nobody else on this machine sleeps for."""
@@ -131,3 +132,16 @@ async def test_the_folder(bench: Bench) -> None:
     assert text_of(await bench.call("bash", command="basename $PWD", cwd="sub")) == "sub"
     assert error_of(await bench.call("bash", command="ls", cwd="nope")) == "file_not_found"
     assert os.getcwd() != str(bench.root)
+
+
+def test_output_full_of_begun_sequences_is_read_in_time() -> None:
+    """Removing them must cost what the output is long, not its square: nothing else of the engine runs meanwhile."""
+    assert strip_ansi("a\x1bPq#0;2;0\x1b\\b\x1b_G1\x1b\\c\x1b]0;title\x07d\x1b[31me") == "abcde"
+    for sign in "PX^_][(":
+        piece = f"\x1b{sign}"
+        began = time.perf_counter()
+        strip_ansi(piece * 2_000)
+        short = time.perf_counter() - began
+        began = time.perf_counter()
+        strip_ansi(piece * 32_000)
+        assert time.perf_counter() - began < 64 * short + 0.05, sign
