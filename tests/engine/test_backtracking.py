@@ -86,6 +86,16 @@ async def test_auto_tries_another_way_and_keeps_the_abandoned_path(bench: Any) -
     assert b.diagnostics("backtrack")
 
 
+async def test_the_next_attempt_is_made_as_the_message_was_sent(bench: Any) -> None:
+    """The mode that was chosen for a message binds the attempts at it too: what was only to be planned is not done."""
+    b = await bench(backtracking="auto", mode="work")
+    b.script(*stubborn("first"), "A plan, then.")
+    await b.ask("find it", mode="plan", model="rehearsal-other", effort="low")
+    first, second = b.doc.runs()
+    assert second.settings == first.settings and second.settings["mode"] == "plan"
+    assert b.sent()["model"] == "rehearsal-other"
+
+
 async def test_auto_is_bounded(bench: Any) -> None:
     b = await bench(backtracking="auto")
     b.script(*stubborn("one"), *stubborn("two"), *stubborn("three"), *stubborn("four"))

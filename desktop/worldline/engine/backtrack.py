@@ -19,7 +19,7 @@ from worldline.core.errors import BadInput, WorldlineError
 from worldline.core.kinds import NodeKind, Outcome
 from worldline.core.stop import StopReason
 from worldline.engine.jumps import Jumps
-from worldline.engine.runs import Runs
+from worldline.engine.runs import CHOSEN, Runs
 from worldline.engine.shared import Shared
 from worldline.protocol import commands as c
 from worldline.session.model import NodeBody, Record
@@ -68,6 +68,8 @@ class Backtracking:
         journal = self._shared.journal()
         try:
             prompt = self._prompt()
+            # As the attempt was made: a message that was sent to be planned must not be carried out.
+            chosen = {k: v for k, v in self._shared.doc.runs()[-1].settings.items() if k in CHOSEN and v}
             tried = [r for r in self._tried(prompt) if r.data.get("auto")]
             if len(tried) >= AUTO_ATTEMPTS:
                 why = f"It was tried {len(tried) + 1} times in different ways. What next is yours to decide."
@@ -78,8 +80,8 @@ class Backtracking:
             else:
                 answer, text = await self._back(by_itself=True)
                 if answer.result is not None:
-                    images = _images(prompt)
-                    await self._runs.prompt(c.Prompt(text=text, images=images))
+                    again = {"text": text, "images": _images(prompt), **chosen}
+                    await self._runs.prompt(c.Prompt.model_validate(again))
                     return
                 why = "Going back would touch what is not the agent's: look at the plan and decide."
         except WorldlineError as error:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Awaitable, Callable, Container, Sequence
+from pathlib import Path
 from typing import Any
 
 from worldline.agent.calls import CallRunner
@@ -27,6 +29,7 @@ from worldline.engine.effects import EffectList
 from worldline.engine.frozen import frozen_system, frozen_tools
 from worldline.engine.mcp import McpDesk, OfferedTool
 from worldline.engine.models import ModelDesk
+from worldline.engine.opening import slug_of
 from worldline.engine.runs import Runs
 from worldline.engine.shared import Shared
 from worldline.engine.subagents import Parent, SubAgents, services_for
@@ -72,6 +75,12 @@ def view_base(shared: Shared, model: str = "", at: str = "") -> dict[str, Any]:
         "stream": True,
     }
     return {"model": name, "local": False, "base": base}
+
+
+def memory_folder(root: str) -> Path:
+    """Where the notes about a project lie: the same for every session on the folder `root`."""
+    mark = hashlib.blake2b(root.encode("utf-8", "surrogateescape"), digest_size=4).hexdigest()
+    return paths.data_home() / "memory" / f"{slug_of(Path(root).name)}-{mark}"
 
 
 def past_of(shared: Shared) -> Past:
@@ -244,8 +253,7 @@ class LoopMaker:
             shared.status.set(state="ready", sentence="")
 
     def _services(self) -> dict[str, Any]:
-        memory = paths.data_home() / "memory" / self._shared.slug
-        return {"processes": self._processes, "memory_dir": memory}
+        return {"processes": self._processes, "memory_dir": memory_folder(self._shared.info.root)}
 
     def _context(self, task: TaskState, agents: SubAgents | None) -> Callable[[str, str], ToolContext]:
         shared = self._shared

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_CHOSEN = frozenset({"mode", "model", "effort"})
+CHOSEN = frozenset({"mode", "model", "effort"})
 """What the person chooses for one message."""
 
 LoopFactory = Callable[[RunRecord, Prompt, int], Awaitable["RunLoop"]]
@@ -118,7 +118,7 @@ class Runs:
     def _as_before(self, node: str) -> Prompt:
         """An empty prompt with the mode, model and effort of the run that goes on."""
         chosen = next((r.settings for r in reversed(self._shared.doc.runs()) if r.prompt == node), {})
-        return Prompt.model_validate({"text": "", **{k: v for k, v in chosen.items() if k in _CHOSEN and v}})
+        return Prompt.model_validate({"text": "", **{k: v for k, v in chosen.items() if k in CHOSEN and v}})
 
     def stop(self, end: RunEnd | None = None) -> None:
         """Ask the run to end. Does not wait; see `settled`."""
