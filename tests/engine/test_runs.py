@@ -111,6 +111,19 @@ async def test_the_brake_for_calls(bench: Any) -> None:
     assert len(b.nodes("tool")) == 3
 
 
+async def test_the_brake_for_calls_counts_those_that_run_side_by_side(bench: Any) -> None:
+    b = await bench(limits={"tool_calls": 3})
+    for n in range(8):
+        (b.root / f"{n}.txt").write_text(f"{n}\n")
+    b.script(reply("", *[call("read", path=f"{n}.txt") for n in range(8)]), "Done.")
+    assert await b.ask("go") == "max_tool_calls"
+    assert len(b.nodes("tool")) == 3 and all(h.outcome.value == "ok" for h in b.nodes("tool"))
+    assert "3 of 3" in b.doc.runs()[-1].detail
+    # What did not run is told when it goes on.
+    b.script("All right.")
+    assert await b.ask("go on") == "completed"
+
+
 async def test_the_brake_for_time_ends_a_call_that_runs(bench: Any) -> None:
     b = await bench(limits={"seconds": 1})
     b.script(reply("", call("bash", command="sleep 60")), "Done.")
@@ -180,6 +193,34 @@ async def test_messages_queue_and_are_delivered_at_the_next_step(bench: Any, ser
     assert len(b.doc.runs()) == 1
     assert b.actor.runs.queue.items == []
     assert [r.data["how"] for r in b.doc.records("queue_done")] == ["taken out", "delivered"]
+
+
+async def test_a_message_to_be_planned_is_not_carried_out_by_the_run_that_goes_on(bench: Any) -> None:
+    b = await bench(mode="work")
+    b.script(reply("", call("bash", command="sleep 0.3")), "Done.", "A plan.")
+    await b.actor.runs.prompt(Prompt(text="go"))
+    await b.actor.runs.prompt(Prompt(text="only think about it", mode="plan", when="next_step"))
+    await b.actor.runs.idle()
+    assert [(r.settings["mode"], r.stop_reason.value) for r in b.doc.runs()] == [
+        ("work", "completed"), ("plan", "completed"),
+    ]  # fmt: skip
+    assert "only think" not in str(b.sent(1)) and "only think" in str(b.sent(2))
+
+
+async def test_a_delivery_that_cannot_be_recorded_is_not_made_by_half(bench: Any) -> None:
+    """Else the message would be in the conversation and in the queue, and be sent a second time."""
+    b = await bench()
+    b.script(reply("", call("bash", command="sleep 0.3")), "Done.")
+    await b.actor.runs.prompt(Prompt(text="go"))
+    await b.actor.runs.prompt(Prompt(text="also this"))
+    b.doc._db.execute(
+        "CREATE TEMP TRIGGER full BEFORE INSERT ON records WHEN new.kind = 'queue_done' "
+        "BEGIN SELECT RAISE(ABORT, 'no room'); END"
+    )
+    await b.actor.runs.idle()
+    assert b.reason() != "completed"
+    assert [h.preview for h in b.nodes("user")] == ["go"]
+    assert [i.text for i in b.actor.runs.queue.items] == ["also this"]
 
 
 async def test_interrupt_stops_and_asks_anew(bench: Any) -> None:

@@ -9,8 +9,11 @@ from typing import Any
 from worldline.core.stop import StopReason
 from worldline.engine.opening import OpenRequest
 from worldline.engine.session import ActorOptions, SessionActor
-from worldline.protocol.commands import GoOn, Jump, Prompt, QueueEdit
+from worldline.protocol.commands import GoOn, Jump, Prompt, QueueEdit, SetSettings
+from worldline.provider import catalog
 from worldline.rehearsal.events import Call, Reply
+from worldline.rehearsal.scenario import Scenario
+from worldline.rehearsal.server import RehearsalServer
 
 
 def bash(command: str) -> Reply:
@@ -60,6 +63,14 @@ async def test_going_on_keeps_the_mode_and_the_model_that_were_chosen(bench: Any
     assert b.sent()["model"] == "rehearsal-other"
 
 
+async def test_a_new_session_in_the_persons_folder_says_on_which_branch_it_is(bench: Any, repo: Path) -> None:
+    b = await bench(workspace=repo, in_place=True)
+    assert b.actor.shared.status.now.branch == "main"
+    await b.actor.close()
+    again = await bench(session=b.doc.path)
+    assert again.actor.shared.status.now.branch == "main"
+
+
 async def test_a_message_that_waited_for_a_run_that_was_stopped_can_be_sent(bench: Any) -> None:
     b = await bench()
     b.script(bash("sleep 60"), "Sent.")
@@ -93,6 +104,21 @@ async def test_what_a_server_said_of_its_model_is_known_after_a_restart(bench: A
     again.script("Yes.")
     await again.ask("and again")
     assert len(again.doc.records("model")) == 1
+
+
+async def test_a_model_that_one_server_offers_is_not_asked_of_another(bench: Any) -> None:
+    with RehearsalServer(Scenario()) as other:
+        b = await bench(model="", base_url="")
+        b.server.scenario.models = [{"id": "house-model", "max_input_tokens": 77_000, "max_tokens": 4_000}]
+        other.scenario.models = [{"id": "garden-model", "max_input_tokens": 55_000, "max_tokens": 4_000}]
+        models = b.actor.models
+        for server, name in ((b.server, "house-model"), (other, "garden-model"), (b.server, "house-model")):
+            await b.actor.handle("set_settings", SetSettings(values={"base_url": server.base_url}))
+            await models.choose()
+            assert models.place().model == name
+            assert b.actor.shared.status.now.model == name
+        await b.actor.handle("set_settings", SetSettings(values={"base_url": ""}))
+        assert models.place().model == catalog.DEFAULT_MODEL
 
 
 async def test_an_estimate_without_usage_counts_the_system_text_and_the_tools(bench: Any) -> None:

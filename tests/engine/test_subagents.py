@@ -147,6 +147,15 @@ async def test_stopping_settles_the_sub_agent_first(bench: Any) -> None:
     assert await b.ask("on") == "completed"
 
 
+async def test_a_brake_of_the_run_is_not_told_as_a_stop_by_the_person(bench: Any) -> None:
+    b = await bench(limits={"seconds": 1})
+    b.script(reply("", TASK), reply("", call("bash", command="sleep 60")))
+    assert await b.ask("go") == "time_limit"
+    (record,) = b.doc.records("side_run")
+    assert record.data["stop_reason"] == "time_limit" and "You stopped" not in record.data["detail"]
+    assert [h.outcome.value for h in b.nodes("tool")] == ["stopped", "stopped"]
+
+
 async def test_going_on_from_a_step_of_a_sub_agent(bench: Any) -> None:
     b = await bench()
     b.script(reply("", TASK), reply("", call("write", path="sub.txt", content="1\n")), "Written.", "Done.")

@@ -64,11 +64,16 @@ class CallRunner:
     async def run(self, calls: list[ToolUse], says: str) -> None:
         """Run all of them, or raise Stopped by a brake or the breaker. A call that never started has no node; the
         view tells the model about it."""
-        for indices in self.pipeline.groups(calls):
-            group = [calls[i] for i in indices]
+        pending = [[calls[i] for i in indices] for indices in self.pipeline.groups(calls)]
+        while pending:
             await self.deps.gate.wait()
             if brake := self.meter.brake_for_calls():
                 raise Stopped(brake.reason, brake.sentence)
+            group = pending.pop(0)
+            allowed = self.meter.calls_left(len(group))
+            if group[allowed:]:
+                pending.insert(0, group[allowed:])
+                group = group[:allowed]
             self._running = []
             try:
                 for call in group:

@@ -110,8 +110,9 @@ class RunDeps:
     """Capture the workspace: (parent state, label). Runs on the workspace thread; never cancelled half way."""
     deliveries: Callable[[], list[Delivery]]
     """Take the queued messages that are to be delivered at this step."""
-    delivered: Callable[[Delivery, str], None]
-    """It is in the session now, as this node."""
+    delivered: Callable[[Delivery, str], Callable[[], None]]
+    """Record, in one transaction with its node, that it is in the session as this node. What comes back is to be called
+    when that is durable."""
     gate: asyncio.Event
     """Cleared while the person pauses the run."""
     retry_now: asyncio.Event

@@ -126,7 +126,7 @@ class Meter:
         return None
 
     def brake_for_calls(self) -> Brake | None:
-        """Asked before each tool call."""
+        """Asked before each group of tool calls; see `calls_left` for its size."""
         limit = self.limits.tool_calls
         if limit and self.tool_calls >= limit:
             return Brake(
@@ -140,6 +140,11 @@ class Meter:
                 f"Stopped after {calls} of {whole} tool calls of this session. It can go on.",
             )
         return None
+
+    def calls_left(self, wanted: int) -> int:
+        """How many of so many calls may begin together, where `brake_for_calls` lets one."""
+        limits = ((self.limits.tool_calls, 0), (self.limits.session_tool_calls, self.past.tool_calls))
+        return min([wanted, *(limit - before - self.tool_calls for limit, before in limits if limit)])
 
     @property
     def seconds_left(self) -> float:

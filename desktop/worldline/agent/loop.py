@@ -55,6 +55,15 @@ class RunLoop:
             if self._work is not None and not self._work.done():
                 self._work.cancel()
 
+    @property
+    def why(self) -> RunEnd | None:
+        """What it was asked to end with, if it was."""
+        return self._why
+
+    def _cancelled_by(self) -> RunEnd | None:
+        """The end that cancelling `run` means; None: the person wanted it."""
+        return None
+
     async def run(self) -> RunEnd:
         """Work until there is a stop reason, and record it. Raises nothing; a cancelled `run` settles first."""
         loop = asyncio.get_running_loop()
@@ -68,7 +77,7 @@ class RunLoop:
                 try:
                     await asyncio.wait([self._work])
                 except asyncio.CancelledError:
-                    self.stop()
+                    self.stop(self._cancelled_by())
         finally:
             if timer is not None:
                 timer.cancel()
@@ -215,8 +224,13 @@ class RunLoop:
         """Queued messages for this step. Their hooks are asked as for any prompt."""
         some = False
         for message in self._deps.deliveries():
-            header = self.journal.user(message.text, images=message.images, detail={"queued": message.id})
-            self._deps.delivered(message, header.uid)
+            with self.journal.doc.transaction():
+                header = self.journal.user(
+                    message.text, images=message.images, detail={"queued": message.id}, announce=False
+                )
+                durable = self._deps.delivered(message, header.uid)
+            durable()
+            self.journal.announce(header)
             self._calls.breaker.reset()
             some = not await self._blocked(message.text, header.uid) or some
         return some

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from worldline.agent.deps import Watcher
 from worldline.agent.journal import Emit, Journal, mask_draft
 from worldline.agent.loop import RunLoop
 from worldline.agent.stops import RunEnd
 from worldline.core.headers import NodeHeader
 from worldline.core.kinds import NodeFlag
+from worldline.core.stop import StopReason
 from worldline.core.usage import Usage
 from worldline.protocol.events import NodeStored
 from worldline.protocol.model import Header
@@ -55,6 +58,14 @@ class SideJournal(Journal):
 class SideLoop(RunLoop):
     """The loop of a sub-agent. It is no run of the session: it belongs to the one that called it, and its end is a
     record beside the call (`side_run`)."""
+
+    outer_end: Callable[[], RunEnd | None] = staticmethod(lambda: None)
+    """What the run that called it was asked to end with, if it was."""
+
+    def _cancelled_by(self) -> RunEnd:
+        return self.outer_end() or RunEnd(
+            StopReason.TIME_LIMIT, "It did not end within its time and was stopped."
+        )
 
     async def _tell_hooks(self, end: RunEnd) -> None:
         """The hooks of the end are for the run of the person."""

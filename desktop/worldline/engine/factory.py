@@ -184,7 +184,9 @@ class LoopMaker:
             # Somebody said something: what went round before may be right now.
             Breaker(task.breaker).reset()
         turn, calls = self._parts(journal, settings, deps, meter, task, tools, system, agents)
-        return RunLoop(journal, turn, calls, deps, settings, meter)
+        loop = RunLoop(journal, turn, calls, deps, settings, meter)
+        agents.outer_end = lambda: loop.why
+        return loop
 
     def _build_side(
         self, tools: dict[str, Tool], journal: SideJournal, settings: RunSettings, deps: RunDeps, meter: Meter,

@@ -36,8 +36,8 @@ class ModelDesk:
         self._gateway: Gateway | None = None
         self._base: ProviderSettings | None = None
         """What the gateway came with, without the person's settings."""
-        self._chosen = ""
-        """What a server of the person's own offers, when no model was named."""
+        self._chosen: dict[str, str] = {}
+        """Server of the person's own → what it offers, when no model was named."""
         self._asked: set[str] = set()
         """Servers that were asked for their models."""
         self._learnt: dict[tuple[str, str], int] = {}
@@ -94,7 +94,8 @@ class ModelDesk:
     def place(self, model: str = "") -> Endpoint:
         """Where the next answer comes from."""
         url = self.base_url
-        named = model or self._shared.settings.text("model") or self._chosen or catalog.DEFAULT_MODEL
+        offered = self._chosen.get(url) or self._choices.get(url, "")
+        named = model or self._shared.settings.text("model") or offered or catalog.DEFAULT_MODEL
         return Endpoint(named, url, local=bool(url) and is_loopback(url) and not self._full_api)
 
     @property
@@ -146,7 +147,7 @@ class ModelDesk:
         except TimeoutError:
             listed = []
         names = [m.id for m in listed]
-        self._chosen = catalog.DEFAULT_MODEL if catalog.DEFAULT_MODEL in names or not names else names[0]
+        self._chosen[url] = catalog.DEFAULT_MODEL if catalog.DEFAULT_MODEL in names or not names else names[0]
         if names:
             self._remember()
         self.describe()
@@ -161,7 +162,7 @@ class ModelDesk:
         place = self.place()
         context = self._known(place).context
         server, model = place.base_url, place.model
-        chosen = model == self._chosen and not self._shared.settings.text("model")
+        chosen = model == self._chosen.get(server) and not self._shared.settings.text("model")
         known = self._learnt.get((server, model)) == context
         settled = not chosen or self._choices.get(server) == model
         if not (known and settled) and not self._shared.info.read_only:
@@ -171,7 +172,6 @@ class ModelDesk:
 
     def describe(self) -> None:
         """Bring the status up to date with the settings."""
-        self._chosen = self._chosen or self._choices.get(self.base_url, "")
         place = self.place()
         limit = self._known(place).context or self._learnt.get((place.base_url, place.model), 0)
         self._shared.status.set(asked_model=place.model, model=place.model, context_limit=limit)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -75,10 +76,15 @@ class Queue:
         self._taken.update({i.id: i for i in now})
         return [Delivery(i.id, i.text, i.images) for i in now]
 
-    def delivered(self, message: Delivery, node: str) -> None:
-        self._taken.pop(message.id, None)
+    def delivered(self, message: Delivery, node: str) -> Callable[[], None]:
+        """See `RunDeps.delivered`. Until it is durable it counts as taken: it waits again when nothing comes of it."""
         self._done(message.id, "delivered", node)
-        self.announce()
+
+        def durable() -> None:
+            self._taken.pop(message.id, None)
+            self.announce()
+
+        return durable
 
     def take_back(self) -> None:
         """A run ended before it stored what it had taken: it waits again, in front."""

@@ -76,8 +76,10 @@ class Runs:
         if not prompt.text.strip() and not prompt.images:
             raise BadInput("The message is empty.", "Write what you want done.")
         if self.busy:
-            if prompt.when == "now":
-                prompt = prompt.model_copy(update={"when": "next_step"})
+            # What is only to be planned (or asked about) is not done by a run in another mode: it waits for its end.
+            other_mode = self.current is not None and prompt.mode not in (None, self.current.mode)
+            if prompt.when != "interrupt":
+                prompt = prompt.model_copy(update={"when": "now" if other_mode else "next_step"})
             queued = self.queue.add(prompt)
             if prompt.when == "interrupt":
                 self.stop()

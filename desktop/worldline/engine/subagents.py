@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from worldline.agent.deps import RunDeps, RunSettings
 from worldline.agent.limits import Limits, Meter
 from worldline.agent.side import SideJournal, SideLoop, SideWatcher
+from worldline.agent.stops import RunEnd
 from worldline.agent.talk import last_words, talk_bodies
 from worldline.core.errors import SessionError, WorkspaceError
 from worldline.core.kinds import NodeKind
@@ -70,6 +71,8 @@ class SubAgents:
         self._shared = shared
         self._parent = parent
         self._build = build
+        self.outer_end: Callable[[], RunEnd | None] = lambda: None
+        """What the run that starts them was asked to end with, if it was."""
 
     async def run(self, node: str, prompt: str, title: str, seconds: float) -> TaskReport:
         """Work on `prompt` for at most `seconds`. `node` is the call's node. Raises CancelledError after everything
@@ -103,6 +106,7 @@ class SubAgents:
         )
         settings = replace(parent.settings, limits=meter.limits)
         loop = self._build(journal, settings, deps, meter, task, ROLE)
+        loop.outer_end = self.outer_end
         end = await loop.run()
         parent.meter.add(meter.usage)
         shared.doc.add_record(
