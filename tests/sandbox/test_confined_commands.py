@@ -285,3 +285,30 @@ def _running(mark: str) -> bool:
         except OSError:
             continue
     return False
+
+
+class TestStopping:
+    @pytest.mark.parametrize("label", ["complete", "none"])
+    def test_a_command_that_is_stopped_while_its_walls_are_built_does_not_run_on(
+        self, lab: Lab, label: Label
+    ) -> None:
+        lab.label = label if label == "none" else lab.label
+        before = {thread.name for thread in threading.enumerate()}
+
+        def began() -> bool:
+            return any(t.name.startswith("command-") and t.name not in before for t in threading.enumerate())
+
+        async def stop_early() -> None:
+            call = asyncio.ensure_future(lab.start("sleep 1; echo late > late.txt"))
+            while not began():
+                await asyncio.sleep(0)
+            call.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await call
+            await asyncio.sleep(0)
+
+        asyncio.run(stop_early())
+        assert not any(process.is_running() for process in children("late.txt"))
+        time.sleep(1.3)  # longer than the command would have taken
+        assert not (lab.workspace / "late.txt").exists()
+        assert {t.name for t in threading.enumerate()} <= before | {"asyncio_0"}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import io
 import json
 import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -208,3 +210,31 @@ async def test_a_read_only_file_is_not_replaced(bench: Bench, tmp_path: Path) ->
         assert outcome.ok and oct(path.stat().st_mode)[-3:] == "444"
     else:
         assert error_of(outcome) == "permission_denied"
+
+
+@pytest.mark.parametrize(
+    ("tool", "fields"), [("write", {"content": "new\n"}), ("edit", {"old": "old", "new": "new"})]
+)
+async def test_a_cancelled_write_is_over_before_anything_else_happens(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, tool: str, fields: dict[str, str]
+) -> None:
+    """The files are captured, or put back, right after a call was stopped: nothing may be written behind that."""
+    (bench.root / "f.txt").write_text("old\n")
+    reached, disk = threading.Event(), threading.Event()
+    replace = Path.replace
+
+    def slow(self: Path, target: Path) -> Path:
+        reached.set()
+        disk.wait(10)
+        return replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", slow)  # a disk that takes its time
+    call = asyncio.ensure_future(bench.call(tool, path="f.txt", **fields))
+    await asyncio.to_thread(reached.wait, 10)
+    call.cancel()
+    done, _ = await asyncio.wait([call], timeout=0.2)
+    assert not done, "it was given up while its file was still being written"
+    disk.set()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    assert (bench.root / "f.txt").read_text() == "new\n"

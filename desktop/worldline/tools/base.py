@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar, ParamSpec, TypeVar
 
 from pydantic import ValidationError
 
 from worldline.tools.arguments import pydantic_failure
 from worldline.tools.model import Access, AccessRequest, ToolContext, ToolInput, ToolResult
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 PATH_ALIASES = {
     "file_path": "path",
@@ -63,6 +69,19 @@ class BaseTool(ABC):
     @abstractmethod
     async def run(self, args: Any, ctx: ToolContext) -> ToolResult:
         """Do it, with checked arguments, once it is allowed."""
+
+
+async def to_the_end(function: Callable[P, T], *args: P.args, **more: P.kwargs) -> T:
+    """Run something that writes on a thread. Cancelled, it is waited for before that passes on: a thread cannot be
+    stopped, and nothing may be written behind the back of what follows a stop."""
+    work = asyncio.ensure_future(asyncio.to_thread(function, *args, **more))
+    try:
+        return await asyncio.shield(work)
+    except asyncio.CancelledError:
+        while not work.done():
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.wait([work])
+        raise
 
 
 def text(content: str) -> list[dict[str, Any]]:

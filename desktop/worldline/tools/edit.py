@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import difflib
 from dataclasses import dataclass
 from typing import ClassVar
@@ -10,7 +9,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from worldline.core.errors import ErrorClass, ToolFailure
-from worldline.tools.base import PATH_ALIASES, BaseTool, text
+from worldline.tools.base import PATH_ALIASES, BaseTool, text, to_the_end
 from worldline.tools.matching import Match, find, nearest, odd_characters, with_newlines
 from worldline.tools.model import AccessRequest, ToolContext, ToolInput, ToolResult, fail
 from worldline.tools.places import Place, locate, need_file, refuse_link_out
@@ -88,7 +87,7 @@ class Edit(BaseTool):
         )
 
     async def run(self, args: EditInput | MultiEditInput, ctx: ToolContext) -> ToolResult:
-        return await asyncio.to_thread(_apply, ctx, args.path, _parts(args))
+        return await to_the_end(_apply, ctx, args.path, _parts(args))
 
 
 class MultiEdit(Edit):

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from pydantic import Field
 
 from worldline.core.errors import ErrorClass
-from worldline.tools.base import PATH_ALIASES, BaseTool
+from worldline.tools.base import PATH_ALIASES, BaseTool, to_the_end
 from worldline.tools.edit import MASK_MARK, changed_result, masked_text
 from worldline.tools.model import AccessRequest, ToolContext, ToolInput, ToolResult, fail
 from worldline.tools.places import Place, locate, need_file, refuse_link_out
@@ -51,7 +49,7 @@ class Write(BaseTool):
         )
 
     async def run(self, args: WriteInput, ctx: ToolContext) -> ToolResult:
-        return await asyncio.to_thread(_write, args, ctx)
+        return await to_the_end(_write, args, ctx)
 
 
 def _check(args: WriteInput, ctx: ToolContext) -> tuple[Place, bytes | None]:
