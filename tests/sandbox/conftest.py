@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,6 +55,8 @@ class Lab:
     answer: Callable[[str, int], str] = lambda host, port: "not approved"
     asked: list[tuple[str, int, str]] = field(default_factory=list)
     table: ProcessTable = field(default_factory=ProcessTable)
+    entered: list[dict[str, Any]] = field(default_factory=list)
+    """Effects of commands whose call was over."""
     network: SessionNetwork | None = None
 
     @property
@@ -73,6 +76,9 @@ class Lab:
         return self.answer(host, port)
 
     def run(self, command: str, timeout_s: float = 30, background: bool = False) -> CommandResult:
+        return asyncio.run(self.begin(command, timeout_s, background))
+
+    async def begin(self, command: str, timeout_s: float = 30, background: bool = False) -> CommandResult:
         place = SandboxPlace(
             self.workspace,
             self.base / "tmp",
@@ -80,12 +86,11 @@ class Lab:
             Copies(self.base / "copies"),
             absorb,
             network=self.network,
+            enter=lambda node, effects: self.entered.extend(effects),
         )
         runner = ConfinedRunner(place, self.table, "node", lambda _: self.grants, self._ask)
-        return asyncio.run(
-            runner.run(
-                command, cwd=self.workspace, timeout_s=timeout_s, emit=lambda *_: None, background=background
-            )
+        return await runner.run(
+            command, cwd=self.workspace, timeout_s=timeout_s, emit=lambda *_: None, background=background
         )
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.server
 import os
 import socket
 import socketserver
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +16,8 @@ from pathlib import Path
 import pytest
 
 from sandbox.conftest import Lab, git
-from worldline.policy.sandbox.model import Grant
+from worldline.policy.sandbox.confine import Confinement
+from worldline.policy.sandbox.model import Grant, Report
 
 
 def targets(result: object, kind: str) -> list[str]:
@@ -288,27 +291,68 @@ def _running(mark: str) -> bool:
 
 
 class TestStopping:
-    @pytest.mark.parametrize("label", ["complete", "none"])
-    def test_a_command_that_is_stopped_while_its_walls_are_built_does_not_run_on(
-        self, lab: Lab, label: Label
-    ) -> None:
-        lab.label = label if label == "none" else lab.label
+    """Whenever a command is stopped, nothing of it goes on, and what it did by then is known."""
+
+    def test_while_its_walls_are_built(self, lab: Lab) -> None:
         before = {thread.name for thread in threading.enumerate()}
 
         def began() -> bool:
             return any(t.name.startswith("command-") and t.name not in before for t in threading.enumerate())
 
         async def stop_early() -> None:
-            call = asyncio.ensure_future(lab.start("sleep 1; echo late > late.txt"))
+            call = asyncio.ensure_future(lab.begin("sleep 1; echo late > late.txt"))
             while not began():
                 await asyncio.sleep(0)
             call.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await call
-            await asyncio.sleep(0)
 
         asyncio.run(stop_early())
-        assert not any(process.is_running() for process in children("late.txt"))
-        time.sleep(1.3)  # longer than the command would have taken
+        time.sleep(1.5)  # longer than the command would have taken
         assert not (lab.workspace / "late.txt").exists()
-        assert {t.name for t in threading.enumerate()} <= before | {"asyncio_0"}
+        assert [t.name for t in threading.enumerate() if t.name not in before] == []
+
+    def test_while_it_is_read_what_it_did(self, lab: Lab) -> None:
+        lab.grants = [Grant("write", str(lab.outside / "file"))]
+        began = threading.Event()
+        seen = Confinement.report
+
+        def slow(confinement: Confinement) -> Report:
+            began.set()
+            time.sleep(0.2)
+            return seen(confinement)
+
+        async def stop_late() -> None:
+            call = asyncio.ensure_future(lab.begin(f"echo after >> {lab.outside / 'file'}"))
+            await asyncio.to_thread(began.wait, 20)
+            call.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await call
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Confinement, "report", slow)
+            asyncio.run(stop_late())
+        assert (lab.outside / "file").read_text().endswith("after\n")
+        assert [(e["kind"], e["detail"]["path"]) for e in lab.entered] == [
+            ("outside_write", str(lab.outside / "file"))
+        ]
+
+    def test_while_it_goes_into_the_background(self, lab: Lab) -> None:
+        lab.grants = [Grant("write", str(lab.outside / "file"))]
+
+        async def stop_early() -> None:
+            call = asyncio.ensure_future(
+                lab.begin(f"sleep 0.6; echo after >> {lab.outside / 'file'}", background=True)
+            )
+            while not lab.table.entries():
+                await asyncio.sleep(0.01)
+            call.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await call
+            for _ in range(500):
+                if lab.entered:
+                    return
+                await asyncio.sleep(0.02)
+
+        asyncio.run(stop_early())
+        assert [e["kind"] for e in lab.entered] == ["outside_write"]

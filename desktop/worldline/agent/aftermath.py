@@ -6,8 +6,10 @@ import contextlib
 from collections.abc import Sequence
 from typing import Any
 
+from worldline.core.errors import ErrorClass, ToolError, ToolFailure
 from worldline.policy.copies import SavedCopy
 from worldline.policy.ledger import effect
+from worldline.policy.sandbox.confine import SandboxFailed
 from worldline.policy.sandbox.model import Denial, Grant, Report
 
 _QUIET_WRITES = (
@@ -64,3 +66,27 @@ def _quiet(denial: Denial) -> bool:
     if denial.kind == "write":
         return any(part in denial.target for part in _QUIET_WRITES)
     return denial.kind == "lookup" and "." not in denial.target
+
+
+def repository_changed() -> ToolFailure:
+    return ToolFailure(
+        ToolError(
+            error_class=ErrorClass.PERMISSION,
+            type="repository_changed",
+            message="The .git of the workspace leads to another repository than when the session began, so nothing was run.",
+            hint="Commands would work on a repository that the person did not choose.",
+            next="Do not try to get round it. Tell the person; they can put .git back or open a new session.",
+        )
+    )
+
+
+def sandbox_failure(error: SandboxFailed, output: bytes) -> ToolFailure:
+    return ToolFailure(
+        ToolError(
+            error_class=ErrorClass.SYSTEM,
+            type="sandbox_failed",
+            message="The sandbox could not be set up, so the command was not run.",
+            hint=(output.decode(errors="replace").strip() or error.message)[:300],
+            next="Do not try to get round it. Tell the person; go on with reading and editing.",
+        )
+    )

@@ -12,7 +12,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from worldline.agent.aftermath import denials_of, effect_key, not_seen, remove_unused_places
+from worldline.agent.aftermath import (
+    denials_of,
+    effect_key,
+    not_seen,
+    remove_unused_places,
+    repository_changed,
+    sandbox_failure,
+)
 from worldline.agent.pushing import cancelled_push, push_with_keys
 from worldline.core.access import CommandResult, Emit
 from worldline.core.errors import ErrorClass, ToolError, ToolFailure
@@ -41,7 +48,7 @@ from worldline.policy.sandbox.places import (
     tidy_refs,
 )
 from worldline.protocol.model import ProcessPort
-from worldline.tools.process import Started, entry_of, finish, run_command, shell_argv, start
+from worldline.tools.process import Started, end, entry_of, finish, run_command, shell_argv, start
 from worldline.tools.process_table import ProcessEntry, ProcessTable
 
 logger = logging.getLogger(__name__)
@@ -95,6 +102,10 @@ class _Before:
     remotes: list[Remote] = field(default_factory=list)
 
 
+_Seen = tuple[Report, list[dict[str, Any]], ToolFailure | None]
+"""(report, effects, why commits could not be taken over)."""
+
+
 class ConfinedRunner:
     """A `CommandRunner`. With the label "none" commands run plain and everything about them is assumed."""
 
@@ -112,7 +123,7 @@ class ConfinedRunner:
     ) -> CommandResult:
         git = git_places(self._place.workspace)
         if self._place.git is not None and moved(self._place.git, git, self._place.workspace):
-            raise _repository_changed()
+            raise repository_changed()
         grants = list(self._grants(command))
         if any(g.kind == "push" for g in grants) and not inner_repository(cwd, self._place.workspace):
             push = push_outside(command, self._place.workspace)
@@ -134,7 +145,7 @@ class ConfinedRunner:
             await asyncio.to_thread(profile.network.tie)
         before = await asyncio.to_thread(self._before, command, profile)
         try:
-            confinement, started = await self._start(command, cwd, profile, emit)
+            confinement, started = await self._start(command, cwd, before, emit)
         except BaseException:
             await asyncio.shield(asyncio.to_thread(remove_unused_places, before.copies, Report("none")))
             raise
@@ -147,7 +158,12 @@ class ConfinedRunner:
             await asyncio.shield(self._late(confinement, before))
             raise
         left = bool(result.survivors) and not result.timed_out
-        report, effects, failure = await self._after(confinement, before, over=not left)
+        reading = asyncio.ensure_future(self._after(confinement, before, over=not left))
+        try:
+            report, effects, failure = await asyncio.shield(reading)
+        except asyncio.CancelledError:
+            await asyncio.shield(self._stopped_late(reading, started, confinement, before, left))
+            raise
         if left:
             entry = self._entry(started, confinement, result.survivors[0])
             result.process_id = self._table.add(entry)
@@ -179,9 +195,21 @@ class ConfinedRunner:
                 self._enter(cancelled_push(push))
             raise
 
-    async def _after(
-        self, confinement: Confinement, before: _Before, *, over: bool = True
-    ) -> tuple[Report, list[dict[str, Any]], ToolFailure | None]:
+    async def _stopped_late(
+        self, reading: asyncio.Future[_Seen], started: Started, confinement: Confinement, before: _Before, left: bool
+    ) -> None:  # fmt: skip
+        """Stopped while it was being read what the command did: that is entered all the same, and what it left running
+        is ended."""
+        await asyncio.wait([reading])
+        _, effects, failure = reading.result()
+        self._enter(effects)
+        if failure is not None:
+            logger.error("%s %s", failure.error.message, failure.error.hint)
+        if left:
+            await end(started.mark, started.process.pid)
+            await self._late(confinement, before, effects)
+
+    async def _after(self, confinement: Confinement, before: _Before, *, over: bool = True) -> _Seen:
         """When the command has ended: take over what it committed, and see what it did outside. Not `over`: something
         of it still runs and goes on being watched. The failure says that commits could not be taken over."""
         profile = before.profile
@@ -229,12 +257,12 @@ class ConfinedRunner:
             self._place.enter(self._node, effects)
 
     async def _start(
-        self, command: str, cwd: Path, profile: Profile, emit: Emit
+        self, command: str, cwd: Path, before: _Before, emit: Emit
     ) -> tuple[Confinement, Started]:
         """Start the command once everything asked for is enforced. A socket or a folder that vanishes while the walls are
-        built makes that fail before the command began, so it is tried again."""
+        built makes that fail before the command began, so it is tried again. Cancelled, it is ended first."""
         for attempt in range(1, _TRIES + 1):
-            confinement = Confinement(shell_argv(command), cwd, profile, self._place.label)
+            confinement = Confinement(shell_argv(command), cwd, before.profile, self._place.label)
             started = start(
                 confinement.argv,
                 cwd=cwd,
@@ -243,15 +271,29 @@ class ConfinedRunner:
                 pass_fds=confinement.pass_fds,
                 extra_env={**CACHE_ENV, **confinement.env},
             )
+            ready = asyncio.ensure_future(asyncio.to_thread(confinement.started))
             try:
-                await asyncio.to_thread(confinement.started)
+                await asyncio.shield(ready)
                 return confinement, started
+            except asyncio.CancelledError:
+                await asyncio.shield(self._give_up(ready, confinement, started, before))
+                raise
             except SandboxFailed as error:
                 result = await finish(started, 10)
                 await asyncio.to_thread(confinement.report)
                 if attempt == _TRIES:
-                    raise _sandbox_failure(error, result.output) from error
+                    raise sandbox_failure(error, result.output) from error
         raise AssertionError("the last try returns or raises")
+
+    async def _give_up(
+        self, ready: asyncio.Future[None], confinement: Confinement, started: Started, before: _Before
+    ) -> None:
+        await end(started.mark, started.process.pid)
+        await asyncio.wait([ready])
+        if ready.exception() is None:  # its walls stood already, so it may have done something
+            await self._late(confinement, before)
+        else:
+            await asyncio.to_thread(confinement.report)
 
     async def _absorb(self, private: Path, objects: Path) -> None:
         try:
@@ -289,11 +331,11 @@ class ConfinedRunner:
     async def _background(self, started: Started, confinement: Confinement, before: _Before) -> CommandResult:
         entry = self._entry(started, confinement)
         self._table.add(entry)
+        self._watch(started, confinement, before)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(0.3):
                 await started.ended.wait()
 
-        self._watch(started, confinement, before)
         return CommandResult(
             exit_code=started.process.poll(),
             output=started.output.get(),
@@ -380,27 +422,3 @@ def hold_for_answer(
             return "the run was stopped"
 
     return policy
-
-
-def _repository_changed() -> ToolFailure:
-    return ToolFailure(
-        ToolError(
-            error_class=ErrorClass.PERMISSION,
-            type="repository_changed",
-            message="The .git of the workspace leads to another repository than when the session began, so nothing was run.",
-            hint="Commands would work on a repository that the person did not choose.",
-            next="Do not try to get round it. Tell the person; they can put .git back or open a new session.",
-        )
-    )
-
-
-def _sandbox_failure(error: SandboxFailed, output: bytes) -> ToolFailure:
-    return ToolFailure(
-        ToolError(
-            error_class=ErrorClass.SYSTEM,
-            type="sandbox_failed",
-            message="The sandbox could not be set up, so the command was not run.",
-            hint=(output.decode(errors="replace").strip() or error.message)[:300],
-            next="Do not try to get round it. Tell the person; go on with reading and editing.",
-        )
-    )

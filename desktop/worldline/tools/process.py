@@ -279,12 +279,12 @@ async def finish(started: Started, timeout_s: float | None) -> CommandResult:
                     await started.closed.wait()
             if time.monotonic() > drained_by:
                 break  # a child that goes on writing
+        if not timed_out:
+            left = await asyncio.to_thread(marked, started.mark, process.pid)
     except asyncio.CancelledError:
         await asyncio.shield(asyncio.ensure_future(end(started.mark, process.pid)))
         raise
     code = process.returncode
-    if not timed_out:
-        left = await asyncio.to_thread(marked, started.mark, process.pid)
     return CommandResult(
         exit_code=None if timed_out else (128 - code if code < 0 else code),
         output=started.output.get(),
