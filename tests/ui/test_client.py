@@ -6,15 +6,25 @@ import os
 import signal
 import sys
 import textwrap
+import time
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PySide6.QtCore import QTimer
 
+from worldline.client.importing import ImportJob
 from worldline.client.process import PROTOCOL_VERSION, EngineProcess
+from worldline.core import paths
+from worldline.core.kinds import NodeKind
+from worldline.engine.bundle import write_bundle
 from worldline.protocol import wire
+from worldline.session.document import SessionDocument
+from worldline.session.model import NodeDraft
 from worldline.ui.session_state import SessionState
+from worldline.workspace.engine import Workspace
 
 from . import sample
 
@@ -177,3 +187,65 @@ def test_lines_that_are_no_json_are_passed_over(tmp_path: Path, qtbot: Any) -> N
         client.start()
     assert hello.args[0] == {"fine": True}
     client.stop_and_wait(5)
+
+
+def test_a_child_that_outlives_the_engine_does_not_hold_the_window(tmp_path: Path, qtbot: Any) -> None:
+    """A server that the agent started holds the engine's error output open; the window must not wait for its end."""
+    client = scripted(
+        tmp_path,
+        """
+        import os, subprocess
+        sys.stdin.readline()
+        print(json.dumps({"jsonrpc": "2.0", "id": 1, "result": {}}), flush=True)
+        subprocess.Popen(["sleep", "3"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        print("last words", file=sys.stderr, flush=True)
+        sys.stdin.readline()
+        os._exit(3)
+        """,
+    )
+    with qtbot.waitSignal(client.hello, timeout=20_000):
+        client.start()
+    link = client._link
+    assert link is not None
+    beats = [time.monotonic()]
+    beat = QTimer()
+    beat.timeout.connect(lambda: beats.append(time.monotonic()))
+    beat.start(10)
+    client.request("headers")
+    qtbot.waitUntil(lambda: client.state == "restarting", timeout=20_000)
+    beat.stop()
+    beats.append(time.monotonic())
+    assert max(b - a for a, b in pairwise(beats)) < 0.9
+    assert "last words" in link.last_words
+    client.stop()
+    for thread in link._threads:
+        thread.join(10)
+
+
+def test_an_import_that_is_given_up_leaves_nothing_behind(tmp_path: Path, qtbot: Any) -> None:
+    folder, store = tmp_path / "work", tmp_path / "store"
+    folder.mkdir()
+    for number in range(4000):
+        (folder / f"{number}.txt").write_text(f"{number}\\n" * 20)
+    workspace = Workspace(folder, store)
+    state = workspace.capture(None).state
+    workspace.close()
+    place = {"mode": "in_place", "root": str(folder), "path": str(folder), "store": str(store), "slug": "s"}
+    with SessionDocument.create(tmp_path / "s.worldline", title="S", workspace=place) as session:
+        session.append(NodeDraft(kind=NodeKind.ROOT, parent=None, state=state))
+    write_bundle(tmp_path / "s.worldline", tmp_path / "s.zip")
+
+    out = tmp_path / "out"
+    job = ImportJob([str(tmp_path / "s.zip")], out)
+    job.start()
+
+    def begun() -> bool:
+        return any(
+            file for made in paths.stores_dir().iterdir() for file in made.rglob("*") if file.is_file()
+        )
+
+    qtbot.waitUntil(begun, timeout=20_000)
+    job.stop_and_wait()
+    assert list(paths.stores_dir().iterdir()) == []
+    assert list(paths.worktrees_dir().iterdir()) == []
+    assert list(out.iterdir()) == []

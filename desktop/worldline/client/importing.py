@@ -13,6 +13,9 @@ from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, Signal
 from worldline.client.process import engine_environment
 
 
+KILL_MS = 5_000
+
+
 class ImportJob(QObject):
     """`worldline import --json`. Exactly one of `done`, `failed`, `cancelled` follows `start`."""
 
@@ -39,14 +42,16 @@ class ImportJob(QObject):
         self._process.start()
 
     def cancel(self) -> None:
-        """End it. A file appears whole or not at all, so nothing half is left."""
+        """Ask it to end: it removes what it has made by half. What is whole stays."""
         self._cancelled = True
-        self._process.kill()
+        self._process.terminate()
 
     def stop_and_wait(self) -> None:
         if self._process.state() != QProcess.ProcessState.NotRunning:
             self.cancel()
-            self._process.waitForFinished(3000)
+            if not self._process.waitForFinished(KILL_MS):
+                self._process.kill()
+                self._process.waitForFinished(KILL_MS)
 
     def _error(self, error: QProcess.ProcessError) -> None:
         if error == QProcess.ProcessError.FailedToStart:
