@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from worldline.core import paths
-from worldline.core.errors import BadInput
+from worldline.core.errors import BadInput, WorldlineError
 from worldline.engine.settings import DEFAULTS, Settings, misshapen
 from worldline.protocol.commands import SetSettings
 
@@ -80,3 +81,20 @@ async def test_a_value_of_the_wrong_kind_is_not_saved(bench: Any, home: Path) ->
 
 async def handled(b: Any, values: dict[str, Any]) -> Any:
     return await b.actor.handle("set_settings", SetSettings(values=values))
+
+
+def test_settings_that_cannot_be_saved_leave_nothing_behind(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = Settings(None)
+    settings.change({"mode": "plan"})
+    before = sorted(paths.config_file().parent.iterdir())
+
+    def full(self: Path, target: Path) -> Path:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(WorldlineError, match="could not be saved"):
+        settings.change({"mode": "work"})
+    assert sorted(paths.config_file().parent.iterdir()) == before
+    assert Settings(None).get("mode") == "plan"

@@ -17,7 +17,7 @@ from worldline.core.kinds import NodeFlag
 from worldline.core.secrets import mask
 from worldline.tools.base import BaseTool, text
 from worldline.tools.envelope import RESULT_LIMIT, Envelope
-from worldline.tools.hooks import Hook, parse_hooks
+from worldline.tools.hooks import Hook, Hooks, parse_hooks
 from worldline.tools.model import ToolContext, ToolDefect, ToolInput, ToolResult, fail
 from worldline.tools.registry import default_tools
 from worldline.tools.schema import tool_schemas
@@ -257,3 +257,10 @@ def test_a_path_of_the_app_is_never_shown(tmp_path: Path) -> None:
         error_class=ErrorClass.SYSTEM, type="x", message=f"{tmp_path}/ws/a and {tmp_path}/data/b"
     )
     assert envelope.clean_error(error)[0].message == "a and (app data)/b"
+
+
+async def test_a_hook_gets_any_text_that_a_prompt_can_hold(tmp_path: Path) -> None:
+    """Half a character comes from a command line that is no UTF-8, or from a clipboard."""
+    hooks = Hooks([Hook("UserPromptSubmit", "cat")])
+    answer = await hooks.on_prompt("half \ud83d of it", tmp_path)
+    assert answer.error is None and "half" in answer.text and "of it" in answer.text

@@ -12,7 +12,6 @@ from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, Signal
 
 from worldline.client.process import engine_environment
 
-
 KILL_MS = 5_000
 
 

@@ -214,15 +214,19 @@ class Settings:
         """Merge into the person's own file, durably; what is in the file and unknown here stays."""
         path = paths.config_file()
         merged = merge(read_file(path), values)
+        passing = ""
         try:
             with tempfile.NamedTemporaryFile(
                 "wb", dir=path.parent, delete=False, prefix=".settings"
             ) as handle:
+                passing = handle.name
                 handle.write(json.dumps(merged, ensure_ascii=False, indent=2).encode("utf-8") + b"\n")
                 handle.flush()
                 os.fsync(handle.fileno())
-            Path(handle.name).replace(path)
+            Path(passing).replace(path)
         except OSError as error:
+            if passing:
+                Path(passing).unlink(missing_ok=True)
             raise WorldlineError(
                 f"The settings could not be saved: {error.strerror}.", "Is the disk full?"
             ) from error

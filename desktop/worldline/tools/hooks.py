@@ -98,7 +98,7 @@ class Hooks:
         for hook in self.hooks:
             if hook.event != event or (tool and not hook.matches(tool)):
                 continue
-            payload = json.dumps({"event": event, "workspace": str(root), **data}, ensure_ascii=False)
+            payload = json.dumps({"event": event, "workspace": str(root), **data})
             code, output = await self._one(hook, payload, root, answer)
             if code is None:
                 continue
