@@ -45,6 +45,39 @@ def test_a_click_goes_there(state: Any, qtbot: Any) -> None:
     assert state.can_forward() and not state.can_back()
 
 
+def test_back_and_forward_stay_what_they_are_when_a_plan_was_shown_on_the_way(fake: Any, qtbot: Any) -> None:
+    from worldline.ui.session_state import SessionState
+
+    nine, ten, start = sample.uid(9), sample.uid(10), sample.uid(27)
+    plans = {uid: {"id": "p1", "node": uid} for uid in (nine, start)}
+    state = SessionState(fake(plans=plans))
+    with qtbot.waitSignal(state.loaded, timeout=10_000):
+        state.client.start()
+
+    def confirm(asked: Any) -> None:
+        with qtbot.waitSignal(state.jumped):
+            state.go(asked.args[0]["node"], {**asked.args[1], "plan": "p1"})
+
+    for uid in (nine, ten):
+        with qtbot.waitSignal(state.jumped):
+            state.go(uid, {"plan": "p1"})
+    for step, there in ((state.go_back, nine), (state.go_back, start), (state.go_forward, nine)):
+        with qtbot.waitSignal(state.plan_needed) as asked:
+            step()
+        confirm(asked)
+        assert state.cursor == there
+    assert state.can_back() and state.can_forward()
+    with qtbot.waitSignal(state.jumped):
+        state.go_forward()
+    assert state.cursor == ten and not state.can_forward()
+    # A plan that was not confirmed leaves no trace.
+    with qtbot.waitSignal(state.plan_needed):
+        state.go_back()
+    with qtbot.waitSignal(state.jumped):
+        state.go(start, {"plan": "p1"})
+    assert state.can_back() and not state.can_forward()
+
+
 def test_a_plan_that_needs_the_person_is_announced_and_nothing_moves(fake: Any, qtbot: Any) -> None:
     from worldline.ui.session_state import SessionState
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from PySide6.QtCore import QObject, Qt, QTimer
@@ -19,6 +20,15 @@ from worldline.viewmodel import engine_words
 from worldline.viewmodel.tree_model import NO_ROW
 
 log = logging.getLogger("worldline.ui")
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """A step back or forward: the nodes that it takes from and puts to."""
+
+    node: str
+    source: list[str]
+    target: list[str]
 
 
 class SessionState(SessionRows):
@@ -44,6 +54,8 @@ class SessionState(SessionRows):
         """May fill in the request of a jump, or take it over (True) to ask the person first and come back."""
         self._back: list[str] = []
         self._forward: list[str] = []
+        self._way: _Way | None = None
+        """The step back or forward whose plan the person is looking at."""
         self._deltas: list[dict[str, Any]] = []
         self._outputs: list[dict[str, Any]] = []
         client.batch.connect(self._on_batch)
@@ -108,24 +120,30 @@ class SessionState(SessionRows):
         request = {"node": uid, **(params or {})}
         if self.before_jump is not None and self.before_jump(uid, request):
             return
-        self._jump("jump", request, request)
+        way, self._way = self._way, None
+        onward = way is not None and way.node == uid and bool(request.get("plan"))
+        self._jump("jump", request, request, way if onward else None)
 
     def return_home(self, params: Mapping[str, Any]) -> None:
         """Put HEAD of the person's own folder back on their branch; like `go` with the files of where it left."""
         if not self.jumping and not self.read_only:
             self._jump("return_home", dict(params), {"fork": False})
 
-    def _jump(self, method: str, params: dict[str, Any], again: dict[str, Any]) -> None:
-        """`again`: what the jump is asked with once its plan was seen."""
+    def _jump(
+        self, method: str, params: dict[str, Any], again: dict[str, Any], way: _Way | None = None
+    ) -> None:
+        """`again`: what the jump is asked with once its plan was seen; `way`: it is a step back or forward."""
         left = self.cursor
         self.jumping = True
 
         def answered(answer: dict[str, Any]) -> None:
             self.jumping = False
             if answer.get("plan"):
+                self._way = way
                 self.plan_needed.emit(answer["plan"], again)
             elif answer.get("result"):
-                self._arrived(left, answer["result"])
+                self._remember(left, answer["result"], way)
+                self._arrived(answer["result"])
 
         def refused(error: dict[str, Any]) -> None:
             self.jumping = False
@@ -133,10 +151,15 @@ class SessionState(SessionRows):
 
         self.request(method, params, answered, refused)
 
-    def _arrived(self, left: str, result: dict[str, Any]) -> None:
-        if left and left != result.get("cursor"):
+    def _remember(self, left: str, result: dict[str, Any], way: _Way | None) -> None:
+        if way is not None:
+            way.source.pop()
+            way.target.append(left)
+        elif left and left != result.get("cursor"):
             self._back.append(left)
             self._forward.clear()
+
+    def _arrived(self, result: dict[str, Any]) -> None:
         self._set_cursor(str(result.get("cursor", self.cursor)))
         self.select("")
         self.jumped.emit(result)
@@ -159,27 +182,8 @@ class SessionState(SessionRows):
     def _travel(self, source: list[str], target: list[str]) -> None:
         if not source or self.jumping:
             return
-        uid, left = source[-1], self.cursor
-        self.jumping = True
-
-        def answered(answer: dict[str, Any]) -> None:
-            self.jumping = False
-            result = answer.get("result")
-            if result is None:
-                self.plan_needed.emit(answer["plan"], {"node": uid})
-                return
-            source.pop()
-            target.append(left)
-            self._set_cursor(str(result.get("cursor", uid)))
-            self.select("")
-            self.jumped.emit(result)
-            self.history_changed.emit()
-
-        def refused(error: dict[str, Any]) -> None:
-            self.jumping = False
-            self.failed.emit(error)
-
-        self.request("jump", {"node": uid}, answered, refused)
+        request = {"node": source[-1]}
+        self._jump("jump", request, request, _Way(source[-1], source, target))
 
     def set_label(self, uid: str, what: str, text: str, color: str = "") -> None:
         self.request("set_label", {"node": uid, "what": what, "text": text, "color": color})
