@@ -289,7 +289,7 @@ async def test_a_repository_that_leads_elsewhere_is_refused(bench: Open, ground:
 async def test_nobody_answers_the_network_dialog(
     bench: Open, ground: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("worldline.agent.confined.HOLD_S", 0.5)
+    monkeypatch.setattr("worldline.agent.hosts.HOLD_S", 0.5)
     with host_server() as (port, seen):
         one = await bench(workspace=ground / "project", attended=True)
         lines = " & ".join(f"curl -s --noproxy '' http://localhost:{port}/{i}" for i in range(4))

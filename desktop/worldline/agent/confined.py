@@ -6,8 +6,7 @@ import asyncio
 import contextlib
 import logging
 import re
-from collections.abc import Callable, Coroutine, Sequence
-from concurrent.futures import CancelledError
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from worldline.agent.aftermath import (
     repository_changed,
     sandbox_failure,
 )
+from worldline.agent.hosts import AskHost, hold_for_answer
 from worldline.agent.pushing import cancelled_push, push_with_keys
 from worldline.core.access import CommandResult, Emit
 from worldline.core.errors import ErrorClass, ToolError, ToolFailure
@@ -28,10 +28,8 @@ from worldline.policy.ledger import Remote, effects_of
 from worldline.policy.pushing import Push, push_outside, way_on
 from worldline.policy.sandbox.confine import Confinement, SandboxFailed
 from worldline.policy.sandbox.model import (
-    APPROVAL_TIMEOUT,
     PUSH,
     Grant,
-    HostPolicy,
     Label,
     Profile,
     Report,
@@ -53,8 +51,6 @@ from worldline.tools.process_table import ProcessEntry, ProcessTable
 
 logger = logging.getLogger(__name__)
 
-HOLD_S = 15.0
-"""Seconds that a connection waits for the person before it is refused."""
 _TRIES = 6
 """Of setting up the sandbox: sockets of others come and go meanwhile."""
 _LOOK_S = 0.2
@@ -63,8 +59,6 @@ _LEAVES_BEHIND = re.compile(r"(?<![&>|\\])&(?![&>])|\b(?:nohup|setsid|disown|dae
 """What starts something that outlives its shell. One that is taken for it and does not only loses the tie that ends it
 with this app; what is left behind without a sign of it (a daemon) ends with the shell."""
 
-AskHost = Callable[[str, int, str, str], Coroutine[Any, Any, str]]
-"""(host, port, method, command) → "" allow, else why not. Awaited on the engine's loop."""
 TakeGrants = Callable[[str], Sequence[Grant]]
 """Openings for this command line: of the session, the branch, rules, and those given once (used up by this)."""
 
@@ -396,29 +390,3 @@ class ConfinedRunner:
         unconfined = [g for g in grants if g.kind == "unconfined"] or [Grant("unconfined", "")]
         result.effects += effects_of(Report("none"), unconfined, [], ({}, {}), command).effects
         return result
-
-
-def hold_for_answer(
-    loop: asyncio.AbstractEventLoop, ask_host: AskHost, command: str, grants: list[Grant]
-) -> HostPolicy:
-    """One answer holds for all connections of one command to a host; the first one waits for it."""
-    answered: dict[tuple[str, int], str] = {}
-
-    def policy(host: str, port: int, method: str) -> str:
-        if any(g.kind == "net" and g.target == f"{host}:{port}" for g in grants):
-            return ""
-        if (host, port) not in answered:
-            answered[host, port] = ask(host, port, method)
-        return answered[host, port]
-
-    def ask(host: str, port: int, method: str) -> str:
-        question = asyncio.run_coroutine_threadsafe(ask_host(host, port, method, command), loop)
-        try:
-            return question.result(HOLD_S)
-        except TimeoutError:
-            question.cancel()
-            return APPROVAL_TIMEOUT
-        except CancelledError:
-            return "the run was stopped"
-
-    return policy

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from worldline.agent.aftermath import denials_of, remove_unused_places
-from worldline.agent.confined import AskHost, SandboxPlace, hold_for_answer
+from worldline.agent.confined import SandboxPlace
+from worldline.agent.hosts import AskHost, hold_for_answer
 from worldline.policy.copies import SavedCopy
 from worldline.policy.ledger import effects_of
 from worldline.policy.sandbox.confine import Confinement
