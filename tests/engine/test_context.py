@@ -24,6 +24,7 @@ from worldline.protocol.commands import (
     UsageFor,
 )
 from worldline.rehearsal.events import Call, Reply
+from worldline.viewmodel.status import CAN_BE_STOPPED
 
 REPORT = (
     "## Tried\nWriting both files.\n## Failed\nNothing.\n## Do not repeat\nThe second file is not wanted."
@@ -101,6 +102,7 @@ async def test_a_cancelled_branch_summary_changes_nothing(bench: Any, repo: Any)
     jumping = asyncio.ensure_future(b.actor.handle("jump", Jump(node=first.uid, summary="auto")))
     while len(b.server.message_requests) == asked:
         await asyncio.sleep(0.01)
+    assert b.actor.shared.status.now.state in CAN_BE_STOPPED
     await b.actor.handle("stop", Stop())
     with pytest.raises(WorldlineError, match="nothing was changed"):
         await jumping

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import Qt
+import shiboken6
+from PySide6.QtCore import QObject, Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 
 from worldline.ui import gallery_data as gallery
+from worldline.ui import panes
 from worldline.ui.chat.message_rows import ReplyRow, UserRow
 from worldline.ui.chat.pane import ChatPane
 from worldline.ui.diff.pane import ChangesPane
@@ -248,3 +252,14 @@ def test_lines_that_were_counted_later_stay_with_their_rows(state: SessionState)
     assert ended == [3]
     state._take_all_lines({"nodes": {header: [1, 2]}})
     assert (tree.added[3], tree.removed[3]) == (1, 2)
+
+
+def test_a_window_that_goes_while_it_warms_up_does_not_leave_the_collector_off(qtbot: Any) -> None:
+    owner = QObject()
+    warmer = panes.Warmer(owner)
+    warmer.start()
+    thread = warmer._thread
+    shiboken6.delete(owner)
+    thread.join(30)
+    QApplication.processEvents()
+    assert gc.isenabled()

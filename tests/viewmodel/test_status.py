@@ -21,3 +21,12 @@ def test_nothing_outside_is_said_only_when_it_is_so(status: dict[str, int], text
         s for s in segments({"state": "ready", **status}, "running", True, 0) if s.name == "effects"
     ]
     assert segment.text == text
+
+
+def test_what_can_be_stopped_has_a_button_for_it() -> None:
+    for state in ("running", "retrying", "compacting"):
+        first = segments({"state": state}, "running", True, 0)[0]
+        assert "stop" in [command for command, _ in first.buttons], state
+    for state in ("ready", "jumping", "stopping"):
+        first = segments({"state": state}, "running", True, 0)[0]
+        assert "stop" not in [command for command, _ in first.buttons], state

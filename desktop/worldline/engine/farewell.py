@@ -36,7 +36,8 @@ class Farewell:
         asker = Summariser(
             self._models, place, self._models.chain(place.model), asyncio.Event(), shared.status
         )
-        shared.status.set(state="jumping", sentence="The attempt that you leave is being summarised.")
+        # Not "jumping": as long as it is being written it can be stopped.
+        shared.status.set(state="compacting", sentence="The attempt that you leave is being summarised.")
         self._task = asyncio.ensure_future(
             summarise_branch(
                 path,

@@ -57,6 +57,8 @@ class Warmer(QObject):
             for target in (PANES["chat"], PANES["changes"], *ATTACHMENTS):
                 importlib.import_module(target.partition(":")[0])
         finally:
+            # Here, and not in the window's thread: a window that is gone would leave it off for all others.
+            gc.enable()
             # The window may be gone already; whoever needs the modules imports them then.
             with contextlib.suppress(RuntimeError):
                 self.done.emit()
@@ -65,7 +67,6 @@ class Warmer(QObject):
         self._thread.join()
         # What is loaded by now stays; no collection needs to look at it again.
         gc.freeze()
-        gc.enable()
 
 
 def _load(target: str) -> Any:

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QFileDialog, QInputDialog, QMenu, QToolButton, QWi
 from worldline.ui import icons
 from worldline.ui.i18n import LANGUAGES
 from worldline.ui.theme import ThemeName, theme
+from worldline.viewmodel.status import CAN_BE_STOPPED
 
 if TYPE_CHECKING:
     from worldline.ui.main_window import MainWindow
@@ -254,7 +255,7 @@ class WindowActions(QObject):
             "back": state.can_back(),
             "forward": state.can_forward(),
             "compare": len(state.selected) >= 2,
-            "stop": state.busy,
+            "stop": state.busy or state.status.get("state") in CAN_BE_STOPPED,
             "retry_now": state.status.get("state") == "retrying",
             "rename": bool(state.info) and not state.read_only,
             "bring_home": bool(state.info) and not state.read_only,

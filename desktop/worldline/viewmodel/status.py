@@ -171,6 +171,9 @@ def state_segment(status: Mapping[str, Any], engine: str, ready: bool, now_ms: i
     return Segment("state", text, stop_color(last), "warn", [("why", translate("status", "Why"))])
 
 
+CAN_BE_STOPPED = ("running", "retrying", "compacting")
+
+
 def _working(status: Mapping[str, Any], state: str) -> Segment:
     words = {
         "running": translate("status", "Working"),
@@ -179,7 +182,7 @@ def _working(status: Mapping[str, Any], state: str) -> Segment:
         "stopping": translate("status", "Stopping…"),
     }
     text = str(status.get("sentence") or words[state])
-    buttons = [("stop", translate("status", "Stop"))] if state == "running" else []
+    buttons = [("stop", translate("status", "Stop"))] if state in CAN_BE_STOPPED else []
     if status.get("fallback_why") and state == "running":
         text = translate("status", "{asked} cannot answer now; {model} answers for now.").format(
             asked=model_name(str(status.get("asked_model", ""))),
