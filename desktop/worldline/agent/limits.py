@@ -121,7 +121,7 @@ class Meter:
             if money and used.cost is not None and used.cost >= money:
                 return Brake(
                     StopReason.COST_LIMIT,
-                    f"Stopped: ${used.cost:.2f} of ${money:.2f} is used by {whose}. It can go on.",
+                    f"Stopped: {_dollars(used.cost)} of {_dollars(money)} is used by {whose}. It can go on.",
                 )
         return None
 
@@ -153,6 +153,10 @@ class Meter:
         if self.limits.session_seconds:
             limits.append(max(0.01, self.limits.session_seconds - self.past.seconds))
         return min(limits, default=0.0)
+
+
+def _dollars(amount: float) -> str:
+    return f"${amount:.2f}" if amount >= 0.1 else f"${amount:.4f}"
 
 
 def time_sentence(seconds: float, whose: str = "") -> str:

@@ -227,7 +227,10 @@ class LoopMaker:
             journal=journal,
             deps=deps,
             pipeline=Pipeline(
-                tools, self._approvals.policy, deps.hooks, envelope=Envelope(shared.root, mask)
+                tools,
+                self._approvals.policy,
+                deps.hooks,
+                envelope=Envelope(shared.root, mask, hidden=(paths.data_home(),)),
             ),
             tools=tools,
             breaker=BranchBreaker(task.breaker, tools),
