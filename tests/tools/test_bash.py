@@ -145,3 +145,13 @@ def test_output_full_of_begun_sequences_is_read_in_time() -> None:
         began = time.perf_counter()
         strip_ansi(piece * 32_000)
         assert time.perf_counter() - began < 64 * short + 0.05, sign
+
+
+async def test_what_is_not_kept_whole_is_not_called_so(bench: Bench) -> None:
+    whole = await bench.call("bash", command="head -c 900000 /dev/zero | tr '\\0' x")
+    assert "whole output is kept" in text_of(whole)
+    assert whole.result is not None and len(whole.result.full_output or b"") == 900_000
+    huge = await bench.call("bash", command="head -c 6000000 /dev/zero | tr '\\0' x")
+    assert huge.result is not None and len(huge.result.full_output or b"") < 4_100_000
+    assert "whole output is kept" not in text_of(huge)
+    assert "6,000,000 bytes" in text_of(huge) and "into a file" in text_of(huge)

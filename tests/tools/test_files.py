@@ -238,3 +238,25 @@ async def test_a_cancelled_write_is_over_before_anything_else_happens(
     with pytest.raises(asyncio.CancelledError):
         await call
     assert (bench.root / "f.txt").read_text() == "new\n"
+
+
+async def test_a_reader_sees_the_old_file_or_the_new_one(bench: Bench) -> None:
+    path = bench.root / "f.txt"
+    texts = [sign * 2_000_000 for sign in "ab"]
+    path.write_text(texts[0])
+    seen: set[bytes] = set()
+    over = threading.Event()
+
+    def look() -> None:
+        while not over.is_set():
+            data = path.read_bytes()
+            seen.add(data[:1] + data[-1:] + str(len(data)).encode())
+
+    watcher = threading.Thread(target=look)
+    watcher.start()
+    for number in range(1, 9):
+        assert (await bench.call("write", path="f.txt", content=texts[number % 2])).ok
+    over.set()
+    watcher.join()
+    assert seen <= {b"aa2000000", b"bb2000000"}
+    assert sorted(p.name for p in bench.root.iterdir()) == ["f.txt"]

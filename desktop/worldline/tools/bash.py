@@ -117,9 +117,12 @@ def _overwritten(value: str) -> str:
 
 def _result(args: BashInput, done: CommandResult, limit: float) -> ToolResult:
     value, lossy = decode_output(done.output)
-    shown = cut(
-        value.rstrip("\n"), SHOWN_BYTES, "the whole output is kept in the session; use grep, head or tail"
+    rest = (
+        "the whole output is kept in the session; use grep, head or tail"
+        if done.total_bytes <= len(done.output)
+        else f"it had {done.total_bytes:,} bytes, of which only the beginning and the end are kept; send so much into a file"
     )
+    shown = cut(value.rstrip("\n"), SHOWN_BYTES, rest)
     notes = []
     if lossy:
         notes.append(
