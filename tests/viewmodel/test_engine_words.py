@@ -122,3 +122,12 @@ def test_the_result_of_a_step_is_said_in_the_tree() -> None:
     assert _result_said("grep lines") == "grep lines"
     engine_words.use("en")
     assert _result_said("make all exit 2") == "make all exit 2"
+
+
+def test_texts_that_somebody_else_wrote_take_no_time_and_break_nothing() -> None:
+    """What a model, a hook or a server says may look like our sentences, thousands of times one in the other."""
+    for piece in ("A hook of this project blocked it: ", " cannot be read: ", " is damaged: "):
+        for size in (700, 4_000, 200_000):
+            began = time.perf_counter()
+            engine_words.say((piece * (size // len(piece)))[:size])
+            assert time.perf_counter() - began < 6, (piece, size)

@@ -196,10 +196,8 @@ class McpDesk:
             return "It runs elsewhere: what is sent to it cannot be taken back."
         if not self._confines(config):
             return "It is NOT confined: everything you may do, it may do."
-        opened = f" Open to it beside that: {', '.join(config.access)}." if config.access else ""
-        return (
-            f"It is confined like the commands of the agent: hosts are asked about when it wants one.{opened}"
-        )
+        opened = f"Open to it beside that: {', '.join(config.access)}." if config.access else ""
+        return f"It is confined like the commands of the agent: hosts are asked about when it wants one. {opened}".rstrip()
 
     def _walls(self, config: ServerConfig, journal: Journal) -> ConfinedServer | None:
         if not self._confines(config):

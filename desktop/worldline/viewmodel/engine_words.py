@@ -24,9 +24,11 @@ log = logging.getLogger("worldline.viewmodel")
 
 _PLACE = re.compile(r"\{(~?)(\w+)\}")
 _BOUNDARY = re.compile(r"(?<=[.!?…])\s+")
-_LONGEST = 4_000
-"""Longer texts are the output of something, not sentences of ours."""
+_LONGEST = 800
+"""Longer texts are the output of something, not sentences of ours; and matching takes a time that grows with its square."""
 _MOST_SENTENCES = 24
+_DEEPEST = 4
+"""Sentences within sentences; the engine makes two or three. What claims more is no text of ours."""
 
 
 @dataclass(slots=True)
@@ -73,7 +75,7 @@ class Catalogue:
     def __len__(self) -> int:
         return len(self._exact) + sum(map(len, self._buckets.values()))
 
-    def whole(self, text: str, strict: bool = False) -> str | None:
+    def whole(self, text: str, strict: bool = False, depth: int = 0) -> str | None:
         """The translation when one template fits all of the text."""
         known = self._exact.get(text)
         if known is not None:
@@ -83,7 +85,7 @@ class Catalogue:
             if found is None:
                 continue
             values = found.groupdict()
-            said = {name: self._inside(values[name]) for name in template.inner}
+            said = {name: self._inside(values[name], depth + 1) for name in template.inner}
             if any(c.isalpha() for c in template.words) or any(said[n] != values[n] for n in said):
                 return _filled(template.target, {**values, **said})
         return None
@@ -93,43 +95,45 @@ class Catalogue:
         yield from self._buckets.get(word, ())
         yield from self._buckets.get("", ())
 
-    def _inside(self, text: str) -> str:
+    def _inside(self, text: str, depth: int) -> str:
+        if depth > _DEEPEST:
+            return text
         parts = text.split("; ")
-        if len(parts) > 1 and all(map(self.fits, parts)):
-            return "；".join(map(self.text, parts))
-        return self.text(text)
+        if len(parts) > 1 and all(self.fits(part, depth) for part in parts):
+            return "；".join(self.text(part, depth) for part in parts)
+        return self.text(text, depth)
 
-    def text(self, text: str) -> str:
+    def text(self, text: str, depth: int = 0) -> str:
         """The text in this language as far as it is known. English stands apart by a space, Chinese needs none."""
         result, was_known = "", True
-        for said, english, known in self._pieces(text):
+        for said, english, known in self._pieces(text, depth):
             space = "" if not result or (known and was_known) else " "
             result += space + (said if known else english)
             was_known = known
         return result
 
-    def fits(self, text: str) -> bool:
+    def fits(self, text: str, depth: int = 0) -> bool:
         """Whether all of the text is known."""
-        return all(known for _, _, known in self._pieces(text))
+        return all(known for _, _, known in self._pieces(text, depth))
 
-    def _pieces(self, text: str) -> list[Piece]:
+    def _pieces(self, text: str, depth: int) -> list[Piece]:
         """The text in pieces. A sentence that is known by itself is never taken for the name in another one."""
         sentences = _BOUNDARY.split(text)
         if len(sentences) > _MOST_SENTENCES:
             return [("", text, False)]
         if len(sentences) > 1:
-            strict = self._split(sentences, strict=True)
+            strict = self._split(sentences, depth, strict=True)
             if all(known for _, _, known in strict):
                 return strict
-        return self._split(sentences, strict=False)
+        return self._split(sentences, depth, strict=False)
 
-    def _split(self, sentences: list[str], *, strict: bool) -> list[Piece]:
+    def _split(self, sentences: list[str], depth: int, *, strict: bool) -> list[Piece]:
         """At each place the longest run of sentences that one template fits."""
         pieces: list[Piece] = []
         at = 0
         while at < len(sentences):
             for end in range(len(sentences), at, -1):
-                said = self.whole(" ".join(sentences[at:end]), strict)
+                said = self.whole(" ".join(sentences[at:end]), strict, depth)
                 if said is not None:
                     pieces.append((said, "", True))
                     at = end
