@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.conftest import Lab, furnish, git, lab_root
-from sandbox.world import changes, picture
+from sandbox.world import changes, picture, settings
 from worldline.policy.sandbox.model import Label
 from worldline.policy.sandbox.network import SessionNetwork
 
@@ -41,7 +41,7 @@ def outside_of(lab: Lab) -> dict[str, tuple[object, ...]]:
     own = [lab.workspace, dot / "objects", dot / "worktrees" / "work"]
     own += [dot / place / "heads" / "worldline" for place in ("refs", "logs/refs")]
     own += [path for path in lab.base.iterdir() if path.name.startswith("tmp")]
-    return picture(lab.base, Path.home(), without=tuple(own))
+    return picture(lab.base, Path.home(), without=tuple(own)) | settings()
 
 
 PY = "python3 - <<'END'\n{}\nEND"

@@ -34,3 +34,22 @@ def picture(*roots: Path, without: tuple[Path, ...] = ()) -> dict[str, tuple[obj
 
 def changes(before: dict[str, tuple[object, ...]], after: dict[str, tuple[object, ...]]) -> list[str]:
     return sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
+
+
+_SETTINGS = (
+    "kernel/core_pattern", "kernel/modprobe", "kernel/hotplug", "kernel/poweroff_cmd", "kernel/panic", "kernel/sysrq",
+    "kernel/hostname", "kernel/domainname", "kernel/randomize_va_space", "kernel/kptr_restrict", "kernel/dmesg_restrict",
+    "kernel/pid_max", "kernel/threads-max", "kernel/shmmax", "kernel/yama/ptrace_scope", "fs/suid_dumpable", "fs/file-max",
+    "fs/protected_symlinks", "fs/protected_hardlinks", "vm/overcommit_memory", "vm/mmap_min_addr", "user/max_user_namespaces",
+    "net/ipv4/ip_forward", "net/ipv4/ip_unprivileged_port_start", "dev/tty/ldisc_autoload",
+)  # fmt: skip
+
+
+def settings() -> dict[str, tuple[object, ...]]:
+    """Settings of the kernel that change what the machine does, and those that name a program."""
+    found: dict[str, tuple[object, ...]] = {}
+    for name in _SETTINGS:
+        path = Path("/proc/sys") / name
+        if os.access(path, os.R_OK):
+            found[str(path)] = (path.read_text(),)
+    return found

@@ -18,6 +18,7 @@ from worldline.policy.sandbox.places import (
     pipes_below,
     prepare_objects,
 )
+from worldline.policy.sandbox.sockets import bound_sockets
 
 INSIDE = Path(__file__).resolve().parent / "inside"
 INSIDE_MOUNT = "/run/worldline"
@@ -42,6 +43,11 @@ _NOT_NEEDED = frozenset(
 )
 """In the folder of a repository: shown in another way, or not needed by a worktree. Each mount takes its time."""
 _COVERED = ("/run", "/tmp", "/var/tmp")
+_KERNEL = (
+    "sys", "sysrq-trigger", "irq", "bus", "fs", "driver", "scsi", "acpi", "mtrr", "tty", "asound", "dynamic_debug",
+)  # fmt: skip
+"""In /proc: settings of the whole machine. The kernel lets their owner write, which root is in here as well, and some of
+them name programs that it starts itself."""
 
 
 def program() -> str | None:
@@ -56,15 +62,18 @@ def helper_python() -> tuple[str, list[Path]]:
     return python, covered
 
 
-def arguments(profile: Profile, names_folder: Path | None) -> list[str]:
+def arguments(profile: Profile, names_folder: Path | None, seccomp: int = -1) -> list[str]:
     """Everything up to and including `--`. The whole disk is there to read, only the workspace and a private /tmp to
-    write; secrets, sockets and devices of the person are not there at all."""
+    write; secrets, sockets and devices of the person are not there at all. `seccomp`: descriptor with the filter for all
+    processes inside, that of bubblewrap itself included: it could be made to act for the command otherwise."""
     workspace = profile.workspace
     args = profile.network.prefix() if profile.network is not None else []
     args += [
         program() or "bwrap", "--new-session", "--unshare-user", "--unshare-pid", "--unshare-ipc",
-        "--unshare-uts", "--unshare-cgroup-try", "--disable-userns",
+        "--unshare-uts", "--unshare-cgroup-try", "--disable-userns", "--cap-drop", "CAP_SYS_ADMIN",
     ]  # fmt: skip
+    if seccomp >= 0:
+        args += ["--seccomp", str(seccomp)]
     if not profile.outlives:
         args.append("--die-with-parent")
     if profile.network is None:
@@ -82,6 +91,7 @@ def arguments(profile: Profile, names_folder: Path | None) -> list[str]:
         "--tmpfs",
         "/var/tmp",
     ]
+    args += _kernel()
     args += ["--bind", str(profile.private_tmp), "/tmp"]
     _python, covered = helper_python()
     for folder in covered:
@@ -110,6 +120,12 @@ def arguments(profile: Profile, names_folder: Path | None) -> list[str]:
         if grant.kind == "socket" and Path(grant.target).exists():
             args += ["--bind", grant.target, grant.target]
     return args
+
+
+def _kernel() -> list[str]:
+    """bubblewrap covers of these only the folders that may be written to themselves, not `sys`."""
+    places = [f"/proc/{name}" for name in _KERNEL if os.geteuid() == 0]
+    return [part for place in places if os.path.lexists(place) for part in ("--ro-bind", place, place)]
 
 
 def _configuration(profile: Profile) -> list[str]:
@@ -284,7 +300,8 @@ def find_masked(profile: Profile) -> list[Path]:
     ]
     start = tuple(f"{place}/" for place in covered)
     found: list[Path] = []
-    for path in bound_sockets():
+    own = profile.network.space() if profile.network is not None else None
+    for path in bound_sockets(own):
         if not path.startswith(start) and path not in granted and not is_name_service(path):
             # Gone, or not to be seen by this user: then it is not to be reached either.
             with contextlib.suppress(OSError):
@@ -310,37 +327,3 @@ def _reachable_inside(path: Path) -> bool:
 def find_read_only(profile: Profile) -> list[Path]:
     """Mounts below the workspace: no state holds what is in them."""
     return foreign_mounts(profile.workspace)
-
-
-def bound_sockets() -> list[str]:
-    """Paths of the unix sockets that have one (streams and datagrams), from /proc/net/unix (readable for everybody). A socket that was
-    bound by a relative name stands there by that name: it is looked for in the folder of its owner."""
-    try:
-        text = Path("/proc/net/unix").read_text(errors="surrogateescape")
-    except OSError:
-        return []
-    found: set[str] = set()
-    relative: dict[str, str] = {}
-    for line in text.splitlines()[1:]:
-        fields = line.split(None, 7)
-        if len(fields) < 8:
-            continue
-        name = fields[7]
-        if name.startswith("/"):
-            found.add(os.path.realpath(name))
-        elif not name.startswith("@"):
-            relative[f"socket:[{fields[6]}]"] = name
-    if relative:
-        found |= _by_owner(relative)
-    return sorted(found)
-
-
-def _by_owner(names: dict[str, str]) -> set[str]:
-    found: set[str] = set()
-    for process in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):  # of another user, or gone
-            for descriptor in (process / "fd").iterdir():
-                name = names.get(str(descriptor.readlink()))
-                if name is not None:
-                    found.add(os.path.realpath((process / "cwd").readlink() / name))
-    return found

@@ -46,12 +46,13 @@ class Confinement:
         self._proxy: Proxy | None = None
         self._names: NameService | None = None
         self._owner: Owner | None = None
+        self._filter = -1
         ours, theirs = socket.socketpair()
         # The kernel adds who sends: that is the first process of the command, whatever it believes its number to be.
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         self._control, self._theirs = ours, theirs
         self._pipe, feed = os.pipe()
-        self.pass_fds = (theirs.fileno(), self._pipe)
+        self.pass_fds: tuple[int, ...] = (theirs.fileno(), self._pipe)
         self.env = {
             "WORLDLINE_SANDBOX": label,
             "TMPDIR": "/tmp" if label == "complete" else str(profile.private_tmp),
@@ -68,7 +69,7 @@ class Confinement:
             "control": theirs.fileno(),
             "proxy_env": _PROXY_NAMES if label == "complete" else [],
             "landlock": None,
-            "hardening": bpf.hardening(label == "complete"),
+            "hardening": b"" if label == "complete" else bpf.hardening(False),
             "observer": bpf.observer(),
             "observe": True,
             "processes": profile.processes if label == "complete" else 0,
@@ -79,7 +80,11 @@ class Confinement:
             folder = folder_beside(profile.private_tmp)
             self._names = NameService(folder)
             inner = [python, "-I", "-S", f"{bubblewrap.INSIDE_MOUNT}/launch.py", str(self._pipe)]
-            self.argv = [*bubblewrap.arguments(profile, folder), "--chdir", str(cwd), "--", *inner]
+            self._filter = os.memfd_create("filter")
+            os.pwrite(self._filter, bpf.hardening(True), 0)
+            self.pass_fds += (self._filter,)
+            walls = bubblewrap.arguments(profile, folder, self._filter)
+            self.argv = [*walls, "--chdir", str(cwd), "--", *inner]
         else:
             # There is no network of its own here: the command may connect to the port of the proxy and to no other.
             self._door = socket.create_server(("127.0.0.1", 0))
@@ -96,6 +101,8 @@ class Confinement:
         """Take over the descriptors and start watching. Raises SandboxFailed: then the process ends by itself."""
         os.close(self._pipe)
         self._theirs.close()
+        if self._filter >= 0:
+            os.close(self._filter)
         self._control.settimeout(_START_S)
         try:
             data, ancillary, _, _ = self._control.recvmsg(

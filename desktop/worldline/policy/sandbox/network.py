@@ -86,6 +86,11 @@ class SessionNetwork:
                 process.kill()
                 process.wait()
 
+    def space(self) -> tuple[int, int]:
+        """Device and inode of the namespace."""
+        info = os.fstat(self._net)
+        return info.st_dev, info.st_ino
+
     def prefix(self) -> list[str]:
         """Before the arguments of what is to be started in it. It gives no descriptor of a namespace away."""
         mine = f"/proc/{os.getpid()}/fd"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import select
 import socket
 import struct
@@ -32,7 +33,10 @@ _PATHS: dict[str, list[tuple[int | None, int]]] = {
     "fchmodat": [(0, 1)], "fchmodat2": [(0, 1)], "chown": [(None, 0)], "lchown": [(None, 0)], "fchownat": [(0, 1)],
     "mknod": [(None, 0)], "mknodat": [(0, 1)], "setxattr": [(None, 0)], "lsetxattr": [(None, 0)],
     "removexattr": [(None, 0)], "lremovexattr": [(None, 0)], "utimensat": [(0, 1)],
+    "setxattrat": [(0, 1)], "removexattrat": [(0, 1)],
 }  # fmt: skip
+_OWN = re.compile(r"/dev(?:/|$)|/proc/(?:\d+|self|thread-self)(?:/|$)|/proc$")
+"""Devices of its own, and what belongs to a process: not of the rest of /proc, which is about the machine."""
 _QUIET_SOCKETS = frozenset({"/var/run/nscd/socket", "/run/nscd/socket", "/dev/log"})
 
 
@@ -93,11 +97,7 @@ class Observer(threading.Thread):
                 if not text and name != "utimensat":
                     continue
                 target = self._absolute(pid, None if folder is None else args[folder], text)
-                if (
-                    not target.startswith(("/dev/", "/proc/"))
-                    and target != "/dev"
-                    and not self._may_write(target)
-                ):
+                if not _OWN.match(target) and not self._may_write(target):
                     self._note(Denial("write", target, name), pid)
         elif name in ("connect", "sendto"):
             address, length = (1, 2) if name == "connect" else (4, 5)

@@ -32,9 +32,11 @@ def tcp():
     s = socket.socket(); s.settimeout(1); s.connect(("127.0.0.1", port))
 def udp():
     s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.sendto(b"x", ("127.0.0.1", port))
+def kernel():
+    os.close(os.open("/proc/sys/kernel/core_pattern", os.O_WRONLY))
 def path():
     s = socket.socket(socket.AF_UNIX); s.connect(unix)
-attempt("write", write); attempt("mode", lambda: os.chmod(target, 0o640)); attempt("unix", path); attempt("tcp", tcp)
+attempt("write", write); attempt("mode", lambda: os.chmod(target, 0o640)); attempt("kernel", kernel); attempt("unix", path); attempt("tcp", tcp)
 if os.environ.get("WORLDLINE_SANDBOX") != "complete": attempt("udp", udp)
 with open("inside", "w") as f: f.write("ok")
 print("READY")
@@ -200,7 +202,7 @@ def _judge(label: Label, works: bool, could: list[str], output: str) -> SelfTest
         return SelfTest(
             "complete", "Commands can change only the workspace and reach no network unless you allow it."
         )
-    if {"write", "tcp", "udp"} & set(could):
+    if {"write", "kernel", "tcp", "udp"} & set(could):
         return SelfTest("none", f"Landlock did not hold: {', '.join(could)}.", _how_to_fix(), could)
     why = "Writes outside and the network are refused, but file modes and times outside and local sockets are not covered."
     return SelfTest("partial", why, _how_to_fix(), could)

@@ -24,7 +24,9 @@ _X86_64 = {
     "perf_event_open": 298, "userfaultfd": 323, "keyctl": 250, "add_key": 248, "request_key": 249, "mount": 165,
     "umount2": 166, "pivot_root": 155, "unshare": 272, "setns": 308, "kexec_load": 246, "init_module": 175,
     "finit_module": 313, "delete_module": 176, "reboot": 169, "swapon": 167, "swapoff": 168, "ioctl": 16,
-    "open_tree": 428, "move_mount": 429, "fsopen": 430,
+    "open_tree": 428, "move_mount": 429, "fsopen": 430, "ptrace": 101, "process_vm_readv": 310, "process_vm_writev": 311,
+    "mount_setattr": 442, "fsconfig": 431, "fsmount": 432, "fspick": 433, "open_by_handle_at": 304, "acct": 163,
+    "setxattrat": 463, "removexattrat": 466,
 }  # fmt: skip
 _AARCH64 = {
     "openat": 56, "openat2": 437, "unlinkat": 35, "renameat": 38, "renameat2": 276, "mkdirat": 34, "linkat": 37,
@@ -34,21 +36,24 @@ _AARCH64 = {
     "io_uring_register": 427, "bpf": 280, "perf_event_open": 241, "userfaultfd": 282, "keyctl": 219, "add_key": 217,
     "request_key": 218, "mount": 40, "umount2": 39, "pivot_root": 41, "unshare": 97, "setns": 268, "kexec_load": 104,
     "init_module": 105, "finit_module": 273, "delete_module": 106, "reboot": 142, "swapon": 224, "swapoff": 225,
-    "ioctl": 29, "open_tree": 428, "move_mount": 429, "fsopen": 430,
+    "ioctl": 29, "open_tree": 428, "move_mount": 429, "fsopen": 430, "ptrace": 117, "process_vm_readv": 270,
+    "process_vm_writev": 271, "mount_setattr": 442, "fsconfig": 431, "fsmount": 432, "fspick": 433, "open_by_handle_at": 265,
+    "acct": 89, "setxattrat": 463, "removexattrat": 466,
 }  # fmt: skip
 NUMBERS = {"x86_64": _X86_64, "aarch64": _AARCH64}.get(MACHINE, {})
 
 _REFUSED = (
     "io_uring_setup", "io_uring_enter", "io_uring_register", "bpf", "perf_event_open", "userfaultfd", "keyctl",
     "add_key", "request_key", "kexec_load", "init_module", "finit_module", "delete_module", "reboot", "swapon",
-    "swapoff", "mount", "umount2", "pivot_root", "setns", "move_mount", "fsopen", "open_tree",
+    "swapoff", "mount", "umount2", "pivot_root", "setns", "move_mount", "fsopen", "open_tree", "mount_setattr", "fsconfig",
+    "fsmount", "fspick", "open_by_handle_at", "acct",
 )  # fmt: skip
 # ax25 ipx appletalk x25 key packet rds can bluetooth alg vsock xdp. A network namespace does not cover vsock.
 _FAMILIES = (3, 4, 5, 9, 15, 17, 21, 29, 31, 38, 40, 44)
 _WATCHED = (
     "unlink", "unlinkat", "rename", "renameat", "renameat2", "mkdir", "mkdirat", "rmdir", "link", "linkat", "symlink",
     "symlinkat", "truncate", "chmod", "fchmodat", "fchmodat2", "chown", "lchown", "fchownat", "creat", "mknod",
-    "mknodat", "setxattr", "lsetxattr", "removexattr", "lremovexattr", "utimensat",
+    "mknodat", "setxattr", "lsetxattr", "removexattr", "lremovexattr", "utimensat", "setxattrat", "removexattrat",
 )  # fmt: skip
 _O_WRITE = 0x1 | 0x2 | 0x40 | 0x200  # O_WRONLY | O_RDWR | O_CREAT | O_TRUNC
 _MSG_FASTOPEN = 0x20000000
@@ -125,6 +130,11 @@ def hardening(own_network: bool) -> bytes:
     code += _when("unshare", 0, _JSET, _CLONE_NEWUSER, ERRNO | EPERM)
     code += _when("ioctl", 1, _JEQ, 0x5412, ERRNO | EPERM)  # TIOCSTI
     code += _when("ioctl", 1, _JEQ, 0x541C, ERRNO | EPERM)  # TIOCLINUX
+    if own_network:
+        # The first process in there waits for the others. It is hardened in the same way, but nobody watches it.
+        code += _when("ptrace", 1, _JEQ, 1, ERRNO | EPERM)
+        code += _when("process_vm_readv", 0, _JEQ, 1, ERRNO | EPERM)
+        code += _when("process_vm_writev", 0, _JEQ, 1, ERRNO | EPERM)
     for family in _FAMILIES:
         code += _when("socket", 0, _JEQ, family, ERRNO | EAFNOSUPPORT)
     if not own_network:

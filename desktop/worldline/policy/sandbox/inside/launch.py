@@ -3,7 +3,7 @@
     python3 -I -S launch.py SPEC_FD
 
 SPEC_FD is the read end of a pipe with a marshalled dict: {"argv", "control": fd, "proxy_env": [names],
-"landlock": {"writable", "ports"} | None, "hardening": bytes, "observer": bytes, "observe": bool, "processes": int}. On the control
+"landlock": {"writable", "ports"} | None, "hardening": bytes (empty: it is in place already), "observer": bytes, "observe": bool, "processes": int}. On the control
 socket one marshalled dict says what is really enforced, with the descriptors as ancillary data.
 """
 
@@ -53,8 +53,8 @@ def main() -> None:
             said["landlock"] = landlock.apply(spec["landlock"]["writable"], spec["landlock"]["ports"])
         import seccomp  # type: ignore[import-not-found]
 
-        seccomp.install(spec["hardening"])
-        said["seccomp"] = True
+        if spec["hardening"]:
+            seccomp.install(spec["hardening"])
         if spec["observe"]:
             # Every filter is asked and the strictest answer wins, so a refusal above is never softened.
             try:
