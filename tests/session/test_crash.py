@@ -242,7 +242,10 @@ sys.stdin.read()
 def test_a_lock_file_that_was_left_behind_is_not_in_the_way(path: Path, left: bytes) -> None:
     SessionDocument.create(path).close()
     lock.lock_path(path).write_bytes(left)
-    SessionDocument.open(path).close()
+    with SessionDocument.open(path) as doc:
+        holder = lock.read_holder(path)
+        assert not doc.read_only and holder is not None and holder.pid == os.getpid()
+    assert not lock.lock_path(path).exists()
 
 
 def test_a_pid_that_was_given_out_again_is_not_the_writer(path: Path) -> None:

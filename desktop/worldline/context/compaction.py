@@ -40,8 +40,6 @@ class Plan:
     """uids that stay word for word."""
     tokens_covered: int
     tokens_kept: int
-    split_turn: bool = False
-    """The kept part begins inside a turn: its prompt is among what is summarised."""
 
     @property
     def kept_from(self) -> str:
@@ -75,7 +73,6 @@ def plan_compaction(
         [item.node.uid for item in items[cut:]],
         sum(sizes[:cut]),
         sum(sizes[cut:]),
-        split_turn=cut < len(items) and items[cut].node.kind not in _PROMPTS,
     )
     verify(path, options, plan)
     return plan
