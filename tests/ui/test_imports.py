@@ -7,6 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import platformdirs
+import pytest
+
+from worldline.core import paths
+from worldline.ui import start
+
 PROGRAM = """
 import json, sys
 from PySide6.QtCore import QTimer
@@ -41,3 +47,22 @@ def test_the_window_never_loads_the_engine(tmp_path: Path) -> None:
     at_first_paint, later = (set(names) for names in json.loads(done.stdout.splitlines()[-1]))
     assert [name for name in NEVER if name in later] == []
     assert [name for name in NOT_BEFORE_PAINT if name in at_first_paint] == []
+
+
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="the folder is worked out by hand on Linux alone"
+)
+@pytest.mark.parametrize("data", [None, "", " ", "/some/where", " /some/where ", "~/else", "rel"])
+def test_the_data_folder_is_the_one_of_the_platform(
+    monkeypatch: pytest.MonkeyPatch, data: str | None
+) -> None:
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    if data is not None:
+        monkeypatch.setenv("XDG_DATA_HOME", data)
+    expected = platformdirs.user_data_dir("worldline", appauthor=False)
+    assert paths._platform_home().expanduser() == Path(expected).expanduser()
+
+
+@pytest.mark.parametrize("argv", [[], ["demo"], ["/a b/c"], ["x.worldline"]])
+def test_a_start_without_options_is_the_same_as_the_parser_says(argv: list[str]) -> None:
+    assert vars(start._parsed(argv)) == vars(start.parser().parse_args(argv))

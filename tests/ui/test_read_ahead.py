@@ -13,14 +13,14 @@ import pytest
 
 from worldline.client.process import EngineProcess
 from worldline.core import header_reader
-from worldline.core.row_reader import NotPlain, read_details, read_shape
+from worldline.core.row_reader import NotPlain, read_details, read_shape, read_uids
 from worldline.ui.read_ahead import ReadAhead
 from worldline.ui.session_state import SessionState
 from worldline.viewmodel.tree_layout import TreeLayout
 from worldline.viewmodel.tree_model import TreeModel
 
 ARRAYS = ("parent", "kind", "outcome", "flags", "created", "took", "added", "removed", "files", "children", "single",
-          "follows", "_uids", "live", "marked", "_odd_uids", "_odd_rows")  # fmt: skip
+          "follows", "live", "marked")  # fmt: skip
 
 MAKE = """
 import random, sys
@@ -57,11 +57,16 @@ def models(path: Path) -> tuple[TreeModel, TreeModel]:
     connection = header_reader.connect_readonly(path)
     slow, fast = TreeModel(), TreeModel()
     slow.extend(header_reader.read_headers(connection))
-    fast.take_shape(read_shape(connection))
+    shape = read_shape(connection)
+    fast.take_shape(shape, lambda: read_uids(connection, len(shape)))
+    cursor = fast.uid(shape.cursor - 1)
+    assert fast.row(cursor) == shape.cursor - 1
+    assert not any(fast.uids.packed), "the cursor's id is known without the others"
     middle = len(fast) // 2
     fast.take_details(read_details(connection, middle, min(middle + 20, len(fast) - 1)))
     for first in range(0, len(fast), 50):
         fast.take_details(read_details(connection, first, min(first + 50, len(fast)) - 1))
+    fast.uids.fill()
     connection.close()
     return slow, fast
 
@@ -104,6 +109,43 @@ def test_rows_with_gaps_are_left_to_the_engine(tmp_path: Path) -> None:
         read_shape(raw)
     raw.close()
     assert len(ReadAhead(path).result()[0]) == 0
+
+
+def test_ids_of_other_agents_stand_among_ours(tmp_path: Path) -> None:
+    path = tmp_path / "odd.worldline"
+    make(path, 5, 20)
+    raw = sqlite3.connect(path)
+    raw.execute("DROP TRIGGER nodes_update")
+    # The lengths make up for one another, and some look like hex.
+    for seq, uid in ((3, "abc"), (4, "a" * 29), (9, "toolu_01.x"), (10, "ABCDEFABCDEFABCD"), (12, "0,1")):
+        raw.execute("UPDATE nodes SET uid = ? WHERE seq = ?", (uid, seq))
+    expected = [uid for (uid,) in raw.execute("SELECT uid FROM nodes ORDER BY seq")]
+    with pytest.raises(NotPlain):
+        read_uids(raw, len(expected))
+    raw.execute("UPDATE nodes SET uid = 'plain' WHERE seq = 12")
+    raw.commit()
+    expected[11] = "plain"
+    model = TreeModel()
+    shape = read_shape(raw)
+    model.take_shape(shape, lambda: read_uids(raw, len(shape)))
+    assert [model.uid(row) for row in range(len(model))] == expected
+    assert [model.row(uid) for uid in expected] == list(range(len(model)))
+    raw.close()
+
+
+def test_ids_that_cannot_be_read_come_from_the_engine(tmp_path: Path) -> None:
+    path = tmp_path / "lost.worldline"
+    make(path, 6, 20)
+    connection = header_reader.connect_readonly(path)
+    model = TreeModel()
+    model.take_shape(read_shape(connection), lambda: None)
+    headers = header_reader.read_headers(connection)
+    connection.close()
+    assert model.uid(3) == "" and model.uids.lost
+    for header in headers:
+        model.update(header)
+    assert [model.uid(row) for row in range(len(model))] == [header.uid for header in headers]
+    assert model.row(headers[7].uid) == 7
 
 
 def test_noise_is_no_session(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from worldline.viewmodel import engine_words
-from worldline.viewmodel.engine_words import Catalogue, say
+from worldline.viewmodel.engine_catalogue import Catalogue
+from worldline.viewmodel.engine_words import say
 
 
 @pytest.fixture(autouse=True)

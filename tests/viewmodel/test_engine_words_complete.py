@@ -131,7 +131,7 @@ def sentences() -> Iterator[tuple[str, str]]:
 
 def fits(text: str) -> bool:
     """A number or a name may stand in a place; a sentence after which another one stands has its full stop."""
-    catalogue = engine_words._catalogue
+    catalogue = engine_words.catalogue()
     assert catalogue is not None
     variants = (
         text,

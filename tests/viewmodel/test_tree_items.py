@@ -9,8 +9,9 @@ from ui import sample
 from worldline.core.headers import NodeHeader
 from worldline.core.kinds import NodeFlag, NodeKind, Outcome
 from worldline.viewmodel import tree_text
+from worldline.viewmodel.headers import header_of
 from worldline.viewmodel.tree_items import TreeItems
-from worldline.viewmodel.tree_model import NodeLabel, TreeModel, header_of
+from worldline.viewmodel.tree_model import NodeLabel, TreeModel
 
 
 def model() -> TreeModel:

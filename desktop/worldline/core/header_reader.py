@@ -9,28 +9,27 @@ What SQLite says about a broken file comes out as `sqlite3.DatabaseError`; calle
 
 from __future__ import annotations
 
-import contextlib
 import operator
-import os
 import sqlite3
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from worldline.core.headers import NodeHeader
 from worldline.core.ids import is_node_id
 from worldline.core.kinds import NodeFlag, NodeKind, Outcome
-
-APPLICATION_ID = 0x574C444E
-"""Marks a SQLite file as a session ("WLDN")."""
-SCHEMA_VERSION = 1
-
-KINDS: tuple[NodeKind, ...] = tuple(NodeKind)
-"""Code of a kind in `HeaderColumns.kind` → the kind."""
-OUTCOMES: tuple[Outcome, ...] = tuple(Outcome)
+from worldline.core.session_file import APPLICATION_ID as APPLICATION_ID
+from worldline.core.session_file import KINDS as KINDS
+from worldline.core.session_file import OUTCOMES as OUTCOMES
+from worldline.core.session_file import SCHEMA_VERSION as SCHEMA_VERSION
+from worldline.core.session_file import connect_readonly as connect_readonly
+from worldline.core.session_file import interrupted_upto as interrupted_upto
+from worldline.core.session_file import is_session as is_session
+from worldline.core.session_file import read_cursor as read_cursor
+from worldline.core.session_file import read_meta as read_meta
+from worldline.core.session_file import schema_of as schema_of
 
 _UNKNOWN = KINDS.index(NodeKind.UNKNOWN)
 _NONE = OUTCOMES.index(Outcome.NONE)
@@ -68,69 +67,6 @@ class HeaderColumns:
 
     def __len__(self) -> int:
         return len(self.parent) - 1
-
-
-def connect_readonly(path: Path) -> sqlite3.Connection:
-    """Open a session file for reading without changing it or its folder's contents more than SQLite needs to.
-
-    Works in a read-only folder: without a log beside the file it is opened as immutable, with one a private copy is
-    read (the copy is gone when the connection is closed). Raises sqlite3.Error or OSError.
-    """
-    uri = f"file:{_quoted(path.absolute())}"
-    log = path.with_name(path.name + "-wal")
-    try:
-        connection = sqlite3.connect(
-            f"{uri}?mode=ro", uri=True, check_same_thread=False, isolation_level=None
-        )
-        try:
-            connection.execute("PRAGMA query_only = 1")
-            connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-    except sqlite3.OperationalError:
-        if not path.is_file():
-            raise
-    if not log.exists() or log.stat().st_size == 0:
-        connection = sqlite3.connect(
-            f"{uri}?mode=ro&immutable=1", uri=True, check_same_thread=False, isolation_level=None
-        )
-        connection.execute("PRAGMA query_only = 1")
-        return connection
-    import shutil
-    import tempfile
-
-    with tempfile.TemporaryDirectory(prefix="worldline-read-") as folder:
-        copy = Path(folder) / "session.worldline"
-        shutil.copyfile(path, copy)
-        shutil.copyfile(log, copy.with_name(copy.name + "-wal"))
-        memory = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
-        with contextlib.closing(sqlite3.connect(copy)) as source:
-            source.backup(memory)
-    memory.execute("PRAGMA query_only = 1")
-    return memory
-
-
-def _quoted(path: Path) -> str:
-    """The path for a `file:` URI. (`urllib` would cost the window 8 ms before its first paint.)"""
-    plain = frozenset(b"/abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-~")
-    raw = os.fsencode(path.as_posix())
-    return "".join(chr(byte) if byte in plain else f"%{byte:02X}" for byte in raw)
-
-
-def is_session(connection: sqlite3.Connection) -> bool:
-    return bool(connection.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID)
-
-
-def schema_of(connection: sqlite3.Connection) -> int:
-    return int(connection.execute("PRAGMA user_version").fetchone()[0])
-
-
-def interrupted_upto(connection: sqlite3.Connection) -> int:
-    """Rows up to this `seq` belong to earlier openings: unfinished ones among them were interrupted."""
-    row = connection.execute("SELECT last_node FROM openings ORDER BY id DESC LIMIT 1").fetchone()
-    return int(row[0]) if row else 0
 
 
 def read_columns(
@@ -294,21 +230,6 @@ def read_some_headers(
     return [found[seq] for seq in seqs if seq in found]
 
 
-def read_cursor(connection: sqlite3.Connection) -> int:
-    """`seq` of the node that the next prompt hangs on; 0 in an empty session."""
-    # A node that takes the cursor with it says so in its own row (that saves a page in every commit); other moves are
-    # rows of their own, which say after which node they were made.
-    moved = connection.execute(
-        "SELECT node, after_node FROM cursor_moves ORDER BY id DESC LIMIT 1"
-    ).fetchone()
-    node, after = moved or (0, 0)
-    taken = connection.execute(
-        "SELECT seq FROM nodes WHERE seq > ? AND moved = 1 ORDER BY seq DESC LIMIT 1", (after,)
-    )
-    row = taken.fetchone()
-    return int(row[0] if row else node)
-
-
 def seq_of(connection: sqlite3.Connection, uid: str) -> int:
     """0 when there is no such node."""
     row = connection.execute("SELECT seq FROM nodes WHERE uid = ?", (uid,)).fetchone()
@@ -318,13 +239,6 @@ def seq_of(connection: sqlite3.Connection, uid: str) -> int:
 def uid_of(connection: sqlite3.Connection, seq: int) -> str:
     row = connection.execute("SELECT uid FROM nodes WHERE seq = ?", (seq,)).fetchone()
     return str(row[0]) if row else ""
-
-
-def read_meta(connection: sqlite3.Connection) -> dict[str, str]:
-    """Facts about the session as a whole (title, workspace, …), the newest value of each."""
-    return {
-        str(key): str(value) for key, value in connection.execute("SELECT key, value FROM meta ORDER BY id")
-    }
 
 
 def read_marks(connection: sqlite3.Connection) -> dict[str, dict[str, str]]:

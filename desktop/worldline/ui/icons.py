@@ -12,23 +12,8 @@ from PySide6.QtGui import QGuiApplication, QIcon, QImageReader, QPixmap
 from PySide6.QtWidgets import QAbstractButton, QLabel
 
 from worldline.core import paths
+from worldline.ui import first_paint
 from worldline.ui.theme import ICON, theme
-
-_held = False
-
-
-def hold() -> None:
-    """Until `release`, icons are empty: drawing forty of them would put off the first paint by a fifth."""
-    global _held
-    _held = True
-
-
-def release() -> None:
-    """Draw icons from now on; who was given an empty one is told by `theme().changed`."""
-    global _held
-    if _held:
-        _held = False
-        theme().changed.emit()
 
 
 @lru_cache(maxsize=256)
@@ -58,8 +43,9 @@ def pixmap(name: str, color: str = "text", size: int = ICON, ratio: float = 1.0)
 
 
 def icon(name: str, color: str = "text", size: int = ICON) -> QIcon:
-    """The icon for buttons and menus, with a muted disabled state, sharp at 100 to 300 %."""
-    if _held:
+    """The icon for buttons and menus, with a muted disabled state, sharp at 100 to 300 %. Empty before the first
+    paint, which drawing forty of them would put off; `theme().changed` says when to ask again."""
+    if first_paint.pending():
         # Not a null icon: buttons would show their text instead.
         result = QIcon()
         empty = QPixmap(size, size)
@@ -107,6 +93,6 @@ def keep(target: QAbstractButton | QLabel, name: str, token: str = "muted") -> N
 
 
 def logo(size: int = 256) -> QIcon:
-    if _held:
+    if first_paint.pending():
         return QIcon()
     return QIcon(pixmap("worldline", "accent", size))

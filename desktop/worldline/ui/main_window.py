@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QEvent, QSettings, Qt, QTimer, Signal
-from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent, QPaintEvent, QResizeEvent
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import (
-    QDialog,
     QFrame,
     QHBoxLayout,
     QLabel,
@@ -24,25 +22,24 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from worldline.ui import icons, panes, tab_order
-from worldline.ui.actions import Actions
-from worldline.ui.drills import Drills
-from worldline.ui.exporting import Exporting
-from worldline.ui.focus_ring import FocusRing
-from worldline.ui.notices import Notices
-from worldline.ui.recents import short_path
+from worldline.ui import first_paint, panes
 from worldline.ui.session_state import SessionState
 from worldline.ui.status_bar import StatusBar
 from worldline.ui.theme import SPACE_L, SPACE_S, SPACE_XS, caption, theme
 from worldline.ui.tree.pane import TreePane
-from worldline.ui.window_actions import WindowActions
-from worldline.ui.window_notices import WindowNotices
+
+# A class of Qt that is named at runtime costs its enums, up to 3 ms before the first paint.
+if TYPE_CHECKING:
+    from PySide6.QtCore import QEvent, QSettings
+    from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent, QPaintEvent, QResizeEvent
 
 NARROW = 1100
 """Below this width the changes become a tab beside the chat."""
 SMALL = 800
 """Below this width the tree becomes a drawer over the chat."""
 DRAWER = 320
+TITLE_HEIGHT = 33
+"""Of the line above all: buttons that come after the first paint must not move the rest."""
 CLOSE_LIMIT_S = 6.0
 
 
@@ -62,10 +59,11 @@ class MainWindow(QMainWindow):
         self.state = state
         state.setParent(self)
         self.settings = settings
-        self.actions_list = Actions(self)
         self.panes: dict[str, QWidget] = {}
         self.layout_name = ""
         self._attached = False
+        self.furnished = False
+        """Commands and buttons are there; before the first paint of the process they are not."""
         self.complete = False
         self.opened_with = ""
         """What the person named to open it."""
@@ -75,32 +73,25 @@ class MainWindow(QMainWindow):
         self.views: dict[str, Callable[[], object]] = {}
         """Views that `--screenshot --view NAME` can show; attachments add theirs."""
         self.setWindowTitle("Worldline")
-        self.setWindowIcon(icons.logo())
         self.setMinimumSize(480, 360)
         self.resize(1280, 800)
         self.setAcceptDrops(True)
         self._build()
-        self.commands = WindowActions(self)
-        self._fill_title_bar()
-        self.drills = Drills(self)
-        self.exporting = Exporting(self)
-        self.talk = WindowNotices(self)
         state.info_changed.connect(self._info_changed)
         state.status_changed.connect(lambda _status: self._retitle())
         state.compare_asked.connect(lambda _uids: self.show_pane("chat"))
         theme().changed.connect(self._restyle)
         self._restyle()
         self._arrange()
+        first_paint.after(self, self._furnish)
 
     # Build -----------------------------------------------------------------------------------------------------
     def _build(self) -> None:
-        body = QWidget(self)
+        body = self._body = QWidget(self)
         layout = QVBoxLayout(body)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
-        self.title_bar = QFrame(body)
-        self.title_bar.setProperty("role", "bar")
-        self.notices = Notices(body)
+        self.title_bar = self._make_title_bar(body)
         self.splitter = QSplitter(Qt.Orientation.Horizontal, body)
         self.splitter.setChildrenCollapsible(False)
         self.splitter.setHandleWidth(1)
@@ -123,8 +114,8 @@ class MainWindow(QMainWindow):
         self.splitter.setStretchFactor(2, 0)
         self.splitter.setSizes([340, 540, 400])
         self.status = StatusBar(self.state, body)
+        self._layout = layout
         layout.addWidget(self.title_bar)
-        layout.addWidget(self.notices)
         layout.addWidget(self.splitter, 1)
         layout.addWidget(self.status)
         self.setCentralWidget(body)
@@ -132,29 +123,54 @@ class MainWindow(QMainWindow):
         self.shade.hide()
         self.shade.installEventFilter(self)
 
-    def _fill_title_bar(self) -> None:
-        row = QHBoxLayout(self.title_bar)
+    def _make_title_bar(self, parent: QWidget) -> QFrame:
+        bar = QFrame(parent)
+        bar.setProperty("role", "bar")
+        bar.setMinimumHeight(TITLE_HEIGHT)
+        self._title_row = row = QHBoxLayout(bar)
         row.setContentsMargins(SPACE_L, SPACE_XS, SPACE_S, SPACE_XS)
         row.setSpacing(SPACE_XS)
-        self.drawer_button = self.actions_list.button("toggle_tree", self.title_bar)
-        row.addWidget(self.drawer_button)
-        self.title_label = QLabel(self.tr("Opening…"), self.title_bar)
+        self.title_label = QLabel(self.tr("Opening…"), bar)
         self.title_label.setTextFormat(Qt.TextFormat.PlainText)
-        self.place_label = QLabel("", self.title_bar)
+        self.place_label = QLabel("", bar)
         self.place_label.setTextFormat(Qt.TextFormat.PlainText)
         self.place_label.setMinimumWidth(40)
         caption(self.place_label)
         row.addWidget(self.title_label)
         row.addSpacing(SPACE_S)
         row.addWidget(self.place_label, 1)
+        return bar
+
+    def _furnish(self) -> None:
+        """What the first picture does not show: commands, buttons, lines. Before anything can happen in the session."""
+        from worldline.ui import icons
+        from worldline.ui.actions import Actions
+        from worldline.ui.drills import Drills
+        from worldline.ui.exporting import Exporting
+        from worldline.ui.focus_ring import FocusRing
+        from worldline.ui.notices import Notices
+        from worldline.ui.window_actions import WindowActions
+        from worldline.ui.window_notices import WindowNotices
+
+        self.setWindowIcon(icons.logo())
+        self.notices = Notices(self._body)
+        self._layout.insertWidget(1, self.notices)
+        self.actions_list = Actions(self)
+        self.commands = WindowActions(self)
+        self.drawer_button = self.actions_list.button("toggle_tree", self.title_bar)
+        self.drawer_button.setVisible(self.layout_name == "small")
+        self._title_row.insertWidget(0, self.drawer_button)
         for name in ("back", "forward", "find_in_tree", "palette"):
-            row.addWidget(self.actions_list.button(name, self.title_bar))
-        row.addWidget(self.commands.menu_button(self.title_bar))
+            self._title_row.addWidget(self.actions_list.button(name, self.title_bar))
+        self._title_row.addWidget(self.commands.menu_button(self.title_bar))
+        self.drills = Drills(self)
+        self.exporting = Exporting(self)
+        self.talk = WindowNotices(self)
+        self.ring = FocusRing(self)
+        self.furnished = True
 
     def _restyle(self) -> None:
-        t = theme().tokens
         self.title_label.setFont(theme().font_ui(1, bold=True))
-        self.shade.setStyleSheet(f"background: rgba(0, 0, 0, {140 if t.dark else 60});")
 
     def _info_changed(self, info: dict[str, Any]) -> None:
         self.title_label.setText(str(info.get("title") or self.tr("Session")))
@@ -163,6 +179,8 @@ class MainWindow(QMainWindow):
             "in_place": self.tr("in your folder"),
             "none": self.tr("imported, without files"),
         }
+        from worldline.ui.recents import short_path
+
         place = short_path(str(info.get("root", "")))
         mode = modes.get(str(info.get("workspace_mode")), "")
         self.place_label.setText(" · ".join(filter(None, (place, mode))))
@@ -223,13 +241,15 @@ class MainWindow(QMainWindow):
         elif before in ("small", ""):
             self.splitter.insertWidget(0, tree)
             tree.show()
-        self.drawer_button.setVisible(name == "small")
+        if self.furnished:
+            self.drawer_button.setVisible(name == "small")
         self._restore_places()
 
     def open_drawer(self) -> None:
         """The tree over the chat, in a small window."""
         area = self.splitter.geometry()
         tree = self.panes["tree"]
+        self.shade.setStyleSheet(f"background: rgba(0, 0, 0, {140 if theme().tokens.dark else 60});")
         self.shade.setGeometry(area)
         self.shade.show()
         self.shade.raise_()
@@ -244,6 +264,8 @@ class MainWindow(QMainWindow):
             self.panes["tree"].hide()
 
     def eventFilter(self, watched: Any, event: QEvent) -> bool:
+        from PySide6.QtCore import QEvent
+
         if watched is self.shade and event.type() == QEvent.Type.MouseButtonPress:
             self.close_drawer()
             return True
@@ -255,6 +277,8 @@ class MainWindow(QMainWindow):
         return [self.title_bar, self.notices, *panes_in_order, self.status]
 
     def focusNextPrevChild(self, forward: bool) -> bool:
+        from worldline.ui import tab_order
+
         return tab_order.step(self, self.parts(), forward)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -295,10 +319,8 @@ class MainWindow(QMainWindow):
     def _after_first_paint(self) -> None:
         if self._closing:
             return  # closed before it was seen: no engine is started any more
+        first_paint.done()
         self.first_painted.emit()
-        icons.release()
-        self.setWindowIcon(icons.logo())
-        self.ring = FocusRing(self)
         self.state.read_details()
         # One after the other with the event loop between: each is seen as soon as it is there.
         steps = [
@@ -360,6 +382,8 @@ class MainWindow(QMainWindow):
         if not self._closing:
             self._closing = True
             self._keep_places()
+            from PySide6.QtWidgets import QDialog
+
             for dialog in self.findChildren(QDialog):
                 dialog.close()
             client = self.state.client

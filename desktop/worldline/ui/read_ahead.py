@@ -9,8 +9,8 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from worldline.core import header_reader
-from worldline.core.row_reader import Details, NotPlain, Shape, read_details, read_shape
+from worldline.core import session_file
+from worldline.core.row_reader import Details, NotPlain, Shape, Uids, read_details, read_shape, read_uids
 
 log = logging.getLogger("worldline.ui")
 
@@ -29,26 +29,41 @@ class ReadAhead(threading.Thread):
         self.path = path
         self._shape = Shape()
         self._details: list[Details] = []
+        self._uids: Uids | None = None
+        self._shaped = threading.Event()
         self.start()
 
     def run(self) -> None:
+        try:
+            self._read()
+        finally:
+            self._shaped.set()
+
+    def _read(self) -> None:
         # Not readable, damaged, newer, no session at all: the engine says what is wrong with it.
         try:
-            with contextlib.closing(header_reader.connect_readonly(self.path)) as connection:
-                if header_reader.is_session(connection):
+            with contextlib.closing(session_file.connect_readonly(self.path)) as connection:
+                if session_file.is_session(connection):
                     shape = read_shape(connection)
                     if len(shape):
                         at = max(shape.cursor, 1) - 1
                         first, last = max(0, at - AROUND), min(len(shape) - 1, at + AROUND)
                         self._details = [read_details(connection, first, last)]
-                    self._shape = shape
+                        self._shape = shape
+                        self._shaped.set()
+                        self._uids = read_uids(connection, len(shape))
         except (sqlite3.Error, OSError, ValueError, NotPlain) as error:
             log.info("%s cannot be read ahead: %s", self.path, error)
 
     def result(self) -> tuple[Shape, list[Details]]:
         """Waits for it. An empty shape when the file cannot be read like this."""
-        self.join()
+        self._shaped.wait()
         return self._shape, self._details
+
+    def uids(self) -> Uids | None:
+        """Waits for them. None when they cannot be read."""
+        self.join()
+        return self._uids
 
 
 class DetailReader(threading.Thread):
@@ -61,7 +76,7 @@ class DetailReader(threading.Thread):
 
     def run(self) -> None:
         try:
-            with contextlib.closing(header_reader.connect_readonly(self._path)) as connection:
+            with contextlib.closing(session_file.connect_readonly(self._path)) as connection:
                 for first in range(0, self._count, CHUNK):
                     if self.cancelled.is_set():
                         return

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QSettings
 
-from worldline.core import header_reader, paths
+from worldline.core import paths, session_file
 from worldline.ui.theme import theme
 
 KEPT = 30
@@ -66,10 +66,10 @@ def recent_sessions(store: QSettings) -> list[Recent]:
 
 def _read(path: Path) -> Recent | None:
     try:
-        with contextlib.closing(header_reader.connect_readonly(path)) as connection:
-            if not header_reader.is_session(connection):
+        with contextlib.closing(session_file.connect_readonly(path)) as connection:
+            if not session_file.is_session(connection):
                 return None
-            meta = header_reader.read_meta(connection)
+            meta = session_file.read_meta(connection)
             nodes = connection.execute("SELECT count(*) FROM nodes").fetchone()[0]
         newest = max(
             path.stat().st_mtime, *(p.stat().st_mtime for p in path.parent.glob(f"{path.name}-wal")), 0.0

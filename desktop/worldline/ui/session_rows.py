@@ -16,7 +16,7 @@ from worldline.core.kinds import NodeKind
 from worldline.core.row_reader import Details
 from worldline.ui.read_ahead import DetailReader, ReadAhead
 from worldline.ui.session_signals import SessionSignals
-from worldline.viewmodel.tree_model import NO_ROW, NodeLabel, TreeModel, header_of
+from worldline.viewmodel.tree_model import NO_ROW, NodeLabel, TreeModel
 
 log = logging.getLogger("worldline.ui")
 
@@ -53,7 +53,7 @@ class SessionRows(SessionSignals):
         if not len(shape):
             return
         self._ahead_of = reader.path
-        self.tree.take_shape(shape)
+        self.tree.take_shape(shape, reader.uids)
         for part in details:
             self.tree.take_details(part)
         self.headers_changed.emit(0)
@@ -62,6 +62,7 @@ class SessionRows(SessionSignals):
 
     def read_details(self) -> None:
         """Read the words of all rows that were read ahead; for after the first paint."""
+        self.tree.uids.fill()
         if self._ahead_of is not None and self._details is None:
 
             def take(details: Details) -> None:
@@ -136,6 +137,9 @@ class SessionRows(SessionSignals):
             self.node_ended.emit(row + 1)
 
     def _take_header(self, raw: Mapping[str, Any]) -> None:
+        # Not needed before the first paint.
+        from worldline.viewmodel.headers import header_of
+
         header = header_of(raw)
         if header.seq <= len(self.tree):
             row = self.tree.update(header)

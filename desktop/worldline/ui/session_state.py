@@ -212,7 +212,7 @@ class SessionState(SessionRows):
         self.info_changed.emit(self.info)
         self._set_status(result.get("status") or {})
         # Rows that were read ahead or before a restart stay; those that worked then have an end by now.
-        self._load(min([len(self.tree), *self.tree.live]))
+        self._load(0 if self.tree.uids.lost else min([len(self.tree), *self.tree.live]))
         self._set_cursor(result.get("cursor", ""))
         for approval in result.get("approvals", []):
             self._asked(approval)

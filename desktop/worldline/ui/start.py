@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import builtins
+import gc
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -30,6 +32,9 @@ def _several(allowed: tuple[str, ...]) -> Callable[[str], str]:
 
     return check
 
+NO_OPTIONS: dict[str, object] = {"path": "", "theme": "", "lang": "", "scale": 0.0, "size": "", "screenshot": "",
+                                 "view": "main", "version": False}  # fmt: skip
+
 
 def parser() -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(
@@ -37,22 +42,23 @@ def parser() -> argparse.ArgumentParser:
         description="Work with a coding agent and see the whole session as a tree.",
         epilog="worldline run|inspect|view|jump|diff|import|export|verify|recover|effects --help: without a window.",
     )
-    result.add_argument("path", nargs="?", default="", metavar="PATH",
+    result.add_argument("path", nargs="?", metavar="PATH",
                         help="a folder, a repository, a *.worldline file, or the word demo")  # fmt: skip
-    result.add_argument("--theme", type=_several(THEMES), default="", metavar="THEME",
+    result.add_argument("--theme", type=_several(THEMES), metavar="THEME",
                         help=", ".join(THEMES))  # fmt: skip
-    result.add_argument("--lang", choices=["en", "zh_CN"], default="")
-    result.add_argument("--scale", type=float, default=0.0, metavar="N", help="1.0 to 2.0")
-    result.add_argument("--size", default="", metavar="WxH")
+    result.add_argument("--lang", choices=["en", "zh_CN"])
+    result.add_argument("--scale", type=float, metavar="N", help="1.0 to 2.0")
+    result.add_argument("--size", metavar="WxH")
     result.add_argument(
-        "--screenshot", default="", metavar="FILE", help="paint the window into a picture and exit"
+        "--screenshot", metavar="FILE", help="paint the window into a picture and exit"
     )
     result.add_argument(
-        "--view", type=_several(VIEWS), default="main", metavar="VIEW",
+        "--view", type=_several(VIEWS), metavar="VIEW",
         help="what the picture shows: " + ", ".join(VIEWS) + "; several with commas when FILE has {view} in its name, "
         "and several themes when it has {theme}",
     )  # fmt: skip
     result.add_argument("--version", action="store_true")
+    result.set_defaults(**NO_OPTIONS)
     return result
 
 
@@ -64,11 +70,19 @@ def _size(text: str) -> tuple[int, int] | None:
     return (width, height) if 320 <= width <= 7680 and 240 <= height <= 4320 else None
 
 
+def _parsed(argv: Sequence[str]) -> argparse.Namespace:
+    if not argv or (len(argv) == 1 and not argv[0].startswith("-")):
+        # The usual start is spared the 4 ms that the texts of the options take.
+        return argparse.Namespace(**{**NO_OPTIONS, "path": "".join(argv)})
+    return parser().parse_args(list(argv))
+
+
 def run(argv: Sequence[str]) -> int:
     """Open the window on what `argv` names and run it until it is closed. Returns the exit code."""
-    arguments = parser()
+    # Importing makes many objects that stay; looking through them for garbage is put off until the window is seen.
+    gc.disable()
     try:
-        options = arguments.parse_args(list(argv))
+        options = _parsed(argv)
     except SystemExit as end:
         return int(end.code or 0)
     if options.version:
@@ -100,14 +114,21 @@ def _run(options: argparse.Namespace, size: tuple[int, int] | None) -> int:
     # Reading goes on in SQLite while Qt is being loaded.
     ahead = _read_ahead(options.path)
 
+    plain_import = builtins.__import__
     from PySide6.QtCore import Qt
     from PySide6.QtWidgets import QApplication
 
-    from worldline.ui import i18n, icons, recents
+    # The binding reads the source of every module that is imported after it, to find out whether the module may ask
+    # for other spellings of Qt's names (`from __feature__ import …`). None of ours does.
+    builtins.__import__ = plain_import
+
+    from worldline.ui import first_paint, i18n, recents
     from worldline.ui.theme import theme
 
     QApplication.setHighDpiScaleFactorRoundingPolicy(Qt.HighDpiScaleFactorRoundingPolicy.PassThrough)
-    app = QApplication(["worldline"])
+    # The style is named here: QApplication.setStyle gives it back as an object, whose class has 570 names to make.
+    app = QApplication(["worldline", "-style", "fusion"])
+    theme().styled = True
     app.setApplicationName("Worldline")
     app.setDesktopFileName("worldline")
     app.setQuitOnLastWindowClosed(False)
@@ -129,8 +150,9 @@ def _run(options: argparse.Namespace, size: tuple[int, int] | None) -> int:
     if options.screenshot:
         from worldline.ui.screenshot import take
 
+        gc.enable()
         return take(windows, options, size or (1280, 800))
-    icons.hold()
+    first_paint.hold()
     windows.painted.connect(_after_first_paint)
     if options.path == "demo":
         windows.open_demo()
@@ -158,6 +180,7 @@ def _read_ahead(path: str) -> ReadAhead | None:
 
 def _after_first_paint() -> None:
     """What nobody sees: 10 ms that the window need not wait for."""
+    gc.enable()
     from worldline.core import log
 
     log.setup("window")

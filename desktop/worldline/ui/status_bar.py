@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QPoint, QRectF, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
@@ -23,6 +23,9 @@ from worldline.ui.session_state import SessionState
 from worldline.ui.theme import SPACE_L, SPACE_M, SPACE_S, SPACE_XS, caption, theme
 from worldline.ui.tree.glyphs import glyph
 from worldline.viewmodel import status as words
+
+if TYPE_CHECKING:
+    from PySide6.QtGui import QKeyEvent, QPaintEvent
 
 _FIRST_TO_GO = ("cache", "saved", "cost", "sandbox")
 """Segments that make room in a narrow window, in this order."""
@@ -187,8 +190,6 @@ class StatusBar(QFrame):
         self._restyle()
 
     def _restyle(self) -> None:
-        t = theme().tokens
-        self.setStyleSheet(f"#status-bar {{ background: {t.bg}; border-top: 1px solid {t.line}; }}")
         for part in self.parts.values():
             part.setFont(theme().font_ui(-1))
         self.refresh()

@@ -115,8 +115,9 @@ class Theme(QObject):
         super().__init__()
         self.name: ThemeName = "system"
         self.tokens = LIGHT
+        self.styled = False
+        """Qt draws in the style Fusion already."""
         self._motion: bool | None = None
-        self._styled = False
         self._dark: bool | None = None
         self.larger = 0
         """Pixels that all text is larger than normal."""
@@ -178,10 +179,10 @@ class Theme(QObject):
         app = QApplication.instance()
         if isinstance(app, QApplication):
             self.about_to_change.emit()
-            if not self._styled:
+            if not self.styled:
                 # Each time it goes through all widgets; once is enough.
                 app.setStyle("Fusion")
-                self._styled = True
+                self.styled = True
             app.setFont(self.font_ui())
             app.setPalette(self.palette())
             app.setStyleSheet(self.stylesheet())
@@ -256,6 +257,7 @@ QSplitter::handle:vertical { height: 1px; }
 QLabel[role="caption"] { color: @muted; }
 QLabel[role="title"] { font-weight: 600; }
 QLabel[role="error"] { color: @bad; }
+#status-bar { background: @bg; border-top: 1px solid @line; }
 QFrame[role="bar"] { background: @panel; border: none; border-bottom: 1px solid @line; }
 QFrame[role="notice"] { background: @hover; border: none; border-bottom: 1px solid @line; }
 QFrame[role="card"] { background: @panel; border: 1px solid @line; border-radius: 6px; }

@@ -10,10 +10,11 @@ from PySide6.QtWidgets import QApplication
 
 from worldline.client.process import EngineProcess
 from worldline.core import paths
-from worldline.ui import icons
+from worldline.ui import first_paint
 from worldline.ui.main_window import MainWindow
 from worldline.ui.recents import remember
 from worldline.ui.session_state import SessionState
+from worldline.ui.theme import theme
 
 if TYPE_CHECKING:
     from worldline.ui.importing import ImportDialog
@@ -145,7 +146,9 @@ class Windows(QObject):
         return self.start_view
 
     def _start_seen(self) -> None:
-        icons.release()
+        if first_paint.pending():
+            first_paint.done()
+            theme().changed.emit()  # the icons are drawn now
         self.painted.emit()
 
     def _start_closed(self) -> None:

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from operator import eq
-from typing import Any
+from typing import TYPE_CHECKING
 
-from worldline.core.headers import NodeHeader
-from worldline.core.ids import is_uid
 from worldline.core.kinds import NodeFlag, NodeKind, Outcome
 from worldline.core.row_reader import Details, Shape
+from worldline.viewmodel.tree_uids import NO_ROW as NO_ROW
+from worldline.viewmodel.tree_uids import Later, UidColumn
+
+if TYPE_CHECKING:
+    from worldline.core.headers import NodeHeader
 
 KINDS: tuple[NodeKind, ...] = tuple(NodeKind)
 KIND_CODE = {kind: code for code, kind in enumerate(KINDS)}
@@ -27,7 +28,6 @@ LIVE = frozenset({OUTCOME_CODE[Outcome.RUNNING], OUTCOME_CODE[Outcome.WAITING]})
 BAD = frozenset(
     OUTCOME_CODE[o] for o in (Outcome.FAILED, Outcome.STOPPED, Outcome.DENIED, Outcome.INTERRUPTED)
 )
-NO_ROW = -1
 MARKS = (
     NodeFlag.EFFECT | NodeFlag.IRREVERSIBLE | NodeFlag.CHECKS_FAILED | NodeFlag.NOT_CAPTURED | NodeFlag.HIDDEN
 )
@@ -85,11 +85,11 @@ class TreeModel:
         self._branch = array("I")
         self._run = array("I")
         self._tools, self._models, self._branches, self._runs = _Words(), _Words(), _Words(), _Words()
-        self._uids = bytearray()
-        self._odd_uids: dict[int, str] = {}
-        self._odd_rows: dict[str, int] = {}
+        self.uids = UidColumn()
         self._text = bytearray()
         self._text_end = array("Q")
+        self._ahead: list[Details] = []
+        """Details of rows in the middle that came before those above them."""
         self._changed_text: dict[int, str] = {}
         self.labels: dict[int, NodeLabel] = {}
         self.marked: dict[int, int] = {}
@@ -133,12 +133,7 @@ class TreeModel:
         self._model.append(self._models.number(header.model))
         self._branch.append(self._branches.number(header.branch))
         self._run.append(self._runs.number(header.run))
-        if is_uid(header.uid):
-            self._uids += bytes.fromhex(header.uid)
-        else:
-            self._uids += b"\0" * 8
-            self._odd_uids[row] = header.uid
-            self._odd_rows[header.uid] = row
+        self.uids.append(header.uid)
         self._pad(row)
         self._text += header.preview.encode("utf-8", "replace")
         self._text_end.append(len(self._text))
@@ -147,14 +142,17 @@ class TreeModel:
     def _pad(self, row: int) -> None:
         """Rows whose details have not come yet have no text so far."""
         if len(self._text_end) < row:
+            self._spill()
             self._text_end.extend([len(self._text)] * (row - len(self._text_end)))
 
     def extend(self, headers: Iterable[NodeHeader]) -> None:
         for header in headers:
             self.append(header)
 
-    def take_shape(self, shape: Shape) -> None:
-        """Fill an empty model with all rows at once; what is said about them follows by `take_details`."""
+    def take_shape(self, shape: Shape, uids: Later) -> None:
+        """Fill an empty model with all rows at once; what is said about them follows by `take_details`. `uids` is called
+        when the first id but the cursor's is asked for, and may wait; None = they cannot be read: then they are unknown
+        until `update` brings them."""
         assert not len(self)
         count = len(shape)
         self.parent = shape.parents
@@ -169,30 +167,45 @@ class TreeModel:
             setattr(self, name, array("I", bytes(4 * count)))
         self.created = array("q", bytes(8 * count))
         self._tool, self._model = array("H", bytes(2 * count)), array("H", bytes(2 * count))
-        self._uids = bytearray(shape.uids)
-        self._odd_uids = dict(shape.odd_uids)
-        self._odd_rows = {uid: row for row, uid in shape.odd_uids.items()}
-        children = self.children
-        for parent, number in Counter(shape.parents).items():
-            if parent >= 0:
-                children[parent] = number
-        self.single = bytearray(map((1).__eq__, children))
-        self.follows = bytearray(map(eq, shape.parents, range(-1, count - 1)))
-        if count:
-            self.follows[0] = 0
+        self.uids.fill_later(count, {shape.cursor - 1: shape.cursor_uid} if shape.cursor else {}, uids)
+        self._count_children(shape)
         for code in LIVE:
             at = shape.outcomes.find(code)
             while at >= 0:
                 self.live.add(at)
                 at = shape.outcomes.find(code, at + 1)
 
+    def _count_children(self, shape: Shape) -> None:
+        """Every row has one child, the row below, but around the breaks."""
+        count = len(shape)
+        children = self.children = array("I", [1]) * count
+        self.single, self.follows = bytearray(b"\1") * count, bytearray(b"\1") * count
+        if count:
+            children[-1] = 0
+        for row in shape.breaks:
+            self.follows[row] = 0
+            if row:
+                children[row - 1] -= 1
+            if shape.parents[row] >= 0:
+                children[shape.parents[row]] += 1
+        for row in (
+            count - 1,
+            *(row - 1 for row in shape.breaks),
+            *map(shape.parents.__getitem__, shape.breaks),
+        ):
+            if row >= 0:
+                self.single[row] = children[row] == 1
+
     def take_details(self, details: Details) -> None:
         """What is said about rows that `take_shape` brought. Rows that an `update` has changed since keep that."""
         first, count = details.first, len(details)
         self.created[first : first + count] = details.created
-        for row, took in enumerate(details.took, first):
-            if took and not self.took[row]:
-                self.took[row] = took
+        if any(self.took[first : first + count]):
+            for row, took in enumerate(details.took, first):
+                if took and not self.took[row]:
+                    self.took[row] = took
+        else:
+            self.took[first : first + count] = details.took
         for column, words, names in (
             (self._tool, self._tools, details.tools),
             (self._model, self._models, details.models),
@@ -208,14 +221,24 @@ class TreeModel:
             self._text += details.text
             self._text_end.extend(start + end for end in details.ends)
         else:
+            self._ahead.append(details)
+            if len(self._text_end) > first:
+                self._spill()
+
+    def _spill(self) -> None:
+        """Keep the words of rows in the middle apart, because their place in the buffer is taken by nothing."""
+        for details in self._ahead:
             start = 0
-            for row, end in enumerate(details.ends, first):
+            for row, end in enumerate(details.ends, details.first):
                 self._changed_text.setdefault(row, details.text[start:end].decode("utf-8", "replace"))
                 start = end
+        self._ahead.clear()
 
     def update(self, header: NodeHeader) -> int:
         """Take over how a known node ended; returns its row. Its place and text stay."""
         row = header.seq - 1
+        if self.uids.lost:
+            self.uids.put(row, header.uid)
         self.outcome[row] = outcome = OUTCOME_CODE[header.outcome]
         if outcome in LIVE:
             self.live.add(row)
@@ -248,34 +271,36 @@ class TreeModel:
 
     # Reading ---------------------------------------------------------------------------------------------------
     def uid(self, row: int) -> str:
-        odd = self._odd_uids.get(row)
-        return odd if odd is not None else self._uids[row * 8 : row * 8 + 8].hex()
+        """ "" for an id that could not be read."""
+        return self.uids.uid(row)
 
     def row(self, uid: str) -> int:
         """Row of a node, -1 when it is not there. A search over the packed ids: under a millisecond at a million."""
-        if not is_uid(uid):
-            return self._odd_rows.get(uid, NO_ROW)
-        needle = bytes.fromhex(uid)
-        at = self._uids.rfind(needle)
-        while at >= 0:
-            if at % 8 == 0:
-                return at // 8
-            at = self._uids.rfind(needle, 0, at + 7)
-        return NO_ROW
+        return self.uids.row(uid)
 
     def preview(self, row: int) -> str:
         changed = self._changed_text.get(row)
         if changed is not None:
             return changed
         if row >= len(self._text_end):
-            return ""  # its details have not come yet
+            return self._preview_ahead(row)
         start = self._text_end[row - 1] if row else 0
         return self._text[start : self._text_end[row]].decode("utf-8", "replace")
+
+    def _preview_ahead(self, row: int) -> str:
+        """Of a row whose details have not come in their order."""
+        for details in self._ahead:
+            at = row - details.first
+            if 0 <= at < len(details.ends):
+                start = details.ends[at - 1] if at else 0
+                return details.text[start : details.ends[at]].decode("utf-8", "replace")
+        return ""
 
     def rows_with_text(self, text: str) -> list[int]:
         """Rows whose preview, label or note has the text in it, without regard to case, ascending."""
         needle = text.casefold()
         found: set[int] = set()
+        self._spill()
         raw = needle.encode("utf-8", "replace")
         if raw.isascii():
             # One search through the buffer in C instead of a decode for every row.
@@ -365,34 +390,7 @@ class TreeModel:
                   self.files, self.children, self._tool, self._model, self._branch, self._run, self._text_end)  # fmt: skip
         return (
             sum(a.itemsize * len(a) for a in arrays)
-            + len(self._uids)
+            + len(self.uids.packed)
             + len(self._text)
             + 2 * len(self.single)
         )
-
-
-def header_of(raw: Mapping[str, Any]) -> NodeHeader:
-    """A header as it comes over the wire, without pydantic: unknown fields are ignored, missing ones are empty."""
-    word = str(raw["kind"])
-    kind = NodeKind.of(word)
-    return NodeHeader(
-        seq=int(raw["seq"]),
-        uid=str(raw["uid"]),
-        parent=int(raw["parent"]),
-        kind=kind,
-        created=int(raw.get("created", 0)),
-        preview=str(raw.get("preview", "")),
-        outcome=Outcome.of(str(raw.get("outcome", "none"))),
-        flags=NodeFlag(int(raw.get("flags", 0))),
-        size=int(raw.get("size", 0)),
-        run=str(raw.get("run", "")),
-        branch=str(raw.get("branch", "")),
-        tool=str(raw.get("tool", "")),
-        model=str(raw.get("model", "")),
-        state=str(raw.get("state", "")),
-        added=int(raw.get("added", 0)),
-        removed=int(raw.get("removed", 0)),
-        files=int(raw.get("files", 0)),
-        finished=int(raw.get("finished", 0)),
-        raw_kind=word if kind is NodeKind.UNKNOWN else "",
-    )

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer
-from PySide6.QtGui import QAction, QActionGroup, QKeyEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QLineEdit, QMenu, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
-from worldline.ui import icons
+from worldline.ui import first_paint
 from worldline.ui.session_state import SessionState
 from worldline.ui.theme import SPACE_S, SPACE_XS, caption, theme
-from worldline.ui.tree.hover import HoverCard
-from worldline.ui.tree.menu import NodeMenu
 from worldline.ui.tree.minimap import Minimap
 from worldline.ui.tree.view import TreeView
 from worldline.viewmodel import run_ends
 from worldline.viewmodel.tree_items import FILTERS
 from worldline.viewmodel.tree_model import NO_ROW
 
+if TYPE_CHECKING:
+    from PySide6.QtCore import QEvent, QObject
+    from PySide6.QtGui import QAction
+    from PySide6.QtWidgets import QMenu, QToolButton
+
+BAR_HEIGHT = 33
+"""Of the bar above the tree: its buttons come after the first paint and must not move the tree."""
 SEARCH_MS = 120
 MANY_HITS = 2_000
 MANY_RUNS = 2_000
@@ -33,15 +37,32 @@ class TreePane(QWidget):
         self.setMinimumWidth(220)
         self.view = TreeView(state, self)
         self.minimap = Minimap(self.view)
-        self.card = HoverCard(self.view, state, self)
-        self.menu = NodeMenu(self.view, state, self)
         self._hits: list[int] = []
         self._hit = -1
         state.loaded.connect(lambda: state.request("runs", {}, self._take_runs))
         state.run_ended.connect(lambda run, _offers: self._take_runs({"runs": [run]}))
         self._icons: dict[QToolButton, str] = {}
-        bar = QFrame(self)
-        bar.setProperty("role", "bar")
+        self._bar = QFrame(self)
+        self._bar.setProperty("role", "bar")
+        self._bar.setMinimumHeight(BAR_HEIGHT)
+        self._layout = layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addWidget(self._bar)
+        layout.addWidget(self.view, 1)
+        self.setFocusProxy(self.view)
+        first_paint.after(self, self._furnish)
+
+    def _furnish(self) -> None:
+        """The bar, the search, the card and the menu: what the first picture does not show."""
+        from PySide6.QtWidgets import QToolButton
+
+        from worldline.ui.tree.hover import HoverCard
+        from worldline.ui.tree.menu import NodeMenu
+
+        self.card = HoverCard(self.view, self.state, self)
+        self.menu = NodeMenu(self.view, self.state, self)
+        bar = self._bar
         row = QHBoxLayout(bar)
         row.setContentsMargins(SPACE_S + SPACE_XS, SPACE_XS, SPACE_S, SPACE_XS)
         row.setSpacing(2)
@@ -74,21 +95,15 @@ class TreePane(QWidget):
         self.search_why.hide()
         self.search_bar = self._search_bar()
         self.search_bar.hide()
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addWidget(bar)
-        layout.addWidget(self.search_bar)
-        layout.addWidget(self.search_why)
-        layout.addWidget(self.view, 1)
+        self._layout.insertWidget(1, self.search_bar)
+        self._layout.insertWidget(2, self.search_why)
         self._typing = QTimer(self)
         self._typing.setSingleShot(True)
         self._typing.setInterval(SEARCH_MS)
         self._typing.timeout.connect(self._search)
         self.view.follow_changed.connect(self.follow_button.setChecked)
-        self.setFocusProxy(self.view)
         theme().changed.connect(self._recolour)
-        self.choose_filter("all")
+        self._name_filter("all")
 
     def _toggle(
         self,
@@ -100,6 +115,8 @@ class TreePane(QWidget):
         *,
         checked: bool = False,
     ) -> QToolButton:
+        from PySide6.QtWidgets import QToolButton
+
         button = QToolButton(bar)
         button.setCheckable(True)
         button.setChecked(checked)
@@ -112,10 +129,14 @@ class TreePane(QWidget):
         button.setToolTip(text)
         button.setAccessibleName(text)
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        from worldline.ui import icons
+
         button.setIcon(icons.icon(icon))
         self._icons[button] = icon
 
     def _recolour(self) -> None:
+        from worldline.ui import icons
+
         for button, icon in self._icons.items():
             button.setIcon(icons.icon(icon))
 
@@ -136,6 +157,9 @@ class TreePane(QWidget):
         }
 
     def _filter_menu(self) -> QMenu:
+        from PySide6.QtGui import QActionGroup
+        from PySide6.QtWidgets import QMenu
+
         menu = QMenu(self)
         menu.aboutToShow.connect(self._count_filters)
         group = QActionGroup(menu)
@@ -157,9 +181,12 @@ class TreePane(QWidget):
         # Asked for each time: kept wrappers of a menu's actions can be taken for dead by the binding.
         return dict(zip(FILTERS, self.filter_button.menu().actions(), strict=True))
 
-    def choose_filter(self, name: str) -> None:
+    def _name_filter(self, name: str) -> None:
         self._filter_actions[name].setChecked(True)
         self.filter_button.setText(self.filter_words()[name])
+
+    def choose_filter(self, name: str) -> None:
+        self._name_filter(name)
         self.view.show_only(name, self.view.scene.items.text)
 
     def cycle_filter(self) -> None:
@@ -182,6 +209,8 @@ class TreePane(QWidget):
 
     # Search ----------------------------------------------------------------------------------------------------
     def _search_bar(self) -> QFrame:
+        from PySide6.QtWidgets import QLineEdit
+
         bar = QFrame(self)
         bar.setProperty("role", "bar")
         row = QHBoxLayout(bar)
@@ -208,6 +237,9 @@ class TreePane(QWidget):
         return bar
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        from PySide6.QtCore import QEvent
+        from PySide6.QtGui import QKeyEvent
+
         if (
             watched is self.search_edit
             and isinstance(event, QKeyEvent)

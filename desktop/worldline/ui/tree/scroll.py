@@ -18,6 +18,8 @@ class TreeScroll(QAbstractScrollArea):
 
     def __init__(self, scene: Scene, parent: QWidget | None) -> None:
         super().__init__(parent)
+        # One made here is known to the binding; for Qt's own it would look through all widget classes (5 ms, once).
+        self.setViewport(QWidget(self))
         self.scene = scene
         self.covered = 0
         """Pixels at the end that the minimap lies over: the last rows can be scrolled above it."""

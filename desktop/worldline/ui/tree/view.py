@@ -6,24 +6,30 @@ view scrolls by itself only while it follows the live branch.
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, QTimer, Signal
-from PySide6.QtGui import (
-    QContextMenuEvent,
-    QFocusEvent,
-    QKeyEvent,
-    QMouseEvent,
-    QPainter,
-    QPaintEvent,
-    QResizeEvent,
-    QWheelEvent,
-)
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QPoint, QPointF, Qt, QTimer, Signal
+from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QAbstractScrollArea, QWidget
 
+from worldline.ui import first_paint
 from worldline.ui.session_state import SessionState
 from worldline.ui.theme import theme
-from worldline.ui.tree import access, painter
+from worldline.ui.tree import painter
 from worldline.ui.tree.scroll import TreeScroll
 from worldline.viewmodel.tree_model import NO_ROW
+
+if TYPE_CHECKING:
+    from PySide6.QtCore import QEvent
+    from PySide6.QtGui import (
+        QContextMenuEvent,
+        QFocusEvent,
+        QKeyEvent,
+        QMouseEvent,
+        QPaintEvent,
+        QResizeEvent,
+        QWheelEvent,
+    )
 
 BREATH_MS = 90
 
@@ -66,9 +72,22 @@ class TreeView(TreeScroll):
         state.label_changed.connect(lambda _uid: self.viewport().update())
         state.run_started.connect(lambda _run: self.refold())
         theme().changed.connect(self.viewport().update)
-        access.install()
+        self._access: Any = None
+        """The module for screen readers, once the window has been seen."""
+        first_paint.after(self, self._meet_readers)
         if len(state.tree):
             self._loaded()
+
+    # Screen readers --------------------------------------------------------------------------------------------
+    def _meet_readers(self) -> None:
+        from worldline.ui.tree import access
+
+        access.install()
+        self._access = access
+
+    def _focus_moved(self, row: int) -> None:
+        if self._access is not None:
+            self._access.focus_moved(self, row)
 
     # Model -----------------------------------------------------------------------------------------------------
     def _rows_came(self, first: int) -> None:
@@ -83,7 +102,8 @@ class TreeView(TreeScroll):
             self._to_end()
         self.viewport().update()
         self.looks_changed.emit()
-        access.row_added(self, len(self.state.tree) - 1)
+        if self._access is not None:
+            self._access.row_added(self, len(self.state.tree) - 1)
 
     def _node_ended(self, seq: int) -> None:
         self.scene.layout.outcome_changed(seq - 1)
@@ -109,7 +129,7 @@ class TreeView(TreeScroll):
             self._make_visible(row)
         self.viewport().update()
         self.looks_changed.emit()
-        access.focus_moved(self, row)
+        self._focus_moved(row)
 
     def _selection_moved(self, uid: str) -> None:
         row = self.state.tree.row(uid) if uid else NO_ROW
@@ -204,7 +224,10 @@ class TreeView(TreeScroll):
     def paintEvent(self, _event: QPaintEvent) -> None:
         canvas = QPainter(self.viewport())
         size = self.viewport().size()
-        canvas.fillRect(self.viewport().rect(), theme().tokens.color("panel"))
+        # (fillRect would first make the 180 names of Qt's ready-made gradients.)
+        canvas.setPen(Qt.PenStyle.NoPen)
+        canvas.setBrush(theme().tokens.color("panel"))
+        canvas.drawRect(self.viewport().rect())
         self.scene.focused = self.hasFocus()
         painter.paint(canvas, self.scene, size.width(), size.height(), self.devicePixelRatioF())
         if not len(self.scene.items):
@@ -297,7 +320,7 @@ class TreeView(TreeScroll):
         event.accept()  # the first click has gone there already
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        if event.reason() == QContextMenuEvent.Reason.Keyboard:
+        if event.reason() == event.Reason.Keyboard:
             row = self.scene.current if self.scene.current >= 0 else self.scene.cursor
             place = self.viewport().mapToGlobal(self.rect_of(row).center()) if row >= 0 else event.globalPos()
         else:
@@ -317,7 +340,7 @@ class TreeView(TreeScroll):
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         super().focusInEvent(event)
-        access.focus_moved(self, self.focus_row())
+        self._focus_moved(self.focus_row())
         self.viewport().update()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
@@ -335,7 +358,7 @@ class TreeView(TreeScroll):
         self.set_follow(False)
         self._make_visible(row)
         self.state.select(self.state.tree.uid(row))
-        access.focus_moved(self, row)
+        self._focus_moved(row)
         self.viewport().update()
 
     def activate(self, row: int) -> None:
