@@ -128,14 +128,14 @@ if {kind!r} == "bare":
     window = QMainWindow(); window.resize(1280, 800); window.show(); app.processEvents()
 else:
     from worldline.client.process import EngineProcess
-    from worldline.ui import i18n, recents
+    from worldline.ui import i18n, preferences
     from worldline.ui.main_window import MainWindow
     from worldline.ui.session_state import SessionState
     from worldline.ui.theme import theme
     i18n.install(app); theme().follow_system()
     state = SessionState(EngineProcess([], command=["true"]))
     state.read_ahead(Path({file!r}))
-    window = MainWindow(state, recents.settings()); painted = []
+    window = MainWindow(state, preferences.settings()); painted = []
     window.first_painted.connect(lambda: painted.append(time.perf_counter() - began)); window.show()
     while not painted: app.processEvents()
     assert len(state.tree) > 1

@@ -15,36 +15,66 @@ from worldline.ui import start
 
 PROGRAM = """
 import json, sys
-from PySide6.QtCore import QTimer
+from pathlib import Path
+from PySide6.QtCore import QPoint, QRect
 from worldline.ui import start
 import worldline.ui.windows
 from PySide6.QtWidgets import QApplication
 from worldline.client.process import EngineProcess
-from worldline.ui import recents
+from worldline.ui import first_paint, i18n, preferences
 from worldline.ui.main_window import MainWindow
 from worldline.ui.session_state import SessionState
+from worldline.ui.theme import theme
 app = QApplication([])
-window = MainWindow(SessionState(EngineProcess([], command=["true"])), recents.settings())
-painted = []
-window.first_painted.connect(lambda: painted.append(sorted(sys.modules)))
+i18n.install(app, sys.argv[1]); theme().larger = int(sys.argv[2]); theme().follow_system()
+first_paint.hold()
+window = MainWindow(SessionState(EngineProcess([], command=["true"])), preferences.settings())
+def places():
+    app.processEvents()
+    found = [window.title_bar, window.title_label, window.tree.view, window.status]
+    return [QRect(one.mapTo(window, QPoint()), one.size()).getRect() for one in found]
+seen, painted = [], MainWindow._after_first_paint
+def first(window):
+    modules = sorted(sys.modules)
+    seen.extend([modules, places(), window.furnished])
+    painted(window)
+MainWindow._after_first_paint = first
 window.show()
 while not window.complete:
     app.processEvents()
-print(json.dumps([painted[0], sorted(sys.modules)]))
+print(json.dumps([*seen, sorted(sys.modules), places(), window.furnished]))
 """
 NEVER = ("anthropic", "networkx", "pygit2", "httpx2", "worldline.engine", "worldline.agent", "worldline.session",
          "worldline.workspace", "worldline.provider", "worldline.tools", "worldline.policy", "worldline.context",
          "worldline.rehearsal")  # fmt: skip
 NOT_BEFORE_PAINT = ("pydantic", "asyncio", "numpy", "subprocess", "worldline.protocol", "worldline.ui.chat",
-                    "worldline.ui.diff", "worldline.ui.dialogs", "worldline.ui.palette", "worldline.ui.shortcuts")  # fmt: skip
+                    "worldline.ui.diff", "worldline.ui.dialogs", "worldline.ui.palette", "worldline.ui.shortcuts",
+                    "worldline.ui.icons", "worldline.ui.window_actions", "worldline.ui.tree.hover", "platformdirs",
+                    "worldline.ui.tree.access", "worldline.viewmodel.engine_catalogue", "secrets")  # fmt: skip
+
+
+@pytest.mark.parametrize(("language", "larger"), [("en", 0), ("zh_CN", 4), ("en", 8), ("en", -2)])
+def test_what_comes_after_the_first_paint_moves_nothing(tmp_path: Path, language: str, larger: int) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, language, str(larger)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    _modules, before, bare, _later, after, furnished = json.loads(done.stdout.splitlines()[-1])
+    assert (bare, furnished) == (False, True)
+    assert after == before
 
 
 def test_the_window_never_loads_the_engine(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", PROGRAM, "en", "0"], capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == 0, done.stderr
-    at_first_paint, later = (set(names) for names in json.loads(done.stdout.splitlines()[-1]))
+    found = json.loads(done.stdout.splitlines()[-1])
+    at_first_paint, later = set(found[0]), set(found[3])
     assert [name for name in NEVER if name in later] == []
     assert [name for name in NOT_BEFORE_PAINT if name in at_first_paint] == []
 

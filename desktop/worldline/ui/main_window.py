@@ -38,7 +38,7 @@ NARROW = 1100
 SMALL = 800
 """Below this width the tree becomes a drawer over the chat."""
 DRAWER = 320
-TITLE_HEIGHT = 33
+TITLE_HEIGHT = 36
 """Of the line above all: buttons that come after the first paint must not move the rest."""
 CLOSE_LIMIT_S = 6.0
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from PySide6.QtCore import QSettings
 
 from worldline.core import paths, session_file
-from worldline.ui.theme import theme
 
 KEPT = 30
 
@@ -24,19 +23,6 @@ class Recent:
     changed: float
     """Seconds since the epoch."""
     nodes: int
-
-
-def settings() -> QSettings:
-    """Sizes, theme, language, recent files: everything the window remembers."""
-    return QSettings(str(paths.data_home() / "window.ini"), QSettings.Format.IniFormat)
-
-
-def apply_looks(store: QSettings) -> None:
-    """Size of the text and movement as they were chosen. Before the first widget."""
-    size = str(store.value("text_size", "0"))
-    theme().larger = int(size) if size.lstrip("-").isdigit() else 0
-    if store.contains("reduced_motion"):
-        theme().set_reduced_motion(store.value("reduced_motion", False, bool) is True)
 
 
 def remember(store: QSettings, path: str) -> None:

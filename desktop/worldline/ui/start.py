@@ -7,6 +7,7 @@ import builtins
 import gc
 import os
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -116,35 +117,38 @@ def _run(options: argparse.Namespace, size: tuple[int, int] | None) -> int:
 
     plain_import = builtins.__import__
     from PySide6.QtCore import Qt
+    from PySide6.QtGui import QFontDatabase
     from PySide6.QtWidgets import QApplication
 
     # The binding reads the source of every module that is imported after it, to find out whether the module may ask
     # for other spellings of Qt's names (`from __feature__ import …`). None of ours does.
     builtins.__import__ = plain_import
 
-    from worldline.ui import first_paint, i18n, recents
-    from worldline.ui.theme import theme
-
     QApplication.setHighDpiScaleFactorRoundingPolicy(Qt.HighDpiScaleFactorRoundingPolicy.PassThrough)
     # The style is named here: QApplication.setStyle gives it back as an object, whose class has 570 names to make.
     app = QApplication(["worldline", "-style", "fusion"])
-    theme().styled = True
+    # Qt looks for the fonts of the system at the first question about one; that takes as long as the imports below.
+    threading.Thread(target=QFontDatabase.hasFamily, args=("Sans",), name="fonts", daemon=True).start()
+
+    from worldline.ui import first_paint, i18n, preferences
+    from worldline.ui.theme import theme
+    from worldline.ui.windows import Windows
+
     app.setApplicationName("Worldline")
     app.setDesktopFileName("worldline")
     app.setQuitOnLastWindowClosed(False)
-    settings = recents.settings()
+    settings = preferences.settings()
     language = i18n.install(
         app, options.lang or os.environ.get("WORLDLINE_LANG", "") or str(settings.value("language", ""))
     )
     # The engine writes some sentences for people too (demo, plans); it speaks the window's language.
     os.environ["WORLDLINE_LANG"] = language
     chosen = options.theme.partition(",")[0] or str(settings.value("theme", "system"))
+    theme().styled = True
     theme().name = chosen.removesuffix("-dark")  # type: ignore[assignment]
-    recents.apply_looks(settings)
+    preferences.apply_looks(settings)
     theme().follow_system()
     _catch_defects(app)
-
-    from worldline.ui.windows import Windows
 
     windows = Windows(settings, ahead=ahead)
     if options.screenshot:

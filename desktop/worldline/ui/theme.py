@@ -27,9 +27,9 @@ MOTION_MS = 120
 """Duration of a change that the person caused; what streams is never animated."""
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Tokens:
-    """Colours as `#RRGGBB`. `text` … `info` are for text and glyphs, the others are grounds."""
+    """Never changed. Colours as `#RRGGBB`. `text` … `info` are for text and glyphs, the others are grounds."""
 
     bg: str
     panel: str

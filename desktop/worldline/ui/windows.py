@@ -12,7 +12,6 @@ from worldline.client.process import EngineProcess
 from worldline.core import paths
 from worldline.ui import first_paint
 from worldline.ui.main_window import MainWindow
-from worldline.ui.recents import remember
 from worldline.ui.session_state import SessionState
 from worldline.ui.theme import theme
 
@@ -122,6 +121,8 @@ class Windows(QObject):
     def _remember(self, info: dict[str, Any]) -> None:
         # The demo lives in a temporary folder and is gone with it.
         if not info.get("scripted_model"):
+            from worldline.ui.recents import remember
+
             remember(self.settings, str(info["path"]))
 
     def _last_session_of(self, root: Path) -> Path | None:

@@ -36,7 +36,7 @@ MARKS = (
 _MARK_BITS = int(MARKS)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class NodeLabel:
     label: str = ""
     note: str = ""
@@ -158,15 +158,15 @@ class TreeModel:
         self.parent = shape.parents
         self.kind = array("B", shape.kinds)
         self.outcome = array("B", shape.outcomes)
-        self.flags = array("I", bytes(4 * count))
+        self.flags = array("I", [0]) * count
         for row, bits in shape.flags.items():
             self.flags[row] = bits
             if bits & _MARK_BITS:
                 self.marked[row] = bits
-        for name in ("took", "added", "removed", "files", "children", "_branch", "_run"):
-            setattr(self, name, array("I", bytes(4 * count)))
-        self.created = array("q", bytes(8 * count))
-        self._tool, self._model = array("H", bytes(2 * count)), array("H", bytes(2 * count))
+        for name in ("took", "added", "removed", "files", "_branch", "_run"):
+            setattr(self, name, array("I", [0]) * count)
+        self.created = array("q", [0]) * count
+        self._tool, self._model = array("H", [0]) * count, array("H", [0]) * count
         self.uids.fill_later(count, {shape.cursor - 1: shape.cursor_uid} if shape.cursor else {}, uids)
         self._count_children(shape)
         for code in LIVE:

@@ -14,7 +14,7 @@ MAX_WIDTH = 512
 """Lanes further right are left out: they would not be told apart in an overview."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Picture:
     cells: bytearray
     width: int

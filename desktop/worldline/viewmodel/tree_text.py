@@ -64,7 +64,7 @@ _MARKS = {
 }
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class RowText:
     """`glyph` is a shape of `ui.tree.glyphs`; colours are tokens."""
 

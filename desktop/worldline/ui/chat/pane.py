@@ -20,7 +20,7 @@ from worldline.ui.chat.offers import act_on_offer
 from worldline.ui.chat.row_base import ColorLabel, ElidedLabel, tool_button
 from worldline.ui.chat.view import ChatView
 from worldline.ui.chat.waiting import recent_prompts, waiting_texts
-from worldline.ui.recents import settings as window_settings
+from worldline.ui.preferences import settings as window_settings
 from worldline.ui.session_state import SessionState
 from worldline.ui.theme import theme
 from worldline.viewmodel.chat import ChatModel, left_runs

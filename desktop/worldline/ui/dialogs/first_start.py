@@ -20,7 +20,7 @@ from worldline.ui import i18n
 from worldline.ui.chat.row_base import ColorLabel
 from worldline.ui.dialogs.base import Dialog, checked_value, while_open
 from worldline.ui.i18n import LANGUAGES
-from worldline.ui.recents import settings as window_settings
+from worldline.ui.preferences import settings as window_settings
 from worldline.ui.session_state import SessionState
 from worldline.ui.theme import theme
 

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QWidget
 
 from worldline.ui.dialogs.settings_pages import Page, translate
 from worldline.ui.i18n import LANGUAGES
-from worldline.ui.recents import settings as window_settings
+from worldline.ui.preferences import settings as window_settings
 from worldline.ui.theme import theme
 
 

@@ -18,7 +18,7 @@ from worldline.ui.chat import words
 from worldline.ui.chat.row_base import ColorLabel, tool_button
 from worldline.ui.diff.image_diff import ImageDiff
 from worldline.ui.diff.view import DiffView
-from worldline.ui.recents import settings as window_settings
+from worldline.ui.preferences import settings as window_settings
 from worldline.ui.theme import theme
 from worldline.viewmodel import engine_words
 

@@ -17,7 +17,7 @@ from worldline.ui.diff.file_diff_panel import FileDiffPanel
 from worldline.ui.diff.file_list import FileList
 from worldline.ui.diff.late_lines import LateLines
 from worldline.ui.notices import Notices
-from worldline.ui.recents import settings as window_settings
+from worldline.ui.preferences import settings as window_settings
 from worldline.ui.session_state import SessionState
 from worldline.ui.theme import caption, theme
 

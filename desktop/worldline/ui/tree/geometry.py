@@ -10,7 +10,7 @@ MIN_SCALE, MAX_SCALE, DEFAULT_SCALE = 0.0005, 44.0, 28.0
 MARGIN = 18.0
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Geometry:
     """`scale` is the pixels of an item from above to below; left to right an item takes more, for its words."""
 

@@ -6,12 +6,12 @@ Only what is visible is looked at: a handful of segments and at most a screenful
 from __future__ import annotations
 
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QImage, QPainter, QPainterPath, QPen
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPainterPath, QPen
 
 from worldline.ui.theme import theme
 from worldline.ui.tree.geometry import Geometry
 from worldline.ui.tree.glyphs import glyph
-from worldline.ui.tree.row_words import paint_words
+from worldline.ui.tree.row_words import looks_of, paint_words
 from worldline.viewmodel import tree_text
 from worldline.viewmodel.tree_items import TreeItems
 from worldline.viewmodel.tree_layout import TreeLayout
@@ -92,6 +92,8 @@ def paint(painter: QPainter, scene: Scene, width: float, height: float, ratio: f
 
 
 def _paint_overview(painter: QPainter, scene: Scene) -> None:
+    from PySide6.QtGui import QImage  # its enums are not needed before the first paint
+
     geometry = scene.geometry
     level = max(0, int(1 / geometry.scale).bit_length() - 1)
     picture = scene.overview.picture(level)
@@ -315,8 +317,8 @@ def _paint_rows(
     small = geometry.level == 2
     size = GLYPH if not small else max(8, int(geometry.scale * 0.8))
     delta = 0 if not small else max(-4, min(-1, int(geometry.scale) - 21))
-    font, bold = looks.font_ui(delta), looks.font_ui(delta, bold=True)
-    note = looks.font_ui(min(delta, -2))
+    plain, bold = looks_of(looks.font_ui(delta)), looks_of(looks.font_ui(delta, bold=True))
+    side = looks_of(looks.font_ui(min(delta, -2)))
     lanes = _lanes_at(scene, segments, first, last)
     for item in range(first, last + 1):
         row = items.row(item)
@@ -325,7 +327,7 @@ def _paint_rows(
         _node(painter, scene, row, said, x, y, size, ratio)
         left = geometry.across(lanes[item - first]) + size / 2 + 8
         paint_words(
-            painter, scene, row, said, left, width - 10, y, bold if said.strong else font, note, ratio, small
+            painter, scene, row, said, left, width - 10, y, bold if said.strong else plain, side, ratio, small
         )
 
 

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from worldline.ui import first_paint
 from worldline.ui.session_state import SessionState
-from worldline.ui.theme import SPACE_S, SPACE_XS, caption, theme
-from worldline.ui.tree.minimap import Minimap
+from worldline.ui.theme import ICON, SPACE_S, SPACE_XS, caption, theme
 from worldline.ui.tree.view import TreeView
 from worldline.viewmodel import run_ends
 from worldline.viewmodel.tree_items import FILTERS
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QAction
     from PySide6.QtWidgets import QMenu, QToolButton
 
-BAR_HEIGHT = 33
-"""Of the bar above the tree: its buttons come after the first paint and must not move the tree."""
+BAR_EXTRA = 20
+"""Pixels of the bar above the tree that are not the words of its filter button (margins, border, padding)."""
 SEARCH_MS = 120
 MANY_HITS = 2_000
 MANY_RUNS = 2_000
@@ -36,7 +36,6 @@ class TreePane(QWidget):
         self.state = state
         self.setMinimumWidth(220)
         self.view = TreeView(state, self)
-        self.minimap = Minimap(self.view)
         self._hits: list[int] = []
         self._hit = -1
         state.loaded.connect(lambda: state.request("runs", {}, self._take_runs))
@@ -44,7 +43,9 @@ class TreePane(QWidget):
         self._icons: dict[QToolButton, str] = {}
         self._bar = QFrame(self)
         self._bar.setProperty("role", "bar")
-        self._bar.setMinimumHeight(BAR_HEIGHT)
+        # Its buttons come after the first paint and must not move the tree.
+        words = QFontMetrics(theme().font_ui()).size(0, self.filter_words()["all"])
+        self._bar.setMinimumHeight(max(ICON, words.height()) + BAR_EXTRA)
         self._layout = layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
@@ -59,7 +60,9 @@ class TreePane(QWidget):
 
         from worldline.ui.tree.hover import HoverCard
         from worldline.ui.tree.menu import NodeMenu
+        from worldline.ui.tree.minimap import Minimap
 
+        self.minimap = Minimap(self.view)
         self.card = HoverCard(self.view, self.state, self)
         self.menu = NodeMenu(self.view, self.state, self)
         bar = self._bar

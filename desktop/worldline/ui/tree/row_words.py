@@ -19,6 +19,14 @@ LEAST_WORDS = 90.0
 """Width that the words keep: numbers beside them go first in a narrow tree."""
 
 
+Looks = tuple[QFont, QFontMetricsF]
+"""Made once for all rows of a picture."""
+
+
+def looks_of(font: QFont) -> Looks:
+    return font, QFontMetricsF(font)
+
+
 def paint_words(
     canvas: QPainter,
     scene: Scene,
@@ -27,14 +35,15 @@ def paint_words(
     left: float,
     right: float,
     y: float,
-    font: QFont,
-    note: QFont,
+    looks: Looks,
+    side: Looks,
     ratio: float,
     small: bool,
 ) -> None:
+    """`looks` of the words, `side` of what stands beside them."""
     t = theme().tokens
-    metrics = QFontMetricsF(font)
-    side_metrics = QFontMetricsF(note)
+    font, metrics = looks
+    note, side_metrics = side
     height = metrics.height()
 
     def put(text: str, token: str, at: float, used_font: QFont, used_metrics: QFontMetricsF) -> float:
