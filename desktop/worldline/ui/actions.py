@@ -7,12 +7,14 @@ here, under a stable id, and ask for the QAction when they want a button for it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
-from PySide6.QtCore import QObject, Qt
+from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QToolButton, QWidget
 
 from worldline.ui import icons
+from worldline.ui.slices import in_slices
 from worldline.ui.theme import ICON, theme
 
 
@@ -24,6 +26,8 @@ class Actions(QObject):
         self._window = window
         self._actions: dict[str, QAction] = {}
         self._icons: dict[str, str] = {}
+        self._plain: set[str] = set()
+        """Actions whose icon has not been drawn yet."""
         theme().changed.connect(self._recolour)
 
     def add(
@@ -56,25 +60,40 @@ class Actions(QObject):
             )
         if icon:
             self._icons[name] = icon
-            action.setIcon(icons.icon(icon))
+            self._plain.add(name)
+            if len(self._plain) == 1:
+                QTimer.singleShot(0, self, lambda: in_slices(self, self._painting()))
         action.triggered.connect(lambda *_args: call())
         (context or self._window).addAction(action)
         self._actions[name] = action
         return action
 
+    def _painting(self) -> Iterator[Callable[[], None]]:
+        """Drawing all icons takes 20 ms, and most of them are seen in a menu at the earliest."""
+        while self._plain:
+            yield partial(self._paint, next(iter(self._plain)))
+
+    def _paint(self, name: str) -> None:
+        if name in self._plain:
+            self._plain.discard(name)
+            self._actions[name].setIcon(icons.icon(self._icons[name]))
+
     def __getitem__(self, name: str) -> QAction:
+        self._paint(name)
         return self._actions[name]
 
     def __contains__(self, name: str) -> bool:
         return name in self._actions
 
     def __iter__(self) -> Iterator[QAction]:
+        for name in list(self._plain):
+            self._paint(name)
         return iter(self._actions.values())
 
     def button(self, name: str, parent: QWidget) -> QToolButton:
         """A tool button for an action, reachable by Tab."""
         button = QToolButton(parent)
-        button.setDefaultAction(self._actions[name])
+        button.setDefaultAction(self[name])
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         button.setAccessibleName(self._actions[name].text())
         button.setIconSize(button.iconSize().scaled(ICON, ICON, Qt.AspectRatioMode.IgnoreAspectRatio))
@@ -82,4 +101,5 @@ class Actions(QObject):
 
     def _recolour(self) -> None:
         for name, icon in self._icons.items():
-            self._actions[name].setIcon(icons.icon(icon))
+            if name not in self._plain:
+                self._actions[name].setIcon(icons.icon(icon))

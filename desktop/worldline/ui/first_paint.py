@@ -7,9 +7,12 @@ milliseconds later, before anybody can reach for them. A window that is opened l
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from PySide6.QtCore import QObject
 from shiboken6 import isValid
+
+from worldline.ui.slices import in_slices
 
 _pending = False
 _waiting: list[tuple[QObject, Callable[[], object]]] = []
@@ -33,11 +36,15 @@ def after(owner: QObject, call: Callable[[], object]) -> None:
         call()
 
 
-def done() -> None:
-    """The window has been seen: do what waits, in the order in which it came."""
+def done(window: QObject, then: Callable[[], object]) -> None:
+    """The window has been seen: do what waits, in the order in which it came, in slices; last call `then`."""
     global _pending
     _pending = False
-    while _waiting:
-        owner, call = _waiting.pop(0)
+    waiting = list(_waiting)
+    _waiting.clear()
+
+    def do(owner: QObject, call: Callable[[], object]) -> None:
         if isValid(owner):
             call()
+
+    in_slices(window, [*(partial(do, owner, call) for owner, call in waiting), then])

@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
 
 from worldline.ui import first_paint, panes
 from worldline.ui.session_state import SessionState
+from worldline.ui.slices import in_slices
 from worldline.ui.status_bar import StatusBar
 from worldline.ui.theme import SPACE_L, SPACE_S, SPACE_XS, caption, theme
 from worldline.ui.tree.pane import TreePane
@@ -274,7 +275,8 @@ class MainWindow(QMainWindow):
     def parts(self) -> list[QWidget]:
         """The parts of the window in the order in which Tab goes through them."""
         panes_in_order = [self.panes[place] for place in ("tree", "chat", "changes")]
-        return [self.title_bar, self.notices, *panes_in_order, self.status]
+        lines = [self.notices] if self.furnished else []
+        return [self.title_bar, *lines, *panes_in_order, self.status]
 
     def focusNextPrevChild(self, forward: bool) -> bool:
         from worldline.ui import tab_order
@@ -319,27 +321,28 @@ class MainWindow(QMainWindow):
     def _after_first_paint(self) -> None:
         if self._closing:
             return  # closed before it was seen: no engine is started any more
-        first_paint.done()
-        self.first_painted.emit()
-        self.state.read_details()
-        # One after the other with the event loop between: each is seen as soon as it is there.
-        steps = [
-            lambda: self._fill_pane("chat"),
-            lambda: self._fill_pane("changes"),
-            lambda: panes.attach_all(self, self.state),
-        ]
+        first_paint.done(self, self._go_on)
 
-        def next_step() -> None:
-            steps.pop(0)()
-            if steps:
-                QTimer.singleShot(0, self, next_step)
-            else:
-                self.complete = True
-                self.completed.emit()
-
+    def _go_on(self) -> None:
         self._warmer = panes.Warmer(self)
-        self._warmer.done.connect(next_step)
-        self._warmer.start()
+        # One after the other with the event loop between: each is seen as soon as it is there.
+        self._warmer.done.connect(
+            lambda: in_slices(
+                self,
+                [
+                    lambda: self._fill_pane("chat"),
+                    lambda: panes.begin(self.panes["chat"]),
+                    lambda: self._fill_pane("changes"),
+                    lambda: panes.attach_all(self, self.state),
+                    self._completed,
+                ],
+            )
+        )
+        in_slices(self, [self.first_painted.emit, self.state.read_details, self._warmer.start])
+
+    def _completed(self) -> None:
+        self.complete = True
+        self.completed.emit()
 
     def _fill_pane(self, place: str) -> None:
         """Put the real pane where its empty place is."""

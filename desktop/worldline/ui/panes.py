@@ -11,7 +11,7 @@ import gc
 import importlib
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
@@ -23,9 +23,15 @@ if TYPE_CHECKING:
 
 PaneFactory = Callable[[SessionState, QWidget], QWidget]
 
+
+@runtime_checkable
+class Beginning(Protocol):
+    def begin(self) -> None: ...
+
+
 PANES: dict[str, str] = {
     "tree": "worldline.ui.tree.pane:TreePane",
-    "chat": "worldline.ui.chat.pane:ChatPane",
+    "chat": "worldline.ui.chat.pane:empty_pane",
     "changes": "worldline.ui.diff.pane:ChangesPane",
 }
 """place → module:factory. Modules are imported when the pane is first shown."""
@@ -77,6 +83,12 @@ def _load(target: str) -> Any:
 def make_pane(place: str, state: SessionState, parent: QWidget) -> QWidget:
     factory: PaneFactory = _load(PANES[place])
     return factory(state, parent)
+
+
+def begin(pane: QWidget) -> None:
+    """Have a pane that was made empty show the session, now that it has its size."""
+    if isinstance(pane, Beginning):
+        pane.begin()
 
 
 def attach_all(window: MainWindow, state: SessionState) -> None:

@@ -33,6 +33,7 @@ def _several(allowed: tuple[str, ...]) -> Callable[[str], str]:
 
     return check
 
+
 NO_OPTIONS: dict[str, object] = {"path": "", "theme": "", "lang": "", "scale": 0.0, "size": "", "screenshot": "",
                                  "view": "main", "version": False}  # fmt: skip
 
@@ -50,9 +51,7 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument("--lang", choices=["en", "zh_CN"])
     result.add_argument("--scale", type=float, metavar="N", help="1.0 to 2.0")
     result.add_argument("--size", metavar="WxH")
-    result.add_argument(
-        "--screenshot", metavar="FILE", help="paint the window into a picture and exit"
-    )
+    result.add_argument("--screenshot", metavar="FILE", help="paint the window into a picture and exit")
     result.add_argument(
         "--view", type=_several(VIEWS), metavar="VIEW",
         help="what the picture shows: " + ", ".join(VIEWS) + "; several with commas when FILE has {view} in its name, "

@@ -20,6 +20,7 @@ from worldline.viewmodel.chat_rows import (
 from worldline.viewmodel.tree_model import TreeModel
 
 QUIET_STOPS = frozenset({"", "completed"})
+_HIDDEN, _FALLBACK = int(NodeFlag.HIDDEN), int(NodeFlag.FALLBACK)
 
 
 class ChatModel:
@@ -91,13 +92,16 @@ class ChatModel:
         previous_run, previous = "", ""
         by_prompt = {run.prompt: run.uid for run in self._runs.values() if run.prompt}
         for at, header in enumerate(self.path):
-            if header.flags & NodeFlag.HIDDEN:
+            flags = int(
+                header.flags
+            )  # bits of a plain number: the enum would make an object for each question
+            if flags & _HIDDEN:
                 continue
             # A prompt may name its run only through the run's own record.
             run = header.run or by_prompt.get(header.uid, "")
             if previous_run and run and run != previous_run and previous not in self._left:
                 yield from self._stop_row(previous_run)
-            if header.flags & NodeFlag.FALLBACK and header.kind is NodeKind.ASSISTANT:
+            if flags & _FALLBACK and header.kind is NodeKind.ASSISTANT:
                 yield self._row(f"fallback:{header.uid}", RowKind.DIVIDER, header, DividerKind.FALLBACK)
             kind = row_kind(header.kind)
             yield self._row(

@@ -28,6 +28,7 @@ LIVE = frozenset({OUTCOME_CODE[Outcome.RUNNING], OUTCOME_CODE[Outcome.WAITING]})
 BAD = frozenset(
     OUTCOME_CODE[o] for o in (Outcome.FAILED, Outcome.STOPPED, Outcome.DENIED, Outcome.INTERRUPTED)
 )
+_PROMPTS = frozenset({KIND_CODE[NodeKind.USER], KIND_CODE[NodeKind.IMPORTED_USER]})
 MARKS = (
     NodeFlag.EFFECT | NodeFlag.IRREVERSIBLE | NodeFlag.CHECKS_FAILED | NodeFlag.NOT_CAPTURED | NodeFlag.HIDDEN
 )
@@ -356,6 +357,11 @@ class TreeModel:
 
     def run(self, row: int) -> str:
         return self._runs.words[self._run[row]]
+
+    def prompts_in(self, rows: Iterable[int]) -> int:
+        """How many of the rows are prompts of the person."""
+        kind = self.kind
+        return sum(kind[row] in _PROMPTS for row in rows)
 
     def path(self, row: int) -> list[int]:
         """Rows from the root to `row`."""

@@ -28,16 +28,24 @@ from worldline.viewmodel.headers import header_at
 from worldline.viewmodel.tree_model import NO_ROW
 
 BODY_BATCH = 40
+FIRST = 150
+"""Nodes of the path that are shown at once: more than fit on a screen."""
 WINDOW = 1_500
-"""Nodes of the path that are shown at first; scrolling up adds as many again, so that opening never waits."""
+"""Nodes that are there right after; scrolling up adds as many again, so that opening never waits."""
 NEAR_TOP = 2_000
 """Pixels from the top at which more is added."""
+
+
+def empty_pane(state: SessionState, parent: QWidget | None = None) -> ChatPane:
+    """One that shows nothing before it has its place and size: rows would be laid out twice."""
+    return ChatPane(state, parent, empty=True)
 
 
 class ChatPane(QWidget):
     """Follows the node that is looked at. Commands go through the session; nothing is decided here."""
 
-    def __init__(self, state: SessionState, parent: QWidget | None = None) -> None:
+    def __init__(self, state: SessionState, parent: QWidget | None = None, *, empty: bool = False) -> None:
+        """`empty`: shows nothing until `begin` is called."""
         super().__init__(parent)
         self.state = state
         self.chat = ChatModel()
@@ -48,7 +56,7 @@ class ChatPane(QWidget):
         """Node and prompt that is sent as soon as the session is there."""
         self._shown = ""
         self._fork = ""
-        self._window = WINDOW
+        self._window = FIRST
         self._above = 0
         """Nodes of the path above what is shown."""
         self._prompts_above = 0
@@ -87,9 +95,16 @@ class ChatPane(QWidget):
         self._draft_timer = QTimer(self, singleShot=True, interval=400)
         self._draft_timer.timeout.connect(self._save_draft)
         self._connect()
+        self._grow_timer = QTimer(self, singleShot=True, interval=0)
+        self._grow_timer.timeout.connect(self._grow)
         self.setFocusProxy(self.composer.edit)
+        if not empty:
+            self.begin()
+
+    def begin(self) -> None:
+        """Show the session as it is by now."""
         self._refresh()
-        if state.info:
+        if self.state.info:
             self._catch_up()
 
     def _catch_up(self) -> None:
@@ -174,11 +189,14 @@ class ChatPane(QWidget):
             return
         whole = state.tree.path(row)
         if not same:
-            self._window = WINDOW
+            self._window = FIRST
+        if self._window < min(len(whole), WINDOW):
+            self._grow_timer.start()
         rows = whole[-self._window :]
         self._above = len(whole) - len(rows)
-        self._prompts_above = sum(state.is_prompt(at) for at in whole[: self._above])
-        path = [header_at(state.tree, at) for at in rows]
+        self._prompts_above = state.tree.prompts_in(whole[: self._above])
+        known = {header.seq: header for header in self.chat.path} if same else {}
+        path = [known.get(at + 1) or header_at(state.tree, at) for at in rows]
         forks = {}
         for at in rows[:-1]:
             if state.tree.children[at] > 1:
@@ -189,10 +207,15 @@ class ChatPane(QWidget):
         if not same and (previewing or not state.busy):
             self.view.follow()
 
+    def _grow(self) -> None:
+        if self._window < WINDOW:
+            self._window = WINDOW
+            self._refresh(again=True)
+
     def _on_scrolled(self, value: int) -> None:
         """Near the top: show more of what came before."""
         if self._above and value < NEAR_TOP and not self.view.following:
-            self._window += WINDOW
+            self._window = max(self._window, WINDOW) + WINDOW
             self._above = 0
             QTimer.singleShot(0, self, lambda: self._refresh(again=True))
 

@@ -45,6 +45,7 @@ class ChatView(QAbstractScrollArea):
         self.signals = RowSignals(self)
         self.signals.height_changed.connect(self._on_height_changed)
         self.signals.grown.connect(self._on_grown)
+        self.setViewport(QWidget(self))
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setAccessibleName(self.tr("Conversation"))

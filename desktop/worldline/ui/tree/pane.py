@@ -52,12 +52,12 @@ class TreePane(QWidget):
         layout.addWidget(self._bar)
         layout.addWidget(self.view, 1)
         self.setFocusProxy(self.view)
-        first_paint.after(self, self._furnish)
+        # What the first picture does not show:
+        first_paint.after(self, self._add_helpers)
+        first_paint.after(self, self._fill_bar)
+        first_paint.after(self, self._add_search)
 
-    def _furnish(self) -> None:
-        """The bar, the search, the card and the menu: what the first picture does not show."""
-        from PySide6.QtWidgets import QToolButton
-
+    def _add_helpers(self) -> None:
         from worldline.ui.tree.hover import HoverCard
         from worldline.ui.tree.menu import NodeMenu
         from worldline.ui.tree.minimap import Minimap
@@ -65,6 +65,10 @@ class TreePane(QWidget):
         self.minimap = Minimap(self.view)
         self.card = HoverCard(self.view, self.state, self)
         self.menu = NodeMenu(self.view, self.state, self)
+
+    def _fill_bar(self) -> None:
+        from PySide6.QtWidgets import QToolButton
+
         bar = self._bar
         row = QHBoxLayout(bar)
         row.setContentsMargins(SPACE_S + SPACE_XS, SPACE_XS, SPACE_S, SPACE_XS)
@@ -90,6 +94,11 @@ class TreePane(QWidget):
         )
         self.fit_button = self._toggle(bar, row, "fit", self.tr("Show the whole tree (Ctrl+9)"), self._fit)
         self.fit_button.setCheckable(False)
+        self.view.follow_changed.connect(self.follow_button.setChecked)
+        theme().changed.connect(self._recolour)
+        self._name_filter("all")
+
+    def _add_search(self) -> None:
         self.search_why = QLabel(self)
         self.search_why.setTextFormat(Qt.TextFormat.PlainText)
         self.search_why.setWordWrap(True)
@@ -104,9 +113,6 @@ class TreePane(QWidget):
         self._typing.setSingleShot(True)
         self._typing.setInterval(SEARCH_MS)
         self._typing.timeout.connect(self._search)
-        self.view.follow_changed.connect(self.follow_button.setChecked)
-        theme().changed.connect(self._recolour)
-        self._name_filter("all")
 
     def _toggle(
         self,

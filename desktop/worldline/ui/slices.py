@@ -1,0 +1,26 @@
+"""Long work of the window in slices, with its events between them: it never stands still for the sum of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+
+from PySide6.QtCore import QObject, QTimer
+
+SLICE_S = 0.006
+"""A slice takes no further step after this time; half a frame."""
+
+
+def in_slices(owner: QObject, steps: Iterable[Callable[[], object]]) -> None:
+    """Do the steps in order, the first at once. What is left is dropped when `owner` is gone."""
+    rest = iter(steps)
+
+    def go_on() -> None:
+        end = time.monotonic() + SLICE_S
+        for step in rest:
+            step()
+            if time.monotonic() >= end:
+                QTimer.singleShot(0, owner, go_on)
+                return
+
+    go_on()
