@@ -47,9 +47,10 @@ import json, os, sys, time
 from pathlib import Path
 from PySide6.QtCore import QSettings, QTimer
 from PySide6.QtWidgets import QApplication
-from worldline.ui import i18n
+from worldline.ui import first_paint, i18n
 from worldline.ui.theme import theme
 app = QApplication([])
+first_paint.hold()
 i18n.install(app, "en"); theme().name = "light"; theme().follow_system()
 from worldline.client.process import EngineProcess
 from worldline.ui.main_window import MainWindow
@@ -89,7 +90,11 @@ def run():
         begin(); state.request("jump", {"node": state.tree.uid(0), "choices": {}}, lambda _r: QTimer.singleShot(300, end),
                                lambda e: (sys.stderr.write(str(e)), end()))
 if mode == "open":
-    window.first_painted.connect(begin)
+    # From the first picture on: buttons, panes, the engine's start and its answers.
+    after = MainWindow._after_first_paint
+    def first(window):
+        begin(); after(window)
+    MainWindow._after_first_paint = first
 state.loaded.connect(lambda: QTimer.singleShot(0 if mode == "open" else 1500, run))
 if mode == "capture":
     state.failed.connect(lambda e: sys.stderr.write(str(e)))

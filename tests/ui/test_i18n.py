@@ -63,6 +63,7 @@ def test_the_tree_speaks_chinese(qapp: Any) -> None:
         assert tree_text.verb("read") == "读取"
     finally:
         qapp.removeTranslator(translator)
+        words.set_translator(words._source)
         QLocale.setDefault(QLocale("en"))
     assert tree_text.verb("read") == "read"
 

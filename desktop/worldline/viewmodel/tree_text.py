@@ -12,7 +12,7 @@ from worldline.core.kinds import NodeFlag, NodeKind, Outcome
 from worldline.viewmodel import run_ends
 from worldline.viewmodel.engine_words import say
 from worldline.viewmodel.tree_model import TreeModel
-from worldline.viewmodel.words import translate
+from worldline.viewmodel.words import once, translate
 
 _VERBS = {
     "read": "read",
@@ -84,9 +84,9 @@ class RowText:
     label_color: str = ""
 
 
-def verb(tool: str) -> str:
-    """The short word for a tool, as it is said on screen."""
-    words = {
+@once
+def _verbs() -> dict[str, str]:
+    return {
         "read": translate("tree", "read"),
         "write": translate("tree", "write"),
         "edit": translate("tree", "edit"),
@@ -98,8 +98,12 @@ def verb(tool: str) -> str:
         "plan": translate("tree", "plan"),
         "fetch": translate("tree", "fetch"),
     }
+
+
+def verb(tool: str) -> str:
+    """The short word for a tool, as it is said on screen."""
     known = _VERBS.get(tool)
-    return words[known] if known else tool.replace("_", " ")
+    return _verbs()[known] if known else tool.replace("_", " ")
 
 
 def sign(tool: str) -> str:
@@ -107,8 +111,9 @@ def sign(tool: str) -> str:
     return _SIGNS.get(_VERBS.get(tool, ""), "tool")
 
 
-def outcome_word(outcome: Outcome) -> str:
-    words = {
+@once
+def _outcomes() -> dict[Outcome, str]:
+    return {
         Outcome.NONE: "",
         Outcome.OK: translate("tree", "done"),
         Outcome.FAILED: translate("tree", "failed"),
@@ -119,11 +124,15 @@ def outcome_word(outcome: Outcome) -> str:
         Outcome.RUNNING: translate("tree", "working"),
         Outcome.WAITING: translate("tree", "waiting for you"),
     }
-    return words[outcome]
 
 
-def kind_word(kind: NodeKind) -> str:
-    words = {
+def outcome_word(outcome: Outcome) -> str:
+    return _outcomes()[outcome]
+
+
+@once
+def _kinds() -> dict[NodeKind, str]:
+    return {
         NodeKind.ROOT: translate("tree", "start"),
         NodeKind.USER: translate("tree", "prompt"),
         NodeKind.ASSISTANT: translate("tree", "reply"),
@@ -141,7 +150,10 @@ def kind_word(kind: NodeKind) -> str:
         NodeKind.IMPORTED_EVENT: translate("tree", "note of another agent"),
         NodeKind.UNKNOWN: translate("tree", "unknown"),
     }
-    return words[kind]
+
+
+def kind_word(kind: NodeKind) -> str:
+    return _kinds()[kind]
 
 
 _OURS = (NodeKind.COMPACTION, NodeKind.JUMP, NodeKind.EXTERNAL_CHANGE, NodeKind.CONTEXT_EDIT)
@@ -262,6 +274,8 @@ def _numbers(result: RowText, added: int, removed: int) -> None:
 
 
 def _badges(result: RowText, flags: NodeFlag) -> None:
+    if not flags:
+        return
     for flag, text, token in (
         (NodeFlag.IRREVERSIBLE, "⚠", "warn"),
         (NodeFlag.FALLBACK, "⇄", "info"),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
+Made = TypeVar("Made")
 Translator = Callable[[str, str], str]
 
 
@@ -12,11 +14,27 @@ def _source(_context: str, text: str) -> str:
 
 
 _translator: Translator = _source
+_language = 0
+"""Counts the changes of the translator."""
 
 
 def set_translator(translator: Translator) -> None:
-    global _translator
+    global _translator, _language
     _translator = translator
+    _language += 1
+
+
+def once(make: Callable[[], Made]) -> Callable[[], Made]:
+    """What `make` gives, made at the first call and again when the translator has changed: for tables of texts that are
+    looked into for every row of a picture."""
+    kept: list[tuple[int, Made]] = []
+
+    def table() -> Made:
+        if not kept or kept[0][0] != _language:
+            kept[:] = [(_language, make())]
+        return kept[0][1]
+
+    return table
 
 
 def translate(context: str, text: str) -> str:
