@@ -12,6 +12,7 @@ from worldline.cli.output import print_error, say, told
 from worldline.cli.parser import build_parser
 from worldline.core import log
 from worldline.core.errors import BadInput, SessionError, WorldlineError
+from worldline.core.loading import without_collections
 
 _WHERE = {
     "run": "worldline.cli.run",
@@ -42,9 +43,9 @@ def main(argv: Sequence[str]) -> int:
         options = build_parser().parse_args(argv)
     except SystemExit as end:  # argparse has said what is wrong, on standard error
         return end.code if isinstance(end.code, int) else 2
-    command: Callable[[Any], int] = getattr(
-        import_module(_WHERE[options.command]), options.command.replace("-", "_") + "_command"
-    )
+    with without_collections():
+        module = import_module(_WHERE[options.command])
+    command: Callable[[Any], int] = getattr(module, options.command.replace("-", "_") + "_command")
     try:
         log.setup(f"cli-{options.command}" if options.command != "engine" else "engine")
         return command(options)

@@ -6,10 +6,17 @@ import asyncio
 import importlib
 import time
 from dataclasses import dataclass
+from types import ModuleType
 
+from worldline.core.loading import without_collections
 from worldline.provider.transport import ClientFactory
 
 _MODULE = "worldline.provider.sdk"
+
+
+def _import_sdk() -> ModuleType:
+    with without_collections():
+        return importlib.import_module(_MODULE)
 
 
 @dataclass(slots=True)
@@ -28,7 +35,7 @@ class Loader:
 
     async def _import(self) -> ClientFactory:
         started = time.monotonic()
-        module = await asyncio.to_thread(importlib.import_module, _MODULE)
+        module = await asyncio.to_thread(_import_sdk)
         self.seconds = time.monotonic() - started
         factory: ClientFactory = module.SdkClient
         return factory
