@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QCoreApplication, Qt, Signal
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QMenu,
@@ -78,7 +79,9 @@ class FileDiffPanel(QWidget):
             if not name:
                 self.menu.addSeparator()
                 continue
-            entry = self.menu.addAction(text)
+            # Made here, not by the menu: a kept wrapper of a menu's own entry can be taken for dead by the binding.
+            entry = QAction(text, self)
+            self.menu.addAction(entry)
             entry.triggered.connect(lambda _=False, name=name: self.action.emit(name))
             if name == "take":
                 self._take = entry
