@@ -115,7 +115,7 @@ def _run(options: argparse.Namespace, size: tuple[int, int] | None) -> int:
     ahead = _read_ahead(options.path)
 
     plain_import = builtins.__import__
-    from PySide6.QtCore import Qt
+    from PySide6.QtCore import Qt, QTimer
     from PySide6.QtGui import QFontDatabase
     from PySide6.QtWidgets import QApplication
 
@@ -156,6 +156,8 @@ def _run(options: argparse.Namespace, size: tuple[int, int] | None) -> int:
         gc.enable()
         return take(windows, options, size or (1280, 800))
     first_paint.hold()
+    # Whatever happens to the first window: the collector is on again soon.
+    QTimer.singleShot(5_000, app, gc.enable)
     windows.painted.connect(_after_first_paint)
     if options.path == "demo":
         windows.open_demo()
