@@ -107,6 +107,7 @@ class StartView(QWidget):
         caption(self.empty)
         layout.addWidget(self.empty, 1)
         self.message = QLabel("", self)
+        self.message.setTextFormat(Qt.TextFormat.PlainText)
         self.message.setProperty("role", "error")
         self.message.setWordWrap(True)
         self.message.hide()

@@ -12,7 +12,7 @@ from typing import Literal
 
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QFontInfo, QFontMetrics, QGuiApplication, QPalette
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
 from worldline.core import paths
 
@@ -239,7 +239,9 @@ def theme() -> Theme:
 
 
 def caption(widget: QWidget) -> None:
-    """Small, muted text: a section head or a side note."""
+    """Small, muted text: a section head or a side note. Never markup, whoever wrote it."""
+    if isinstance(widget, QLabel):
+        widget.setTextFormat(Qt.TextFormat.PlainText)
     widget.setProperty("role", "caption")
     widget.setFont(theme().font_ui(-1))
 

@@ -279,6 +279,7 @@ class SessionsDialog(Dialog):
         if session is None:
             return
         box = QMessageBox(self)
+        box.setTextFormat(Qt.TextFormat.PlainText)
         box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         box.setWindowTitle(self.tr("Delete a session"))
         box.setText(self.tr("Move “{}” to the trash folder?").format(session.title))

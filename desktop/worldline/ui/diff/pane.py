@@ -361,6 +361,7 @@ class ChangesPane(QWidget):
 
     def _confirm(self, question: str, params: dict[str, Any]) -> None:
         box = QMessageBox(self.window())
+        box.setTextFormat(Qt.TextFormat.PlainText)
         box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         box.setWindowTitle(self.tr("Take a file"))
         box.setText(question)
