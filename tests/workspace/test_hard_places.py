@@ -103,6 +103,21 @@ def test_folders_get_their_permissions_whatever_the_umask_is(
     assert snapshot(work) == before
 
 
+def test_a_folder_that_something_ignored_keeps_gets_the_permissions_of_the_node(
+    work: Path, sh: Sh, open_workspace: Open
+) -> None:
+    sh(COMMIT + " && mkdir d && echo i > .git/info/exclude")
+    ws = open_workspace()
+    first = ws.capture(None).state
+    sh("echo i > d/i && echo f > d/f && chmod 700 d")
+    second = ws.capture(first).state
+    go(ws, first, second)
+    assert (work / "d").stat().st_mode & 0o777 == 0o755
+    assert (work / "d" / "i").exists() and not (work / "d" / "f").exists()
+    go(ws, second, first, "worldline/t/3")
+    assert (work / "d").stat().st_mode & 0o777 == 0o700
+
+
 @pytest.mark.parametrize("version", [2, 4])
 def test_a_split_staging_area_is_one_like_others(
     work: Path, sh: Sh, open_workspace: Open, version: int

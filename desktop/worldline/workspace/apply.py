@@ -280,8 +280,10 @@ class Restorer:
                     self._made_closed[part] = perm
         fd = self.tree.folder(folder)
         if stat.S_ISDIR(item.mode):
-            with contextlib.suppress(FileExistsError):
+            try:
                 make_dir(name, fd, stat.S_IMODE(item.mode))
+            except FileExistsError:
+                self._chmod(number, item)  # something ignored in it has kept it
             return
         rename_new(str(number), self._staging, name, fd)
 

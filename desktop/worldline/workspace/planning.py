@@ -51,7 +51,7 @@ class Planner:
 
     def items(self) -> list[PlanItem]:
         found = [self._item(difference) for difference in diff(self.store, self.now.files, self.target.files)]
-        items = {item.path: item for item in found if item is not None}
+        items = {item.path: item for item in found if item is not None and not self._gets_filled(item)}
         for path in sorted(self.now.perms.keys() | self.target.perms.keys()):
             if path not in items and (item := self._mode_item(path)) is not None:
                 items[path] = item
@@ -61,6 +61,13 @@ class Planner:
                 items[path] = PlanItem(path, "not_captured", f"{reason}; it stays as it is")
         self.store.flush()
         return sorted([*items.values(), *self.aside], key=lambda item: item.path)
+
+    def _gets_filled(self, item: PlanItem) -> bool:
+        """An empty folder that the target has with something in it is not deleted."""
+        if item.action != "delete" or not stat.S_ISDIR(item.expect_mode):
+            return False
+        entry = self.store.lookup(self.target.files, item.path)
+        return entry is not None and entry.mode == MODE_DIR
 
     # --- whose is it ------------------------------------------------------------------------------------------
 
