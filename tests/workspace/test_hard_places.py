@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from worldline.workspace import indexfile
+from worldline.workspace import gitcopy, indexfile
 from worldline.workspace.apply import Restorer
 from worldline.workspace.engine import Workspace
 from worldline.workspace.isolate import prepare
@@ -103,6 +103,22 @@ def test_folders_get_their_permissions_whatever_the_umask_is(
     assert snapshot(work) == before
 
 
+def test_a_folder_that_holds_only_a_pipe_is_not_taken_for_empty(
+    work: Path, sh: Sh, open_workspace: Open
+) -> None:
+    sh(COMMIT + " && echo file > d")
+    ws = open_workspace()
+    first = ws.capture(None).state
+    sh("rm d && mkdir d && mkfifo d/pipe")
+    second = ws.capture(first).state
+    plan = ws.plan(first, last=second, default_choice="restore")
+    assert [(i.action, i.reason) for i in plan.items if i.path == "d"] == [
+        ("keep_foreign", "a folder with d/pipe is in its place")
+    ]
+    report = ws.apply(plan, new_branch="worldline/t/2")
+    assert report.done and not report.failed and (work / "d" / "pipe").exists()
+
+
 def test_a_folder_that_something_ignored_keeps_gets_the_permissions_of_the_node(
     work: Path, sh: Sh, open_workspace: Open
 ) -> None:
@@ -163,6 +179,51 @@ def _capabilities(change: Callable[[int], int]) -> None:
     assert libc.capget(header, data) == 0
     data[0] = change(data[0]) & data[1]
     assert libc.capset(header, data) == 0
+
+
+def test_a_nested_history_of_any_size_comes_back(
+    work: Path, sh: Sh, open_workspace: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gitcopy, "CHUNK", 50_000)
+    sh(
+        COMMIT
+        + " && git init -q -b main n && cd n && head -c 300000 /dev/urandom > big && git add . && git commit -qm big && "
+        "echo 2 > f && git add f && git commit -qm small && git gc -q"
+    )
+    pack = next((work / "n" / ".git" / "objects" / "pack").glob("*.pack")).read_bytes()
+    history = sh("git -C n log --format=%H")
+    ws = open_workspace()
+    first = ws.capture(None)
+    assert [o for o in first.omitted if o.path == "n/.git"] == []
+    # Known by another process too: not a byte of the large file is read again.
+    ws.close()
+    ws = open_workspace()
+    monkeypatch.setattr(gitcopy, "object_id", lambda *_: pytest.fail("read again"))
+    assert ws.capture(first.state).state == first.state
+    monkeypatch.undo()
+    sh("rm -rf n/.git n/f && git gc -q --prune=now")
+    second = ws.capture(first.state).state
+    go(ws, first.state, second)
+    assert sh("git -C n fsck --strict 2>&1 && git -C n status --porcelain") == ""
+    assert sh("git -C n log --format=%H") == history
+    assert next((work / "n" / ".git" / "objects" / "pack").glob("*.pack")).read_bytes() == pack
+    ws.prune({first.state})
+    assert ws.missing({first.state}) == {}
+
+
+@pytest.mark.parametrize("limit", ["MAX_BYTES", "MAX_FILES", "room"])
+def test_a_nested_history_that_is_not_copied_is_listed_with_the_reason(
+    work: Path, sh: Sh, open_workspace: Open, monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
+    sh(COMMIT + " && git init -q n && cd n && echo 1 > f && git add f && git commit -qm 1")
+    if limit == "room":
+        monkeypatch.setattr(gitcopy.shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(9, 9, 400))  # type: ignore[attr-defined]
+    else:
+        monkeypatch.setattr(gitcopy, limit, 3)
+    result = open_workspace(free_floor=0).capture(None)
+    (gap,) = [o for o in result.omitted if o.path == "n/.git"]
+    assert "history is not copied" in gap.reason
+    assert {"MAX_BYTES": "3 bytes", "MAX_FILES": "3 files", "room": "free space"}[limit] in gap.reason
 
 
 @pytest.fixture

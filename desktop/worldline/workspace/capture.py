@@ -332,6 +332,7 @@ class Capturer:
             ) from error
         if root.path:
             state.git = self.copier.copy(root)
+            state.uncopied = self.copier.why_not(root)
         state.trouble = root.trouble
         return state
 

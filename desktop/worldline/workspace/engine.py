@@ -113,7 +113,8 @@ class Workspace:
         except BaseException:
             self._capturer.forget()
             raise
-        result = CaptureResult(state.id, not same, omitted=[Omitted(p, r) for p, r in state.omitted.items()])
+        omitted = [*(Omitted(p, r) for p, r in state.omitted.items()), *gaps_of(state)]
+        result = CaptureResult(state.id, not same, omitted=omitted)
         main = state.main
         if main is not None:
             result.head = main.head
@@ -165,7 +166,7 @@ class Workspace:
         items += [
             PlanItem(root.path, "not_captured", "a repository of its own: files, staging area and HEAD are put back, its history stays")
             for root in wanted.roots
-            if root.path
+            if root.path and not root.trouble
         ]  # fmt: skip
         dropped = gitagain.to_drop(now, wanted, before, items)
         text = f"{now.id} {target} {sorted((choices or {}).items())} {default_choice} {sorted(users or ())}"
@@ -346,6 +347,20 @@ class Workspace:
         self.store.close()
 
 
+def gaps_of(state: State) -> list[Omitted]:
+    """What a state does not hold of the repositories in it, and why: for the node."""
+    gaps = []
+    for root in state.roots:
+        place = f"{root.path}/.git" if root.path else ".git"
+        if root.trouble:
+            gaps.append(Omitted(place, f"staging area and HEAD are not captured: {root.trouble}"))
+        elif root.uncopied:
+            gaps.append(
+                Omitted(place, f"its history is not copied: {root.uncopied}; deleted, it does not come back")
+            )
+    return gaps
+
+
 def notes_of(state: State) -> list[Omitted]:
     notes = [
         Omitted(path, "case_collision: another name here differs only by case")
@@ -353,10 +368,13 @@ def notes_of(state: State) -> list[Omitted]:
     ]
     for root in state.roots:
         if root.path:
+            why = (
+                f": {root.uncopied}; if its .git is deleted, no jump brings it back" if root.uncopied else ""
+            )
             history = (
                 "its files and its history are captured"
                 if root.git or root.pointer
-                else "its files are captured, its history is not"
+                else f"its files are captured, its history is not{why}"
             )
             notes.append(Omitted(root.path, f"nested repository: {history}"))
         if root.trouble:

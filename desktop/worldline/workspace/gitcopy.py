@@ -5,24 +5,33 @@ Its files, staging area and HEAD are parts of a state anyway; what would be lost
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
+import shutil
 import stat
 from pathlib import Path
 
-from worldline.workspace.objects import BLOB, MODE_DIR, MODE_EXEC, MODE_FILE, TreeEntry
+from worldline.workspace.filesig import size_text
+from worldline.workspace.objects import BLOB, MODE_DIR, MODE_EXEC, MODE_FILE, TreeEntry, object_id
 from worldline.workspace.repos import GitRoot
 from worldline.workspace.store import Store
 
-MAX_BYTES = 64 << 20
-MAX_FILES = 20_000
-"""Larger histories are not copied; the state says so."""
+MAX_BYTES = 2 << 30
+MAX_FILES = 100_000
+"""Larger histories are not copied, nor those that would fill the disk; the state says so and why."""
+CHUNK = 8 << 20
+"""Larger files (packs) are stored in parts of this size, so that no copy needs more memory than one."""
+_CHUNKS = ".worldline-parts"
+"""Marks a tree that stands for a file: its other entries are the parts, named by number."""
+_MEMORY = "large-copies"
 _LEFT_OUT = frozenset({"index", "worldline-restore", "gc.pid", "fsmonitor--daemon", "fsmonitor--daemon.ipc"})
 
 _Sig = tuple[int, int, int]
 
 
 class TooLarge(Exception):
-    """The history is above the limits."""
+    """The history is above the limits; says which."""
 
 
 class GitCopier:
@@ -32,10 +41,18 @@ class GitCopier:
         self._store = store
         self._known: dict[str, tuple[tuple[object, ...], bytes]] = {}
         self._blobs: dict[str, dict[str, tuple[_Sig, bytes]]] = {}
+        self._reasons: dict[str, str] = {}
+        self._large: dict[str, tuple[_Sig, bytes]] | None = None
+        """Place of a large file → what it was when it was copied, also by an earlier process."""
+
+    def why_not(self, root: GitRoot) -> str:
+        """Why there is no copy of its history, in words for people."""
+        return self._reasons.get(root.path, "")
 
     def copy(self, root: GitRoot) -> bytes:
-        """Id of the stored copy; b"" for one that is too large, or whose git folder lies elsewhere."""
+        """Id of the stored copy; b"" for one that is too large, or whose git folder lies elsewhere (see `why_not`)."""
         if root.pointer or root.gitdir != root.common or (root.work / ".git").is_symlink():
+            self._reasons[root.path] = "" if root.pointer else "its git folder lies elsewhere"
             return b""
         signature = self._signature(root)
         known = self._known.get(root.path)
@@ -43,11 +60,14 @@ class GitCopier:
             return known[1]
         self._files = 0
         self._bytes = 0
+        # Half of what is free: the person needs the rest, and other states come.
+        self._room = min(MAX_BYTES, shutil.disk_usage(self._store.path).free // 2)
+        self._reasons[root.path] = ""
         seen: dict[str, tuple[_Sig, bytes]] = {}
         try:
             tree = self._folder(root.gitdir, "", self._blobs.get(root.path, {}), seen)
-        except TooLarge:
-            tree = b""
+        except TooLarge as error:
+            tree, self._reasons[root.path] = b"", str(error)
         self._blobs[root.path] = seen
         self._known[root.path] = (signature, tree)
         return tree
@@ -90,11 +110,12 @@ class GitCopier:
                 )
             elif entry.is_file(follow_symlinks=False):
                 status = entry.stat(follow_symlinks=False)
-                self._files += 1
-                self._bytes += status.st_size
-                if self._files > MAX_FILES or self._bytes > MAX_BYTES:
-                    raise TooLarge
+                self._count(status.st_size)
                 sig = (status.st_mtime_ns, status.st_size, status.st_ino)
+                if status.st_size > CHUNK:
+                    seen[path] = (sig, self._in_parts(Path(entry.path), sig))
+                    rows.append(TreeEntry(entry.name, MODE_DIR, seen[path][1]))
+                    continue
                 before = known.get(path)
                 if before is not None and before[0] == sig:
                     seen[path] = before
@@ -103,6 +124,53 @@ class GitCopier:
                 mode = MODE_EXEC if status.st_mode & stat.S_IXUSR else MODE_FILE
                 rows.append(TreeEntry(entry.name, mode, seen[path][1]))
         return self._store.put_tree(rows)
+
+    def _count(self, size: int) -> None:
+        self._files += 1
+        self._bytes += size
+        if self._files > MAX_FILES:
+            raise TooLarge(f"it has more than {MAX_FILES:,} files")
+        if self._bytes > MAX_BYTES:
+            raise TooLarge(f"it is larger than {size_text(MAX_BYTES)}")
+        if self._bytes > self._room:
+            raise TooLarge(f"it is larger than half of the free space ({size_text(self._room)})")
+
+    def _in_parts(self, path: Path, sig: _Sig) -> bytes:
+        """Store a large file; one that was stored before is not read again. Packs are never changed by git, they come
+        and go."""
+        if self._large is None:
+            self._large = self._load()
+        known = self._large.get(str(path))
+        if known is not None and known[0] == sig and self._store.has(known[1]):
+            return known[1]
+        rows = [TreeEntry(_CHUNKS, MODE_FILE, self._store.put(BLOB, b""))]
+        with path.open("rb") as file:
+            while data := file.read(CHUNK):
+                oid = object_id(BLOB, data)
+                if not self._store.has(oid):
+                    self._store.put_known(oid, BLOB, data)
+                rows.append(TreeEntry(f"{len(rows):08}", MODE_FILE, oid))
+            now = os.fstat(file.fileno())
+        tree = self._store.put_tree(rows)
+        if (now.st_mtime_ns, now.st_size, now.st_ino) == sig:
+            self._large[str(path)] = (sig, tree)
+            self._save()
+        return tree
+
+    def _load(self) -> dict[str, tuple[_Sig, bytes]]:
+        try:
+            rows = json.loads((self._store.path / _MEMORY).read_bytes())
+            return {path: ((a, b, c), bytes.fromhex(tree)) for path, (a, b, c), tree in rows}
+        except (OSError, ValueError):  # only a saving
+            return {}
+
+    def _save(self) -> None:
+        large = {path: row for path, row in (self._large or {}).items() if os.path.lexists(path)}
+        rows = [[path, list(sig), tree.hex()] for path, (sig, tree) in large.items()]
+        temp = self._store.path / f"{_MEMORY}.tmp"
+        with contextlib.suppress(OSError):
+            temp.write_text(json.dumps(rows), "ascii")
+            temp.replace(self._store.path / _MEMORY)
 
 
 def _branches(root: GitRoot) -> list[str]:
@@ -115,10 +183,16 @@ def write_copy(store: Store, tree: bytes, folder: Path) -> None:
     folder.mkdir(mode=0o755)
     for entry in store.tree(tree):
         path = folder / entry.name
-        if entry.mode == MODE_DIR:
+        if entry.mode == MODE_DIR and store.subtree(entry.oid, _CHUNKS) is None:
             write_copy(store, entry.oid, path)
             continue
-        path.write_bytes(store.read(entry.oid))
+        if entry.mode == MODE_DIR:
+            with path.open("wb") as file:
+                for part in sorted(store.tree(entry.oid)):
+                    if part.name != _CHUNKS:
+                        file.write(store.read(part.oid))
+        else:
+            path.write_bytes(store.read(entry.oid))
         if entry.mode == MODE_EXEC:
             path.chmod(0o755)
         elif folder.parent.name == "objects" or folder.name == "pack":

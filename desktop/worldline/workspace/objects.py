@@ -28,6 +28,9 @@ _HEADS = {mode: b"%o " % mode for mode in (MODE_DIR, MODE_FILE, MODE_EXEC, MODE_
 EMPTY_TREE = bytes.fromhex("4b825dc642cb6eb9a060e54bf8d69288fbee4904")
 
 
+_PROBE = 16 << 10
+
+
 class TreeEntry(NamedTuple):
     name: str
     """`os.fsdecode`d."""
@@ -85,7 +88,10 @@ def deflate(data: bytes, kind: int = BLOB) -> bytes:
     elif len(data) <= 16384:
         packer = zlib.compressobj(1, zlib.DEFLATED, 14, 6)
     else:
-        return zlib.compress(data, 1)
+        # What is packed already (pictures, packs of git) only costs time: ten times as much as storing it as it is.
+        probe = data[len(data) // 2 :][:_PROBE]
+        dense = len(data) > 4 * _PROBE and len(zlib.compress(probe, 1)) > 0.97 * len(probe)
+        return zlib.compress(data, 0 if dense else 1)
     return packer.compress(data) + packer.flush()
 
 

@@ -144,6 +144,8 @@ class Planner:
             and stat.S_IFMT(item.mode) == stat.S_IFMT(item.expect_mode)
         ):
             item.action = "chmod"
+        elif now.mode == MODE_DIR and wanted.mode != MODE_DIR and self._is_in_the_way(item):
+            return item  # empty but for what no state holds
         else:
             item.action = "overwrite"
         before = now if self._same_as_last else self._leaf(self.last, path)

@@ -44,6 +44,8 @@ class RootState:
     """Why only its files are in the state."""
     operation: str = ""
     exclude: str = ""
+    uncopied: str = ""
+    """Why there is no copy of its history."""
     index: bytes = b""
     """Id of the stored staging area, b"" = not stored."""
     progress: bytes = b""
@@ -57,6 +59,7 @@ class RootState:
         return {
             "path": self.path, "head": self.head, "ref": self.ref, "pointer": self.pointer,
             "trouble": self.trouble, "operation": self.operation, "exclude": self.exclude,
+            **({"uncopied": self.uncopied} if self.uncopied else {}),
         }  # fmt: skip
 
     def tree(self, store: Store) -> bytes:
