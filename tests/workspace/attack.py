@@ -16,6 +16,7 @@ from typing import Literal
 
 from worldline.core.errors import WorkspaceError
 from worldline.workspace.engine import Workspace
+from worldline.workspace.isolate import prepare
 from worldline.workspace.model import NOT_CAPTURED
 
 from .conftest import run_sh, snapshot
@@ -85,6 +86,8 @@ class Known:
 class Attack:
     base: Path
     seed: int
+    isolated: bool = False
+    """In a worktree of its own, as sessions work by default."""
     log: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -98,6 +101,8 @@ class Attack:
             "echo m > a && git commit -qam main",
             self.work,
         )
+        if self.isolated:
+            self.work = prepare(self.work, f"attack-{self.seed}").path
         self.ws = Workspace(self.work, self.base / "store")
         self.known: list[Known] = []
         self.last = ""
@@ -110,7 +115,8 @@ class Attack:
             (30, self.files), (4, self.ignore), (14, lambda: self.sh(r.choice(GIT))), (8, lambda: self.sh(r.choice(NESTED))),
             (4, self.special), (14, self.capture), (10, self.jump), (3, self.reopen),
         ]  # fmt: skip
-        r.choices([k[1] for k in kinds], [k[0] for k in kinds])[0]()
+        with contextlib.suppress(PermissionError):  # folders that are read-only stop their owner too, unless it is root
+            r.choices([k[1] for k in kinds], [k[0] for k in kinds])[0]()
 
     def sh(self, command: str) -> None:
         self.log.append(command)
@@ -344,8 +350,8 @@ def _below(path: str, folders: set[str]) -> bool:
     return any("/".join(parts[:n]) in folders for n in range(1, len(parts) + 1))
 
 
-def play(base: Path, seed: int, steps: int) -> Attack:
-    attack = Attack(base, seed)
+def play(base: Path, seed: int, steps: int, *, isolated: bool = False) -> Attack:
+    attack = Attack(base, seed, isolated)
     try:
         for _ in range(steps):
             attack.step()

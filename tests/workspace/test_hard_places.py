@@ -181,6 +181,27 @@ def _capabilities(change: Callable[[int], int]) -> None:
     assert libc.capset(header, data) == 0
 
 
+def test_of_a_part_of_a_repository_only_files_are_put_back_and_that_is_said(
+    work: Path, sh: Sh, open_workspace: Open
+) -> None:
+    sh(COMMIT + " && mkdir part && echo 1 > part/f && git add . && git commit -qm part")
+    ws = open_workspace(work / "part")
+    first = ws.capture(None)
+    (gap,) = first.omitted
+    assert gap.path == ".git" and "only a part of the repository" in gap.reason
+    sh(
+        "echo 2 > part/f && echo 2 > a && git add . && git commit -qm 2 && echo 3 > part/f && echo 3 > a && git add ."
+    )
+    second = ws.capture(first.state).state
+    plan = ws.plan(first.state, last=second, default_choice="restore")
+    assert "staging area and HEAD stay as they are" in " ".join(plan.notes)
+    outside = sh("git rev-parse HEAD; git ls-files -s; cat a")
+    report = ws.apply(plan, new_branch=None)
+    assert report.done and "only a part of the repository" in report.note
+    assert (work / "part" / "f").read_text() == "1\n"
+    assert sh("git rev-parse HEAD; git ls-files -s; cat a") == outside
+
+
 def test_a_nested_history_of_any_size_comes_back(
     work: Path, sh: Sh, open_workspace: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -338,20 +359,22 @@ def test_a_submodule_in_an_ignored_folder_is_captured(
 
 
 @pytest.mark.parametrize("seed", [3, 104, 113, 1030])
-def test_random_operations_of_every_kind(seed: int) -> None:
-    _attack(seed, 40)
+@pytest.mark.parametrize("isolated", [False, True])
+def test_random_operations_of_every_kind(seed: int, isolated: bool) -> None:
+    _attack(seed, 40, isolated)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5000, 5020))
-def test_more_random_operations(seed: int) -> None:
-    _attack(seed, 60)
+@pytest.mark.parametrize("isolated", [False, True])
+def test_more_random_operations(seed: int, isolated: bool) -> None:
+    _attack(seed, 60, isolated)
 
 
-def _attack(seed: int, steps: int) -> None:
+def _attack(seed: int, steps: int, isolated: bool) -> None:
     base = Path(tempfile.mkdtemp(prefix="worldline-attack-"))
     try:
-        play(base, seed, steps)
+        play(base, seed, steps, isolated=isolated)
     finally:
         _remove(base)
 

@@ -184,7 +184,7 @@ class Workspace:
         if wanted.main is not None:
             plan.branch_from = wanted.main.head
         plan.notes = [
-            f"{root.path or 'The repository'}: only files, {root.trouble}"
+            f"{root.path or 'The repository'}: only files are put back, staging area and HEAD stay as they are: {root.trouble}."
             for root in wanted.roots
             if root.trouble
         ]
@@ -368,13 +368,10 @@ def notes_of(state: State) -> list[Omitted]:
     ]
     for root in state.roots:
         if root.path:
-            why = (
-                f": {root.uncopied}; if its .git is deleted, no jump brings it back" if root.uncopied else ""
-            )
             history = (
                 "its files and its history are captured"
                 if root.git or root.pointer
-                else f"its files are captured, its history is not{why}"
+                else "its files are captured, its history is not"
             )
             notes.append(Omitted(root.path, f"nested repository: {history}"))
         if root.trouble:
