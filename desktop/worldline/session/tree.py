@@ -208,10 +208,13 @@ class SessionTree:
     def _grow(self, first: array[int]) -> None:
         parents, last, following = self.columns.parent, self._last, self._next
         start, end = len(first), len(parents)
-        room = array("i", bytes(4 * (end - start)))
-        first.extend(room)
-        last.extend(room)
-        following.extend(room)
+        if end == start + 1:
+            for column in (first, last, following):
+                column.append(0)
+        else:
+            room = array("i", bytes(4 * (end - start)))
+            for column in (first, last, following):
+                column.extend(room)
         for seq in range(start, end):
             parent = parents[seq]
             before = last[parent]
