@@ -212,6 +212,17 @@ def test_bodies_of_middle_size_are_stored_once_also_after_a_write_that_was_taken
     assert verify(path).sound
 
 
+def test_records_are_sieved_by_what_they_hold(doc: SessionDocument) -> None:
+    root = doc.append(make.root())
+    for number, kind in enumerate(("retry", "poisoned", "view_repair", "poisoned")):
+        doc.add_record("diagnostic", {"kind": kind, "data": {"number": number}}, node=root.uid)
+    doc.add_record("jump", {"why": "poisoned"})
+    found = doc.records("diagnostic", holding="poisoned")
+    assert [record.data["data"]["number"] for record in found] == [1, 3]
+    assert found == [r for r in doc.records("diagnostic") if r.data["kind"] == "poisoned"]
+    assert doc.records("diagnostic", since=found[0].seq, holding="poisoned") == found[1:]
+
+
 def test_references(doc: SessionDocument) -> None:
     with pytest.raises(BadInput):
         doc.resolve("cursor")

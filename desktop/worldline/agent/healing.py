@@ -21,16 +21,18 @@ def remembered(doc: SessionDocument, options: ViewOptions, node: str = "") -> Vi
     here = doc.seq(node or doc.cursor)
     at: dict[tuple[str, int], str] = {}
     thinking = options.thinking_after
-    for record in doc.records("diagnostic"):
-        data: dict[str, Any] = record.data.get("data") or {}
-        kind = record.data.get("kind")
-        if kind == "poisoned" and "uid" in data and "block" in data and data.get("at"):
+    for data in _diagnosed(doc, "poisoned"):
+        if "uid" in data and "block" in data and data.get("at"):
             at[(data["uid"], data["block"])] = data["at"]
-        elif (
-            kind == "thinking_refused" and data.get("at") and doc.tree.is_ancestor(doc.seq(data["at"]), here)
-        ):
+    for data in _diagnosed(doc, "thinking_refused"):
+        if data.get("at") and doc.tree.is_ancestor(doc.seq(data["at"]), here):
             thinking = data["at"]
     return replace(options, poisoned_at={**at, **options.poisoned_at}, thinking_after=thinking)
+
+
+def _diagnosed(doc: SessionDocument, kind: str) -> list[dict[str, Any]]:
+    found = [r.data for r in doc.records("diagnostic", holding=kind)]
+    return [data.get("data") or {} for data in found if data.get("kind") == kind]
 
 
 @dataclass(slots=True)

@@ -21,7 +21,7 @@ def poisoned_blocks(shared: Shared) -> dict[tuple[str, int], str]:
     """Blocks that the API refused once, with the notes that stand for them since."""
     return {
         (data["uid"], data["block"]): data["note"]
-        for record in shared.doc.records("diagnostic")
+        for record in shared.doc.records("diagnostic", holding="poisoned")
         if record.data.get("kind") == "poisoned"
         and {"uid", "block", "note"} <= (data := record.data["data"]).keys()
     }

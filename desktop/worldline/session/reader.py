@@ -238,8 +238,11 @@ class SessionReader:
 
     # -- beside the tree --------------------------------------------------------------------------------------------
 
-    def records(self, kind: str | None = None, since: int = 0, node: str | None = None) -> list[Record]:
-        """Records with a larger `seq` than `since`, oldest first; all kinds for None."""
+    def records(
+        self, kind: str | None = None, since: int = 0, node: str | None = None, *, holding: str = ""
+    ) -> list[Record]:
+        """Records with a larger `seq` than `since`, oldest first; all kinds for None. `holding`: only those whose data has
+        this text somewhere in a name or a value; a sieve that saves reading all the others."""
         where, values = ["r.id > ?"], [since]  # type: list[str], list[Any]
         if kind is not None:
             where.append("r.kind = ?")
@@ -247,6 +250,9 @@ class SessionReader:
         if node is not None:
             where.append("r.node = ?")
             values.append(self.seq(node))
+        if holding:
+            where.append("instr(r.data, ?) > 0")
+            values.append(holding)
         rows = self._rows(
             "SELECT r.id, r.kind, r.at, ifnull(n.uid, ''), r.run, r.data FROM records r"
             f" LEFT JOIN nodes n ON n.seq = r.node WHERE {' AND '.join(where)} ORDER BY r.id",
