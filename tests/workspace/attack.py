@@ -115,7 +115,8 @@ class Attack:
             (30, self.files), (4, self.ignore), (14, lambda: self.sh(r.choice(GIT))), (8, lambda: self.sh(r.choice(NESTED))),
             (4, self.special), (14, self.capture), (10, self.jump), (3, self.reopen),
         ]  # fmt: skip
-        with contextlib.suppress(PermissionError):  # folders that are read-only stop their owner too, unless it is root
+        # Folders that are read-only stop their owner too, unless it is root.
+        with contextlib.suppress(PermissionError):
             r.choices([k[1] for k in kinds], [k[0] for k in kinds])[0]()
 
     def sh(self, command: str) -> None:
