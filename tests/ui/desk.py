@@ -33,6 +33,8 @@ class Desk:
     server: RehearsalServer
     folder: Path
     qtbot: Any
+    on_request: list[Callable[[], None]]
+    """What happens when the next requests come to the model, before they are answered: the first, the second, …"""
 
     @property
     def state(self) -> SessionState:
@@ -75,6 +77,7 @@ class Desk:
         if node != self.state.selection:
             self.state.select(node)
         pane = self.pane
+        self.qtbot.waitUntil(lambda: pane._node == self.state.looked_at(), timeout=20_000)
         at = pane.against.findData(against)
         if at < 0:
             pane.compare_with(against, "the other")
@@ -108,7 +111,14 @@ def desk(tmp_path: Path, settings: QSettings, qtbot: Any) -> Iterator[Callable[.
             (folder / name.replace("_", ".")).write_text(text)
         for command in (["init", "-q", "-b", "main"], ["add", "."], ["commit", "-qm", "one"]):
             subprocess.run(["git", *command], cwd=folder, check=True)
-        server = RehearsalServer(Scenario(), checker=check)
+        waiting: list[Callable[[], None]] = []
+
+        def look(body: dict[str, Any]) -> list[str]:
+            if waiting:
+                waiting.pop(0)()
+            return check(body)
+
+        server = RehearsalServer(Scenario(), checker=look)
         server.__enter__()
         servers.append(server)
         client = EngineProcess(
@@ -119,7 +129,7 @@ def desk(tmp_path: Path, settings: QSettings, qtbot: Any) -> Iterator[Callable[.
         window.show()
         client.start()
         qtbot.waitUntil(lambda: window.complete and window.state.is_loaded, timeout=30_000)
-        made.append(Desk(window, server, Path(window.state.info["work_path"]), qtbot))
+        made.append(Desk(window, server, Path(window.state.info["work_path"]), qtbot, waiting))
         return made[-1]
 
     yield make

@@ -92,3 +92,47 @@ def test_renames_are_followed_and_a_jump_back_shows_only_its_own_branch(desk: Ca
     one.look("c.txt", "base", node=tip)
     assert one.authors() == expected
     assert moved != last
+
+
+def test_what_the_person_changes_while_a_run_goes_on_is_theirs_and_stays_through_a_jump(
+    desk: Callable[..., Desk],
+) -> None:
+    one = desk(mine_txt="mine\n")
+    file = one.folder / "a.txt"
+    start = one.state.cursor
+
+    def person() -> None:
+        # The model is being asked for its next step: nothing of the agent writes now.
+        replace(file, "line 15\n", "person 15\n")
+        (one.folder / "mine.txt").write_text("changed by me\n")
+
+    one.on_request += [lambda: None, lambda: None, person]
+    _, first, _, last = one.agent(
+        read("a.txt"), edit("a.txt", "line 3\n", "agent 3\n"),
+        read("a.txt"), edit("a.txt", "line 28\n", "agent 28\n"),
+    )  # fmt: skip
+    assert file.read_text().count("person") == 1 and one.on_request == []
+    one.look("a.txt", "base")
+    assert one.authors() == [
+        ("-", "line 3", first), ("+", "agent 3", first), ("-", "line 15", "user"), ("+", "person 15", "user"),
+        ("-", "line 28", last), ("+", "agent 28", last),
+    ]  # fmt: skip
+    # The step counts what it did itself.
+    row = one.state.tree.row(last)
+    assert (one.state.tree.added[row], one.state.tree.removed[row], one.state.tree.files[row]) == (1, 1, 1)
+    one.look("mine.txt", "parent", node=last)
+    assert {author for *_, author in one.authors()} == {"user"}
+    # It goes back only when that is chosen: the plan names it as the person's.
+    one.state.select("")
+    answers: list[dict[str, object]] = []
+    one.state.request("jump", {"node": start}, answers.append)
+    one.qtbot.waitUntil(lambda: bool(answers), timeout=30_000)
+    plan = answers[0]["plan"]
+    assert isinstance(plan, dict)
+    stays = [
+        entry["path"] for entry in plan["entries"] if entry["action"].startswith("keep") or entry["choice"]
+    ]
+    assert "mine.txt" in stays
+    one.state.request("jump", {"node": start, "plan": plan["id"]}, answers.append)
+    one.qtbot.waitUntil(lambda: len(answers) == 2, timeout=30_000)
+    assert (one.folder / "mine.txt").read_text() == "changed by me\n"

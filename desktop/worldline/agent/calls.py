@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from worldline.agent.brake import BreakerPort
-from worldline.agent.capture import StateTracker
+from worldline.agent.capture import OUTSIDE, StateTracker
 from worldline.agent.deps import RunDeps
 from worldline.agent.journal import Journal, one_line
 from worldline.agent.limits import Meter
@@ -136,8 +136,19 @@ class CallRunner:
 
         async def on_start(prepared: Prepared) -> None:
             item.copies = await asyncio.to_thread(self._copy, prepared.request)
+            if _may_write(prepared.tool):
+                await self._look_around(item)
 
         return await self.pipeline.execute(item.call, context, on_start=on_start, agent_says=says)
+
+    async def _look_around(self, item: _Running) -> None:
+        """What the person changed while the run went on is theirs and not this step's."""
+        if not await self.deps.person_wrote():
+            return
+        found = await self.states.before()
+        if found is not None:
+            data = {"state": found.state, "paths": found.paths}
+            self.journal.doc.add_record(OUTSIDE, data, node=item.node)
 
     def _copy(self, request: AccessRequest) -> list[SavedCopy]:
         root = request.root.resolve()
@@ -152,7 +163,7 @@ class CallRunner:
 
     async def _finish(self, item: _Running, outcome: ToolOutcome, *, stopped: bool = False) -> None:
         tool = self.tools.get(outcome.tool)
-        wrote = outcome.started and (tool is None or tool.changes_files or tool.access not in ("read", "ask"))
+        wrote = outcome.started and (tool is None or _may_write(tool))
         feedback, instead = ("", None) if stopped else self.breaker.after(item.call, outcome)
         after = await self.states.after(item.call.name) if wrote else None
         effects = list(outcome.result.effects) if outcome.result is not None else []
@@ -250,6 +261,10 @@ class CallRunner:
                 outcome = refused(item.call, error, Outcome.FAILED)
             outcome.started = True
             await self._finish(item, outcome, stopped=cancelled)
+
+
+def _may_write(tool: Tool) -> bool:
+    return tool.changes_files or tool.access not in ("read", "ask")
 
 
 def refused(call: ToolUse, error: ToolError, outcome: Outcome = Outcome.FAILED) -> ToolOutcome:

@@ -9,6 +9,9 @@ from worldline.session.document import SessionDocument
 from worldline.session.model import NodeEnd
 from worldline.workspace.model import NOT_CAPTURED, CaptureResult
 
+OUTSIDE = "outside"
+"""Kind of the record of a tool node that says what the person changed on disk just before it: its state and paths."""
+
 
 def last_good_state(doc: SessionDocument, uid: str) -> str:
     """The nearest state on the path that could be captured; "" when there is none."""
@@ -33,6 +36,19 @@ class StateTracker:
         self._good = last_good_state(doc, tip)
         self._lost = doc.state(tip) == NOT_CAPTURED
         self._omitted: set[str] | None = None
+        self._moved = False
+        """The person's change before this step is in no node yet."""
+
+    async def before(self) -> CaptureResult | None:
+        """What somebody else has changed on disk since the last step, kept as a state of its own; None = nothing."""
+        if not self._good or self._lost:
+            return None
+        result = await self._capture(self._good, "changed while the run went on")
+        if result.state == NOT_CAPTURED or not result.changed or not result.paths:
+            return None
+        self._good = result.state
+        self._moved = True
+        return result
 
     async def after(self, label: str) -> CaptureResult:
         """Capture what is on disk now, as the child of the last state that could be captured."""
@@ -46,9 +62,9 @@ class StateTracker:
             end.flags |= NodeFlag.NOT_CAPTURED
             end.detail["not_captured_why"] = result.error
             return
-        if result.changed or self._lost:
+        if result.changed or self._lost or self._moved:
             end.state = result.state
-        self._lost = False
+        self._lost = self._moved = False
         self._good = result.state
         end.added, end.removed, end.files = result.added, result.removed, result.files
         if result.changed and result.files:

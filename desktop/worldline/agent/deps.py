@@ -101,6 +101,10 @@ class Watcher(Protocol):
     def files_changed(self, node: str) -> None: ...
 
 
+async def _unknown() -> bool:
+    return False
+
+
 @dataclass(slots=True)
 class RunDeps:
     """The surroundings of one run."""
@@ -118,6 +122,8 @@ class RunDeps:
     retry_now: asyncio.Event
     hooks: Hooks
     root: Path
+    person_wrote: Callable[[], Awaitable[bool]] = _unknown
+    """Whether files changed since the last step, and nothing that the agent started can have done it."""
     waiting: Callable[[], bool] = lambda: False
     """Whether the person is being waited for at this moment."""
     session_starts: bool = False

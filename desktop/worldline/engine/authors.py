@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from worldline.agent.capture import OUTSIDE
 from worldline.core.kinds import NodeKind, Outcome
 from worldline.engine.shared import Shared
 from worldline.workspace.authorship import USER, Step
@@ -45,7 +46,10 @@ def _steps(shared: Shared, first: int, last: int) -> list[Step]:
     doc = shared.doc
     way = [seq for seq in doc.tree.path(last) if seq > first]
     steps = [Step("", shared.good_state(doc.uid(first)))]
+    outside = {record.node: str(record.data["state"]) for record in doc.records(OUTSIDE)}
     for header in sorted(doc.headers_of(way), key=lambda h: h.seq) if way else ():
+        if header.uid in outside:
+            steps.append(Step("", outside[header.uid], is_user=True))
         steps.append(Step(header.uid, header.state, header.kind in _OF_THE_PERSON))
     return steps
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Awaitable, Callable, Container, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -166,6 +167,7 @@ class LoopMaker:
             retry_now=self._runs.retry_now,
             hooks=Hooks(configured),
             root=shared.root,
+            person_wrote=self._person_wrote,
             waiting=lambda: bool(self._questions.open) or self._approvals.waiting(),
             session_starts=not self._started and bool(run.uid),
             prompt=prompt.text,
@@ -193,6 +195,8 @@ class LoopMaker:
         task: TaskState, role: str,
     ) -> SideLoop:  # fmt: skip
         shared = self._shared
+        # Agents at work beside one another change the same files: what changes there is not the person's.
+        deps = replace(deps, person_wrote=_never)
         system = frozen_system(shared, settings.mode, shared.status.now.sandbox, at=journal.tip, role=role)
         turn, calls = self._parts(journal, settings, deps, meter, task, tools, system, None)
         return SideLoop(journal, turn, calls, deps, settings, meter)
@@ -257,6 +261,14 @@ class LoopMaker:
         finally:
             shared.status.set(state="ready", sentence="")
 
+    async def _person_wrote(self) -> bool:
+        """Without a watcher every look would be a walk through all files: then it is not taken before each step."""
+        work = self._shared.work
+        if work is None or not await work.call(lambda workspace: workspace.stirred):
+            return False
+        await self._processes.look()
+        return not self._processes.running(look=False)
+
     def _services(self) -> dict[str, Any]:
         return {"processes": self._processes, "memory_dir": memory_folder(self._shared.info.root)}
 
@@ -294,3 +306,7 @@ class LoopMaker:
             )
 
         return nothing
+
+
+async def _never() -> bool:
+    return False

@@ -7,6 +7,7 @@ import secrets
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from worldline.agent.capture import OUTSIDE
 from worldline.agent.stops import RunEnd
 from worldline.context.branch_summary import BranchSummary
 from worldline.core.errors import WorkspaceError
@@ -148,6 +149,10 @@ class Jumps:
         for seq in tree.path(here):
             if seq > common and tree.kind(seq) in (NodeKind.EXTERNAL_CHANGE, NodeKind.JUMP):
                 found.update(doc.body(self._header(seq).uid).detail.get("paths", []))
+        on_the_way = {seq for seq in tree.path(here) if seq > common}
+        for record in doc.records(OUTSIDE):
+            if doc.seq(record.node) in on_the_way:
+                found.update(record.data["paths"])
         return found
 
     async def _plan(self, target: Target, choices: dict[str, str], default: str) -> RestorePlan | None:

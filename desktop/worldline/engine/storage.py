@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
+from worldline.agent.capture import OUTSIDE
 from worldline.core import paths
 from worldline.core.errors import BadInput
 from worldline.engine.shared import Shared, now_ms
@@ -54,6 +55,8 @@ class StorageDesk:
         if p.older_than_days is not None and p.older_than_days < 1:
             raise BadInput("The age must be at least one day.", "Give a larger number of days.")
         keep, gone = self._split(p.older_than_days)
+        # What the person changed while a run went on has no node of its own.
+        keep |= {str(record.data["state"]) for record in doc.records(OUTSIDE)}
         async with shared.turnstile:
             stored = await shared.workspace().call(lambda w: w.stored_states())
             # What a node refers to and the store has lost already is no reason to keep everything else.

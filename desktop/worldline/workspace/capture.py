@@ -96,6 +96,11 @@ class Capturer:
             self._watcher = Watcher(self.work)
             self.context.watch = self._watcher.watch if self._watcher.works else None
 
+    @property
+    def stirred(self) -> bool:
+        """Whether files are known to have changed since the last capture. Costs nothing; False where nobody watches."""
+        return self._watcher is not None and self._watcher.stirred
+
     def unwatch(self) -> None:
         self.context.watch = None
         if self._watcher is not None:

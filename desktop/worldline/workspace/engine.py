@@ -330,6 +330,11 @@ class Workspace:
         """States that cannot be restored whole, and why."""
         return storage.missing(self.store, states - {"", NOT_CAPTURED})
 
+    @property
+    def stirred(self) -> bool:
+        """See `Capturer.stirred`."""
+        return self._capturer.stirred
+
     def watch(self) -> None:
         """Let the kernel tell what changes (Linux), so that a capture costs only that. On from the first capture."""
         self._capturer.watch()

@@ -86,6 +86,15 @@ class Watcher:
             lost, self._lost = self._lost, False
         return None if lost else dirty
 
+    @property
+    def stirred(self) -> bool:
+        """Whether something is known to have happened since the last `drain`."""
+        if self._dead:
+            return False
+        self._read()
+        with self._lock:
+            return bool(self._dirty) and not self._lost
+
     def _run(self) -> None:
         poll = select.poll()
         poll.register(self._fd, select.POLLIN)
