@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -181,6 +182,36 @@ class TestNetwork:
         kinds = [(e["kind"], e["reversibility"]) for e in result.effects]
         assert ("net_send", "irreversible") in kinds and lab.asked[0] == ("localhost", port, "POST")
         assert targets(refused, "connect") == ["example.org:81"] and refused.effects == []
+
+    def test_a_name_that_leads_to_this_machine_is_not_what_was_approved(
+        self, lab: Lab, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        real = socket.getaddrinfo
+
+        def rebound(host: str, *args: Any, **more: Any) -> Any:
+            return real("127.0.0.1" if host == "api.example.org" else host, *args, **more)
+
+        monkeypatch.setattr(socket, "getaddrinfo", rebound)
+        with server() as (port, seen):
+            lab.answer = lambda host, asked: ""
+            result = lab.run(
+                f"curl -s http://api.example.org:{port}/x; curl -s --noproxy '' http://localhost:{port}/y"
+            )
+        assert seen == ["/y"] and b"leads to this machine" in result.output
+        assert targets(result, "connect") == [f"api.example.org:{port}"]
+
+    def test_a_request_that_reads_and_sends_all_the_same_is_entered_as_sent(self, lab: Lab) -> None:
+        lines = (
+            "import os, socket\ns = socket.create_connection(('127.0.0.1', int(os.environ['HTTP_PROXY'].rsplit(':', 1)[1])))\n"
+            "s.sendall(b'GET http://localhost:{port}/x HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n{more}'); print(len(s.recv(999)))"
+        )
+        with server() as (port, _seen):
+            lab.answer = lambda host, asked: ""
+            kinds = []
+            for more in ("", "POST /secret HTTP/1.1\\r\\n\\r\\n"):
+                line = lines.replace("{port}", str(port)).replace("{more}", more)
+                kinds.append([e["kind"] for e in lab.run(f"python3 - <<'E'\n{line}\nE").effects])
+        assert kinds == [["net_fetch"], ["net_send"]]
 
     def test_names_that_programs_look_up_are_told(self, lab: Lab) -> None:
         result = lab.run(

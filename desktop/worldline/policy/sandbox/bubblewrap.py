@@ -7,6 +7,7 @@ import os
 import shutil
 import stat
 import sys
+from functools import cache
 from pathlib import Path
 
 from worldline.policy.sandbox.model import PUSH, Profile
@@ -44,7 +45,7 @@ _NOT_NEEDED = frozenset(
 """In the folder of a repository: shown in another way, or not needed by a worktree. Each mount takes its time."""
 _COVERED = ("/run", "/tmp", "/var/tmp")
 _KERNEL = (
-    "sys", "sysrq-trigger", "irq", "bus", "fs", "driver", "scsi", "acpi", "mtrr", "tty", "asound", "dynamic_debug",
+    "sys", "sysrq-trigger", "fs", "driver", "scsi", "acpi", "mtrr", "tty", "asound", "dynamic_debug",
 )  # fmt: skip
 """In /proc: settings of the whole machine. The kernel lets their owner write, which root is in here as well, and some of
 them name programs that it starts itself."""
@@ -54,6 +55,7 @@ def program() -> str | None:
     return shutil.which("bwrap")
 
 
+@cache
 def helper_python() -> tuple[str, list[Path]]:
     """The interpreter that starts commands inside, and the folders it needs that the sandbox would cover."""
     python = os.path.realpath(sys.executable)
@@ -156,11 +158,12 @@ def _can_be_placed(path: Path, profile: Profile) -> bool:
 def hidden_places(profile: Profile) -> list[Path]:
     """What is covered: secrets of the person and of this app, where they really lie."""
     granted = [Path(g.target) for g in profile.grants if g.kind in ("write", "read")]
-    named = [*profile.hidden, *(Path.home() / name for name in SECRET_PLACES)]
-    places = dict.fromkeys(Path(os.path.realpath(name)) for name in named)
+    home = str(Path.home())
+    named = [*map(str, profile.hidden), *(f"{home}/{name}" for name in SECRET_PLACES)]
+    found = dict.fromkeys(os.path.realpath(name) for name in named if os.path.lexists(name))
     return [
         place
-        for place in places
+        for place in map(Path, found)
         if _there(place)
         and not any(place.is_relative_to(g) for g in granted)
         and not profile.workspace.is_relative_to(place)

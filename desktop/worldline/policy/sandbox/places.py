@@ -114,7 +114,13 @@ def prepare_objects(common: Path, private: Path, control: Path) -> None:
             for line in text.splitlines()
             if line and not line.startswith("#")
         ]
-    (control / "alternates").write_text("\n".join(lines) + "\n", errors="surrogateescape")
+    wanted = "\n".join(lines) + "\n"
+    with contextlib.suppress(OSError):
+        if (control / "empty").exists() and (control / "alternates").read_text(
+            errors="surrogateescape"
+        ) == wanted:
+            return
+    (control / "alternates").write_text(wanted, errors="surrogateescape")
     (control / "empty").touch()
 
 
@@ -333,7 +339,6 @@ def foreign_mounts(workspace: Path) -> list[Path]:
         lines = Path("/proc/self/mountinfo").read_text(errors="surrogateescape").splitlines()
     except OSError:
         return []
-    points = (
-        Path(re.sub(r"\\([0-7]{3})", lambda m: chr(int(m[1], 8)), line.split(" ")[4])) for line in lines
-    )
-    return [p for p in dict.fromkeys(points) if p != workspace and p.is_relative_to(workspace)]
+    names = (re.sub(r"\\([0-7]{3})", lambda m: chr(int(m[1], 8)), line.split(" ", 5)[4]) for line in lines)
+    below = f"{str(workspace).rstrip('/')}/"
+    return [Path(name) for name in dict.fromkeys(names) if name.startswith(below)]

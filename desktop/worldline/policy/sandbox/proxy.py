@@ -4,6 +4,7 @@ and handed out, so nothing bridges the two sides but what is approved here."""
 from __future__ import annotations
 
 import contextlib
+import ipaddress
 import re
 import select
 import socket
@@ -15,6 +16,7 @@ from worldline.policy.sandbox.model import Flow, HostPolicy
 
 _TARGET = re.compile(r"http://(\[[^\]]+\]|[^/:]+)(?::(\d+))?(/.*)?$")
 _IDLE_S = 300
+_LEADS_BACK = "this name leads to this machine; ask for localhost, with its port, instead"
 
 
 class Proxy(threading.Thread):
@@ -102,7 +104,11 @@ class Proxy(threading.Thread):
             self._refuse(client, flow, flow.why)
             return
         try:
-            server = socket.create_connection((flow.host, flow.port), 15)
+            server = _connect(flow)
+            if server is None:
+                flow.allowed, flow.why = False, _LEADS_BACK
+                self._refuse(client, flow, flow.why)
+                return
         except OSError as error:
             flow.error = str(error)
             client.sendall(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
@@ -121,6 +127,8 @@ class Proxy(threading.Thread):
             kept = [f for f in fields.split(b"\r\n") if not f.lower().startswith((b"proxy-", b"connection:"))]
             first = f"{flow.method} {flow.path} HTTP/1.1\r\n".encode("latin-1")
             early = first + b"\r\n".join([*kept, b"Connection: close"]) + b"\r\n\r\n" + body
+            if body:
+                _with_data(flow)
         if early:
             server.sendall(early)
             flow.sent += len(early)
@@ -146,8 +154,49 @@ class Proxy(threading.Thread):
                 if not data:
                     return
                 if source is client:
+                    _with_data(flow)
                     server.sendall(data)
                     flow.sent += len(data)
                 else:
                     client.sendall(data)
                     flow.received += len(data)
+
+
+def _with_data(flow: Flow) -> None:
+    """What follows the head of a request that reads is no part of it: something is sent, whatever it calls itself."""
+    if flow.method in ("GET", "HEAD"):
+        flow.method += " with data"
+
+
+def _connect(flow: Flow) -> socket.socket | None:
+    """To the host that was approved. None: it goes by another name than this machine and leads to it, which is not what
+    the person was asked about. Raises OSError."""
+    problem: OSError = OSError("the host has no address")
+    for family, kind, protocol, _, address in socket.getaddrinfo(
+        flow.host, flow.port, type=socket.SOCK_STREAM
+    ):
+        if _is_name(flow.host) and _of_this_machine(str(address[0])):
+            return None
+        server = socket.socket(family, kind, protocol)
+        server.settimeout(15)
+        try:
+            server.connect(address)
+            return server
+        except OSError as error:
+            server.close()
+            problem = error
+    raise problem
+
+
+def _is_name(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return host != "localhost" and not host.endswith(".localhost")
+    return False
+
+
+def _of_this_machine(address: str) -> bool:
+    found = ipaddress.ip_address(address.partition("%")[0])
+    found = getattr(found, "ipv4_mapped", None) or found
+    return found.is_loopback or found.is_link_local or found.is_unspecified
