@@ -6,6 +6,7 @@ import ctypes
 import os
 import shutil
 import stat
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -19,7 +20,7 @@ from worldline.workspace.engine import Workspace
 from worldline.workspace.isolate import prepare
 
 from .attack import play
-from .conftest import REPO, snapshot
+from .conftest import REPO, run_sh, snapshot
 
 Sh = Callable[..., str]
 Open = Callable[..., Workspace]
@@ -167,6 +168,45 @@ def test_a_split_staging_area_is_one_like_others(
     assert snapshot(work) == before and sh("git ls-files -s -z") == staged
 
 
+@pytest.mark.parametrize("where", ["f", "d/f", "d"])
+def test_what_cannot_be_changed_undoes_the_whole_jump(
+    work: Path, sh: Sh, open_workspace: Open, where: str
+) -> None:
+    sh(COMMIT + " && mkdir d && echo 1 > d/f && echo 1 > f && echo 1 > g && git add . && git commit -qm 1")
+    ws = open_workspace()
+    first = ws.capture(None).state
+    sh("echo 2 > f && echo 2 > g && echo 2 > d/f && rm a && touch d/new new && git add g")
+    second, before, index = ws.capture(first).state, snapshot(work), sh("git ls-files -s")
+    if subprocess.run(["chattr", "+i", str(work / where)], capture_output=True, check=False).returncode:
+        pytest.skip("files cannot be made immutable here")
+    try:
+        plan = ws.plan(first, last=second, default_choice="restore")
+        report = ws.apply(plan, new_branch="worldline/t/2")
+        assert not report.done and report.rolled_back and "not permitted" in report.note
+        assert snapshot(work) == before and sh("git ls-files -s; git branch") == index + "* main\n"
+    finally:
+        sh(f"chattr -i {where}")
+    go(ws, first, second)
+    assert (work / "d" / "f").read_text() == "1\n" and not (work / "new").exists()
+
+
+def test_an_open_file_and_hard_links_keep_what_they_have(
+    work: Path, sh: Sh, open_workspace: Open, tmp_path: Path
+) -> None:
+    sh(COMMIT + " && echo one > f && ln f twin")
+    ws = open_workspace()
+    first = ws.capture(None).state
+    outside = tmp_path / "outside"
+    sh("rm twin && echo two > f && ln f twin")
+    os.link(work / "f", outside)
+    second = ws.capture(first).state
+    with (work / "f").open("r+b") as held:
+        go(ws, first, second)
+        held.write(b"late\n")  # by somebody who had it open: it must not reach what was restored
+    assert (work / "f").read_bytes() == (work / "twin").read_bytes() == b"one\n"
+    assert outside.read_bytes() == b"late\n"
+
+
 _OVERRIDE = 1 << 1 | 1 << 2 | 1 << 3
 """CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, CAP_FOWNER: what lets root walk through permissions."""
 
@@ -245,6 +285,37 @@ def test_a_nested_history_that_is_not_copied_is_listed_with_the_reason(
     (gap,) = [o for o in result.omitted if o.path == "n/.git"]
     assert "history is not copied" in gap.reason
     assert {"MAX_BYTES": "3 bytes", "MAX_FILES": "3 files", "room": "free space"}[limit] in gap.reason
+
+
+def test_a_sparse_staging_area_is_put_back_as_it_was(work: Path, sh: Sh, open_workspace: Open) -> None:
+    sh(
+        COMMIT
+        + " && mkdir -p in out/deep && echo 1 > in/f && echo 1 > out/f && echo 1 > out/deep/g && git add . && git commit -qm 1"
+    )
+    sh("git sparse-checkout set --sparse-index in && echo 2 > in/f && git add in/f && echo u > in/u")
+    raw = (work / ".git" / "index").read_bytes()
+    assert b"sdir" in raw and b"out/" in raw and b"out/f" not in raw
+    facts = "git ls-files -s -t --sparse; git status --porcelain; git rev-parse HEAD"
+    before, seen = snapshot(work), sh(facts)
+    ws = open_workspace()
+    result = ws.capture(None)
+    assert result.omitted == []
+    sh(
+        "git commit -qm 2 && git rm -qf in/f && git sparse-checkout disable && echo 3 > out/f && git add . && git commit -qm 3"
+    )
+    second = ws.capture(result.state).state
+    sh("git sparse-checkout set --sparse-index in")
+    third = ws.capture(second).state
+    sh("git reflog expire --expire=now --all; git gc -q --prune=now")
+    go(ws, result.state, third)
+    assert snapshot(work) == before and sh(facts) == seen
+    assert b"sdir" in (work / ".git" / "index").read_bytes()
+    assert sh("git fsck 2>&1; git diff --cached --name-only") == "in/f\n"
+    copy = prepare(work, "s").path
+    assert (
+        run_sh("git ls-files -s -t --sparse; git status --porcelain", copy)
+        == sh(facts).rsplit("\n", 2)[0] + "\n"
+    )
 
 
 @pytest.fixture

@@ -90,6 +90,8 @@ def give_back(repo: pygit2.Repository, store: Store, root: RootState) -> None:
         if name.startswith("b-") and pygit2.Oid(raw=entry.oid) not in repo.odb:
             repo.write(pygit2.enums.ObjectType.BLOB, store.read(entry.oid))
             gave = True
+        elif name.startswith("d-"):
+            _copy_tree(repo, store, entry.oid)
     for name, entry in rows.items():
         if name.startswith("c-") and pygit2.Oid(hex=name[2:]) not in repo.odb:
             _copy_tree(repo, store, rows["t-" + name[2:]].oid)

@@ -81,6 +81,7 @@ def changes_since(
     found = Brought()
     nested = tuple(root.path + "/" for root in node.roots if root.path)
     hidden = _hidden(node)
+    left_out = tuple(path for path in hidden if path.endswith("/"))
     old_tree = start.files if start is not None else base_tree
     for path, before, theirs in objects.differences(old_tree, node.files):
         inside = next((n[:-1] for n in nested if (path + "/").startswith(n)), "")
@@ -89,7 +90,7 @@ def changes_since(
             if row not in found.skipped and start is not None:
                 found.skipped.append(row)
             continue
-        if theirs is None and (path in hidden or not node.would_hold(path)):
+        if theirs is None and (path in hidden or path.startswith(left_out) or not node.would_hold(path)):
             continue
         committed = objects.leaf(base_tree, path) if base_tree else None
         if committed is None and node.rules.ignored(path) and path not in node.tracked:
@@ -106,7 +107,7 @@ _NESTED = "a repository of its own: commit and push it there"
 
 
 def _hidden(node: State) -> set[str]:
-    """Tracked files that a sparse checkout keeps off the disk."""
+    """Tracked files, and whole folders (with a slash at the end), that a sparse checkout keeps off the disk."""
     main = node.main
     if main is None or not main.index:
         return set()

@@ -12,6 +12,8 @@ import struct
 from collections.abc import Callable
 from typing import NamedTuple
 
+from worldline.workspace.objects import MODE_DIR
+
 ASSUME_VALID = 0x8000
 EXTENDED = 0x4000
 INTENT_TO_ADD = 0x2000
@@ -24,16 +26,17 @@ NO_STAT: Stat = (0, 0, 0, 0, 0, 0, 0, 0)
 
 
 class UnreadableIndex(Exception):
-    """The index is of a kind that cannot be restored (sparse, damaged); the reason is the message."""
+    """The index is of a kind that cannot be restored (unknown, damaged); the reason is the message."""
 
     def __init__(self, reason: str, entries: list[Entry] | None = None) -> None:
         super().__init__(reason)
         self.entries = entries or []
-        """What is tracked all the same; a folder that is left out as a whole is one entry."""
+        """What is tracked all the same."""
 
 
 class Entry(NamedTuple):
     path: str
+    """Of a folder that a sparse checkout leaves out as a whole: it ends with a slash, `mode` is that of a tree."""
     mode: int
     oid: bytes
     stage: int
@@ -63,9 +66,7 @@ def _extensions(data: bytes, at: int, end: int, entries: list[Entry]) -> bytes |
         size = struct.unpack_from(">I", data, at + 4)[0]
         if name == b"link":
             link = data[at + 8 : at + 8 + size]
-        elif name == b"sdir":
-            raise UnreadableIndex("its staging area is sparse (index.sparse)", entries)
-        elif not 65 <= name[0] <= 90:
+        elif name != b"sdir" and not 65 <= name[0] <= 90:
             raise UnreadableIndex(f"its staging area uses an unknown extension {name!r}", entries)
         at += 8 + size
     return link
@@ -184,6 +185,8 @@ def encode(entries: list[Entry]) -> bytes:
             row += struct.pack(">H", extra)
         row += name
         parts.append(row + b"\0" * (8 - len(row) % 8))
+    if any(entry.mode == MODE_DIR for entry in entries):
+        parts.append(b"sdir\0\0\0\0")
     body = b"".join(parts)
     return body + hashlib.sha1(body, usedforsecurity=False).digest()
 

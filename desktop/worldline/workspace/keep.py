@@ -49,7 +49,9 @@ class Keeper:
         for commit, blob in commits.items():
             rows.append(TreeEntry(f"c-{commit}", MODE_FILE, blob))
             rows.append(TreeEntry(f"t-{commit}", MODE_DIR, self._trees[commit]))
-        staged = {e.oid for e in root.entries if e.mode != MODE_GITLINK}
+        staged = {e.oid for e in root.entries if e.mode not in (MODE_GITLINK, MODE_DIR)}
+        for tree in sorted({e.oid for e in root.entries if e.mode == MODE_DIR}):
+            rows.append(TreeEntry(f"d-{tree.hex()}", MODE_DIR, self._copy_tree(repo, tree)))
         for oid in sorted(staged - self._committed(head)):
             if self._copy_blob(repo, oid):
                 rows.append(TreeEntry(f"b-{oid.hex()}", MODE_FILE, oid))
