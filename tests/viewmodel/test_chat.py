@@ -11,7 +11,7 @@ from worldline.core.headers import NodeHeader
 from worldline.core.kinds import NodeFlag, NodeKind, Outcome
 from worldline.protocol.events import Delta
 from worldline.protocol.model import Approval, Body, RunInfo
-from worldline.viewmodel.chat import ChatModel, left_runs
+from worldline.viewmodel.chat import MOST_BODIES, MOST_TAILS, ChatModel, left_runs
 from worldline.viewmodel.chat_markdown import MarkdownStream, pieces
 from worldline.viewmodel.chat_rows import OutputTail, RowKind, text_of, tool_call, tool_result, words_in
 from worldline.viewmodel.tree_model import TreeModel
@@ -240,3 +240,35 @@ def test_words_are_counted_in_scripts_without_spaces_too() -> None:
     assert words_in("look at the test") == 4
     assert words_in("先看测试 then fix it") == 7
     assert words_in("") == 0
+
+
+def test_a_long_session_does_not_keep_all_that_was_ever_seen() -> None:
+    model = ChatModel()
+    model.set_path(path(NodeKind.ROOT, NodeKind.USER, NodeKind.ASSISTANT))
+    kept = [f"{seq:016x}" for seq in (2, 3)]
+    model.set_bodies(Body(uid=uid, kind="user", message={}) for uid in kept)
+    for first in range(0, 3 * MOST_BODIES, 100):
+        model.set_bodies(Body(uid=f"other{n}", kind="user", message={}) for n in range(first, first + 100))
+    assert all(model.body(uid) is not None for uid in kept), "what is shown stays"
+    there = [n for n in range(3 * MOST_BODIES) if model.body(f"other{n}") is not None]
+    assert len(there) <= MOST_BODIES and there[-1] == 3 * MOST_BODIES - 1, "the newest stay"
+
+
+def test_what_a_command_prints_is_kept_until_its_result_is_there() -> None:
+    model = ChatModel()
+    kinds = [NodeKind.ROOT, NodeKind.USER, NodeKind.ASSISTANT, NodeKind.TOOL]
+    model.set_path([header(at, kind, outcome=Outcome.RUNNING) for at, kind in enumerate(kinds, 1)])
+    uid = f"{4:016x}"
+    model.tool_output(uid, "line\n" * 50)
+    row = model.row(uid)
+    assert row is not None and row.output is not None
+    model.set_bodies([Body(uid=uid, kind="tool")])
+    assert row.output is not None, "it still runs"
+    model.node_changed(header(4, NodeKind.TOOL, outcome=Outcome.OK, finished=9))
+    assert row.output is not None, "nothing else is there to be shown"
+    model.set_bodies([Body(uid=uid, kind="tool", message={"role": "user", "content": []})])
+    assert row.output is None
+    for number in range(3 * MOST_TAILS):
+        model.tool_output(f"elsewhere{number}", "x")
+        assert len(model._outputs) == min(number + 1, MOST_TAILS)
+    assert len(model._outputs) <= MOST_TAILS

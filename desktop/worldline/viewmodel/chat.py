@@ -22,6 +22,11 @@ from worldline.viewmodel.tree_model import TreeModel
 QUIET_STOPS = frozenset({"", "completed"})
 _HIDDEN, _FALLBACK = int(NodeFlag.HIDDEN), int(NodeFlag.FALLBACK)
 
+MOST_BODIES = 3_000
+"""That are kept, those of what is shown apart."""
+MOST_TAILS = 100
+"""Outputs of commands that are kept before their results are there; only some run at a time."""
+
 
 class ChatModel:
     """Rows of the path to one node. `on_change(first, removed, added)` says which rows were replaced;
@@ -181,14 +186,20 @@ class ChatModel:
             for key in (body.uid, f"fallback:{body.uid}"):
                 if (row := self._by_key.get(key)) is not None:
                     row.body = body
+                    if row.header is not None and row.header.finished:
+                        # What it printed meanwhile is in its result, or at the end of it.
+                        row.output = None
+                        self._outputs.pop(body.uid, None)
                     self._touch(row)
+        if len(self._bodies) > MOST_BODIES:
+            self._forget()
 
-    def forget_bodies(self, keep: set[str]) -> None:
-        """Let go of bodies out of sight; they are asked for again when needed."""
-        for uid in [uid for uid in self._bodies if uid not in keep]:
+    def _forget(self) -> None:
+        """Let go of the oldest bodies of other paths; they are asked for again when they are needed."""
+        shown = {header.uid for header in self.path}
+        old = [uid for uid in self._bodies if uid not in shown]
+        for uid in old[: len(self._bodies) - MOST_BODIES * 3 // 4]:
             del self._bodies[uid]
-            if (row := self._by_key.get(uid)) is not None:
-                row.body = None
 
     def body(self, uid: str) -> Body | None:
         return self._bodies.get(uid)
@@ -258,6 +269,8 @@ class ChatModel:
     def tool_output(self, uid: str, text: str) -> None:
         tail = self._outputs.get(uid)
         if tail is None:
+            for old in list(self._outputs)[: max(0, len(self._outputs) + 1 - MOST_TAILS)]:
+                del self._outputs[old]
             tail = self._outputs[uid] = OutputTail()
         tail.add(text)
         if (row := self._by_key.get(uid)) is not None:
