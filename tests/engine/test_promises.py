@@ -179,3 +179,19 @@ async def test_a_queued_message_waits_through_a_jump_and_can_be_sent_after_it(be
     answer = await b.actor.jumps.jump(Jump(node=b.doc.resolve("root")))
     assert answer.result is not None and b.reason() == "aborted"
     assert [i.text for i in b.actor.runs.queue.items] == ["and this"] and not b.actor.runs.busy
+
+
+async def test_the_cursor_is_where_it_was_after_a_restart(bench: Any, repo: Any) -> None:
+    b = await bench(workspace=repo)
+    b.script(reply("", call("write", path="one.txt", content="1\n")), "First.", "Second.")
+    await b.ask("go")
+    middle = b.nodes("tool")[0]
+    await b.ask("more")
+    await b.actor.jumps.jump(Jump(node=middle.uid))
+    branch = b.actor.shared.branch
+    await b.actor.close()
+    again = await bench(session=b.doc.path)
+    assert again.doc.cursor == middle.uid and again.actor.shared.branch == branch
+    again.script("On from here.")
+    await again.ask("and now")
+    assert again.doc.header(again.nodes("user")[-1].uid).parent == middle.seq

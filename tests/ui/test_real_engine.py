@@ -16,9 +16,11 @@ from PySide6.QtWidgets import QApplication
 
 from worldline.client.process import EngineProcess
 from worldline.core.kinds import NodeKind
+from worldline.ui.chat.pane import ChatPane
 from worldline.ui.dialogs.desk import desk_of
 from worldline.ui.main_window import MainWindow
 from worldline.ui.session_state import SessionState
+from worldline.viewmodel.chat_rows import RowKind
 
 pytestmark = pytest.mark.slow
 
@@ -144,3 +146,44 @@ def test_settings_a_file_taken_over_and_a_message_left_out_on_the_real_engine(
     qtbot.waitUntil(lambda: len(state.tree) > nodes, timeout=10_000)
     assert state.tree.kind_of(len(state.tree) - 1) is NodeKind.CONTEXT_EDIT
     assert "failed" not in demo.notices.items
+
+
+def test_a_prompt_is_typed_answered_gone_back_to_and_sent_again(demo: MainWindow, qtbot: Any) -> None:
+    """By keyboard and mouse alone: what is typed becomes a branch, a click takes it back, Enter begins another one."""
+    state, chat = demo.state, demo.panes["chat"]
+    assert isinstance(chat, ChatPane)
+    work = Path(state.info["work_path"])
+
+    def leaves() -> int:
+        return sum(not state.tree.children[row] for row in range(len(state.tree)))
+
+    def send() -> None:
+        ended: list[Any] = []
+        state.run_ended.connect(lambda run, _offers: ended.append(run))
+        chat.composer.edit.setFocus()
+        QTest.keyClick(chat.composer.edit, Qt.Key.Key_Return)
+        qtbot.waitUntil(lambda: bool(ended) and not state.busy, timeout=60_000)
+
+    QTest.keyClicks(chat.composer.edit, "What did you change?")
+    send()
+    assert state.tree.preview(row_of(demo, NodeKind.USER, last=True)) == "What did you change?"
+    assert chat.composer.text() == ""
+    qtbot.waitUntil(lambda: chat.chat.path[-1].uid == state.cursor, timeout=10_000)
+    assert chat.chat.rows[-1].kind in (RowKind.REPLY, RowKind.STOP)
+
+    before = leaves()
+    result = click(demo, row_of(demo, NodeKind.USER), qtbot)
+    assert chat.composer.text() == result["composer_text"] == "Fix the failing price test."
+    assert chat.chat.path[-1].uid == state.cursor == state.tree.uid(0)
+    assert not (work / "NOTES.md").exists()
+
+    send()
+    asked = [
+        row for row in range(len(state.tree)) if state.tree.preview(row) == "Fix the failing price test."
+    ]
+    assert len(asked) == 2 and state.tree.parent[asked[0]] == state.tree.parent[asked[1]]
+    assert leaves() == before + 1, "the branch that was left stays"
+    branch = subprocess.run(
+        ["git", "-C", str(work), "branch", "--show-current"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    assert branch == result["branch"].removeprefix("refs/heads/")
