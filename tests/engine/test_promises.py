@@ -13,7 +13,7 @@ from pydantic import Field
 
 from worldline.core import paths
 from worldline.core.errors import ErrorClass
-from worldline.protocol.commands import GoOn, Jump, Prompt
+from worldline.protocol.commands import EffectsAt, GoOn, Jump, JumpPlanFor, Prompt
 from worldline.rehearsal.events import Call, Reply
 from worldline.tools import registry
 from worldline.tools.base import BaseTool, text
@@ -195,3 +195,37 @@ async def test_the_cursor_is_where_it_was_after_a_restart(bench: Any, repo: Any)
     again.script("On from here.")
     await again.ask("and now")
     assert again.doc.header(again.nodes("user")[-1].uid).parent == middle.seq
+
+
+async def test_what_was_only_read_is_nothing_that_is_still_in_effect(bench: Any, repo: Any) -> None:
+    b = await bench(workspace=repo)
+    b.script("First.")
+    await b.ask("go")
+    node = b.doc.cursor
+    read = {
+        "kind": "net_fetch",
+        "reversibility": "undoable",
+        "evidence": "observed",
+        "summary": "Read from docs.example",
+    }
+    sent = {
+        "kind": "net_send",
+        "reversibility": "irreversible",
+        "evidence": "observed",
+        "summary": "Sent to api.example",
+    }
+    b.actor.effects.add(node, [read, sent])
+    plan = await b.actor.jumps.plan(JumpPlanFor(node=b.doc.resolve("root")))
+    assert [e.summary for e in plan.effects_left] == ["Sent to api.example"]
+    done = await b.actor.jumps.jump(Jump(node=b.doc.resolve("root")))
+    assert done.result is not None and [e.summary for e in done.result.effects_left] == [
+        "Sent to api.example"
+    ]
+    status = b.actor.shared.status.now
+    assert (status.effects, status.effects_undoable, status.effects_elsewhere) == (1, 0, 1)
+    b.script("On.")
+    await b.ask("and now")
+    told = json.dumps(b.sent()["messages"][-1])
+    assert "Sent to api.example" in told and "docs.example" not in told
+    listed = await b.actor.handle("effects", EffectsAt())
+    assert len(listed.elsewhere) == 2, "the list itself has all of it"

@@ -10,7 +10,7 @@ from typing import Any
 from PySide6.QtCore import QMimeData, QPointF, QSettings, Qt, QUrl
 from PySide6.QtGui import QAccessible, QDropEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLineEdit
+from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLabel, QLineEdit
 
 from worldline.ui.dialogs.desk import desk_of
 from worldline.ui.main_window import MainWindow
@@ -42,6 +42,20 @@ def test_every_number_can_be_clicked_and_explains_itself(window_of: Open, qtbot:
         assert popover.accessibleName()
         QTest.keyClick(popover, Qt.Key.Key_Escape)
         qtbot.waitUntil(lambda: window.status.popover is None)
+
+
+def test_what_was_done_outside_is_listed_in_a_session_that_is_opened_again(
+    window_of: Open, qtbot: Any
+) -> None:
+    pushed = {"id": 3, "kind": "vcs_remote", "reversibility": "compensatable", "evidence": "observed",
+              "summary": "pushed origin/wip", "node": "", "at": 1, "status": "open"}  # fmt: skip
+    undone = {**pushed, "id": 4, "summary": "wrote /tmp/x", "status": "undone"}
+    window = window_of(effects=[pushed, undone], status={"effects": 1})
+    qtbot.waitUntil(lambda: bool(window.state.effects), timeout=5_000)
+    popover = window.status.explain("effects")
+    shown = " ".join(label.text() for label in popover.findChildren(QLabel))
+    assert "pushed origin/wip" in shown and "wrote /tmp/x" not in shown
+    popover.close()
 
 
 def test_a_retry_is_a_sentence_with_buttons(window_of: Open, qtbot: Any) -> None:

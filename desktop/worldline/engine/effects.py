@@ -13,6 +13,11 @@ from worldline.protocol.model import EffectInfo
 _LATER = frozenset({"status", "undo_label"})
 
 
+def still_there(effect: EffectInfo) -> bool:
+    """Whether it still makes a difference to somebody. What was only read does not; the list shows it all the same."""
+    return effect.status in ("open", "running") and effect.kind != "net_fetch"
+
+
 class EffectList:
     """Reads and writes the records `effect` and `effect_update`. Effects belong to the world: one that was made on
     another branch is still in effect here."""
@@ -95,14 +100,14 @@ class EffectList:
 
     def sentences_elsewhere(self) -> list[str]:
         _, elsewhere = self.split(self._shared.doc.cursor)
-        return [e.summary for e in elsewhere if e.status in ("open", "running")]
+        return [e.summary for e in elsewhere if still_there(e)]
 
     def count(self) -> None:
         here, elsewhere = self.split(self._shared.doc.cursor)
-        still = [e for e in here + elsewhere if e.status == "open" and e.kind != "net_fetch"]
+        still = [e for e in here + elsewhere if e.status == "open" and still_there(e)]
         lasting = [e for e in still if e.reversibility != "undoable"]
         self._shared.status.set(
             effects=len(lasting),
             effects_undoable=len(still) - len(lasting),
-            effects_elsewhere=len([e for e in elsewhere if e.status == "open"]),
+            effects_elsewhere=sum(e.status == "open" and still_there(e) for e in elsewhere),
         )

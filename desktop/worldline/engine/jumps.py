@@ -15,7 +15,7 @@ from worldline.core.headers import NodeHeader
 from worldline.core.kinds import NodeFlag, NodeKind
 from worldline.core.stop import StopReason
 from worldline.engine.branches import drop_empty, next_branch, short
-from worldline.engine.effects import EffectList
+from worldline.engine.effects import EffectList, still_there
 from worldline.engine.farewell import Farewell
 from worldline.engine.home import OWN, home_record, show_home
 from worldline.engine.models import ModelDesk
@@ -199,8 +199,8 @@ class Jumps:
             files_back=sum(i.action in _PUT_BACK for i in items),
             stays=sum(i.action in ("keep_mine", "keep_foreign") for i in items),
             not_captured=sum(i.action == "not_captured" for i in items),
-            effects_left=[e for e in before if e.id not in known and e.status in ("open", "running")],
-            effects_unknown_there=[e for e in elsewhere if e.status in ("open", "running")],
+            effects_left=[e for e in before if e.id not in known and still_there(e)],
+            effects_unknown_there=[e for e in elsewhere if still_there(e)],
             processes=self._processes.running(look=False),
             lossy=lossy_note(self._shared.doc, target.cursor, self._models.window()),
             needs_confirmation=self._asks(plan),
@@ -247,9 +247,7 @@ class Jumps:
             verified=report.verified,
             of=report.of,
             entries=[entry(i) for i in report.items],
-            effects_left=[
-                e for e in self._effects.all() if e.id not in known and e.status in ("open", "running")
-            ],
+            effects_left=[e for e in self._effects.all() if e.id not in known and still_there(e)],
             safety_node=safety,
             composer_text=target.composer_text,
             note=" ".join(t for t in (target.note, report.note, summary.note, stayed) if t),

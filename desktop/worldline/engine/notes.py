@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from worldline.core.kinds import NodeKind
-from worldline.engine.effects import EffectList
+from worldline.engine.effects import EffectList, still_there
 from worldline.engine.shared import Shared
 from worldline.session.model import Record
 from worldline.workspace.model import CaptureResult
@@ -83,7 +83,7 @@ def remains_note(shared: Shared) -> str:
         if body.kind is NodeKind.TOOL:
             paths.update(dict.fromkeys(map(str, body.end_detail.get("paths", []))))
     here, _ = EffectList(shared).split(doc.cursor)
-    effects = [e.summary for e in here if e.status in ("open", "running")]
+    effects = [e.summary for e in here if still_there(e)]
     parts = [
         "[Worldline: nothing is deleted by this. What was said stays in the conversation and what was done stays done; "
         "from here on what you said above counts as withdrawn.",

@@ -220,6 +220,9 @@ class SessionState(SessionRows):
             self.questions[question["id"]] = question
             self.question_asked.emit(question)
         self.request("labels", {}, self._take_labels)
+        if any(self.status.get(name) for name in ("effects", "effects_undoable", "effects_elsewhere")):
+            # Without an answer the short list is empty; the long one asks again, and says what is wrong.
+            self.request("effects", {}, self._take_effects, lambda _error: None)
         self.request("node_lines", {}, self._take_all_lines, lambda _error: None)
         self.hello.emit(result)
         self.problems.emit(result.get("problems") or [])
@@ -328,6 +331,10 @@ class SessionState(SessionRows):
         effect = params["effect"]
         self.effects[int(effect["id"])] = effect
         self.effect_changed.emit(effect)
+
+    def _take_effects(self, result: dict[str, Any]) -> None:
+        for effect in sorted(result["here"] + result["elsewhere"], key=lambda one: int(one["id"])):
+            self.effects[int(effect["id"])] = effect
 
     def _on_process_changed(self, params: dict[str, Any]) -> None:
         self.process_changed.emit(params["process"])

@@ -292,7 +292,11 @@ class StatusBar(QFrame):
         self.popover = None
 
     def _list_effects(self, popover: Popover) -> None:
-        known = list(self.state.effects.values())
+        known = [
+            effect
+            for effect in self.state.effects.values()
+            if effect["status"] in ("open", "running") and effect["kind"] != "net_fetch"
+        ]
         for effect in known[-6:]:
             line = QLabel(f"⚠ {effect['summary']}", popover)
             line.setWordWrap(True)
