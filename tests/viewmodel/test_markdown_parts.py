@@ -12,13 +12,13 @@ from worldline.viewmodel.chat_markdown import MarkdownStream, pieces
 TABLE = "| a | b |\n|---|:-:|\n" + "".join(f"| cell {n} | **x{n}** |\n" for n in range(130)) + "\nafter\n"
 ORDERED = "1. x\n" + "".join(f"{n}. item {n}\n   more\n" for n in range(2, 140)) + "\nafter **b**\n"
 NESTED = "".join(f"- item {n}\n  - sub {n}\n" for n in range(140))
-PARAGRAPH = "before\n\n" + "words that go on " * 3000 + "\n\nnext\n"
-WORD = "z" * 50_000
+PARAGRAPH = "before\n\n" + "words that go on " * 1500 + "\n\nnext\n"
+WORD = "z" * 20_000
 HUGE = {"table": TABLE, "ordered": ORDERED, "nested": NESTED, "paragraph": PARAGRAPH, "word": WORD}
 
 
 @pytest.mark.parametrize("name", HUGE)
-@pytest.mark.parametrize("step", [61, 1000])
+@pytest.mark.parametrize("step", [173, 1500])
 def test_a_huge_block_streams_into_the_same_parts_as_it_has_whole(name: str, step: int) -> None:
     text = HUGE[name]
     stream = MarkdownStream()
@@ -26,7 +26,7 @@ def test_a_huge_block_streams_into_the_same_parts_as_it_has_whole(name: str, ste
         same = stream.set_text(text[:end])
         assert same == len(stream.frozen) or same < len(stream.frozen)
     assert stream.pieces == pieces(text)
-    assert len(stream.pieces) > 3
+    assert len(stream.pieces) > 2
 
 
 def test_nothing_is_lost_or_doubled_by_the_cuts() -> None:

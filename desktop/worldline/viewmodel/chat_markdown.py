@@ -132,23 +132,23 @@ class MarkdownStream:
     def __init__(self) -> None:
         self.frozen: list[Piece] = []
         self.open: list[Piece] = []
-        self._text = ""
-        self._from = 0
+        self._head = ""
+        """The text of the frozen pieces."""
         self._opened: Opened | None = None
 
     def set_text(self, text: str) -> int:
         """The whole text as it is now; returns how many pieces are the same as before. A text that does not
         continue the last one starts anew."""
-        if not text.startswith(self._text[: self._from]) or len(text) < self._from:
+        if not text.startswith(self._head):
             self.frozen.clear()
-            self._from = 0
+            self._head = ""
             self._opened = None
         same = len(self.frozen)
-        self._text = text
-        found = _split(text[self._from :], self._opened)
+        start = len(self._head)
+        found = _split(text[start:], self._opened)
         if len(found) > 1:
             self.frozen += [one.piece for one in found[:-1]]
-            self._from += found[-1].at
+            self._head = text[: start + found[-1].at]
             self._opened = found[-1].opened
         self.open = [found[-1].piece] if found else []
         return same
