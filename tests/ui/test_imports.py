@@ -31,7 +31,7 @@ first_paint.hold()
 window = MainWindow(SessionState(EngineProcess([], command=["true"])), preferences.settings())
 def places():
     app.processEvents()
-    found = [window.title_bar, window.title_label, window.tree.view, window.status]
+    found = [window.title_bar, window.title_label, window.tree.view, window.splitter]
     return [QRect(one.mapTo(window, QPoint()), one.size()).getRect() for one in found]
 seen, painted = [], MainWindow._after_first_paint
 def first(window):
@@ -49,7 +49,7 @@ NEVER = ("anthropic", "networkx", "pygit2", "httpx2", "worldline.engine", "world
          "worldline.rehearsal")  # fmt: skip
 NOT_BEFORE_PAINT = ("pydantic", "asyncio", "numpy", "subprocess", "worldline.protocol", "worldline.ui.chat",
                     "worldline.ui.diff", "worldline.ui.dialogs", "worldline.ui.palette", "worldline.ui.shortcuts",
-                    "worldline.ui.icons", "worldline.ui.window_actions", "worldline.ui.tree.hover", "platformdirs",
+                    "worldline.ui.icons", "worldline.ui.status_bar", "worldline.ui.window_actions", "worldline.ui.tree.hover", "platformdirs",
                     "worldline.ui.tree.access", "worldline.viewmodel.engine_catalogue", "secrets")  # fmt: skip
 
 

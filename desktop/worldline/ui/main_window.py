@@ -25,8 +25,7 @@ from PySide6.QtWidgets import (
 from worldline.ui import first_paint, panes
 from worldline.ui.session_state import SessionState
 from worldline.ui.slices import in_slices
-from worldline.ui.status_bar import StatusBar
-from worldline.ui.theme import SPACE_L, SPACE_S, SPACE_XS, caption, theme
+from worldline.ui.theme import SPACE_L, SPACE_S, SPACE_XS, STATUS_HEIGHT, caption, theme
 from worldline.ui.tree.pane import TreePane
 
 # A class of Qt that is named at runtime costs its enums, up to 3 ms before the first paint.
@@ -114,11 +113,14 @@ class MainWindow(QMainWindow):
         self.splitter.setStretchFactor(1, 1)
         self.splitter.setStretchFactor(2, 0)
         self.splitter.setSizes([340, 540, 400])
-        self.status = StatusBar(self.state, body)
+        # The status itself follows the first picture.
+        self._status_place = QFrame(body)
+        self._status_place.setObjectName("status-bar")
+        self._status_place.setFixedHeight(STATUS_HEIGHT)
         self._layout = layout
         layout.addWidget(self.title_bar)
         layout.addWidget(self.splitter, 1)
-        layout.addWidget(self.status)
+        layout.addWidget(self._status_place)
         self.setCentralWidget(body)
         self.shade = QWidget(body)
         self.shade.hide()
@@ -150,6 +152,7 @@ class MainWindow(QMainWindow):
         from worldline.ui.exporting import Exporting
         from worldline.ui.focus_ring import FocusRing
         from worldline.ui.notices import Notices
+        from worldline.ui.status_bar import StatusBar
         from worldline.ui.window_actions import WindowActions
         from worldline.ui.window_notices import WindowNotices
 
@@ -164,6 +167,10 @@ class MainWindow(QMainWindow):
         for name in ("back", "forward", "find_in_tree", "palette"):
             self._title_row.addWidget(self.actions_list.button(name, self.title_bar))
         self._title_row.addWidget(self.commands.menu_button(self.title_bar))
+        self.status = StatusBar(self.state, self._body)
+        self._layout.replaceWidget(self._status_place, self.status)
+        self._status_place.hide()
+        self._status_place.deleteLater()
         self.drills = Drills(self)
         self.exporting = Exporting(self)
         self.talk = WindowNotices(self)
@@ -275,8 +282,9 @@ class MainWindow(QMainWindow):
     def parts(self) -> list[QWidget]:
         """The parts of the window in the order in which Tab goes through them."""
         panes_in_order = [self.panes[place] for place in ("tree", "chat", "changes")]
-        lines = [self.notices] if self.furnished else []
-        return [self.title_bar, *lines, *panes_in_order, self.status]
+        if not self.furnished:
+            return [self.title_bar, *panes_in_order]
+        return [self.title_bar, self.notices, *panes_in_order, self.status]
 
     def focusNextPrevChild(self, forward: bool) -> bool:
         from worldline.ui import tab_order

@@ -19,9 +19,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from worldline.ui import first_paint
 from worldline.ui.session_state import SessionState
-from worldline.ui.theme import SPACE_L, SPACE_M, SPACE_S, SPACE_XS, caption, theme
+from worldline.ui.theme import SPACE_L, SPACE_M, SPACE_S, SPACE_XS, STATUS_HEIGHT, caption, theme
 from worldline.ui.tree.glyphs import glyph
 from worldline.viewmodel import status as words
 
@@ -159,13 +158,8 @@ class StatusBar(QFrame):
         self.state = state
         self.setObjectName("status-bar")
         self.setAccessibleName(self.tr("Status"))
-        self.setFixedHeight(32)
-        self.parts: dict[str, SegmentButton] = {}
-        self._row = QHBoxLayout(self)
-        first_paint.after(self, self._furnish)
-
-    def _furnish(self) -> None:
-        state, row = self.state, self._row
+        self.setFixedHeight(STATUS_HEIGHT)
+        self._row = row = QHBoxLayout(self)
         row.setContentsMargins(SPACE_S, 0, SPACE_S, 0)
         row.setSpacing(SPACE_XS)
         self.glyph = QLabel(self)
@@ -181,7 +175,7 @@ class StatusBar(QFrame):
         row.addStretch(1)
         self.buttons: dict[str, QPushButton] = {}
         self._shown_buttons: list[tuple[str, str]] = []
-        self.parts["state"] = self.first
+        self.parts: dict[str, SegmentButton] = {"state": self.first}
         for name in words.SEGMENTS[1:]:
             self.parts[name] = SegmentButton(name, self)
             row.addWidget(self.parts[name])

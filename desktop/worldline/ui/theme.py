@@ -23,6 +23,7 @@ RADIUS = 6
 TEXT_WIDTH = 860
 """The widest column of running text; what belongs to it is as wide."""
 ICON = 16
+STATUS_HEIGHT = 32
 MOTION_MS = 120
 """Duration of a change that the person caused; what streams is never animated."""
 
