@@ -83,6 +83,7 @@ class MainWindow(QMainWindow):
         theme().changed.connect(self._restyle)
         self._restyle()
         self._arrange()
+        first_paint.after(self, self._add_status)
         first_paint.after(self, self._furnish)
 
     # Build -----------------------------------------------------------------------------------------------------
@@ -144,6 +145,14 @@ class MainWindow(QMainWindow):
         row.addWidget(self.place_label, 1)
         return bar
 
+    def _add_status(self) -> None:
+        from worldline.ui.status_bar import StatusBar
+
+        self.status = StatusBar(self.state, self._body)
+        self._layout.replaceWidget(self._status_place, self.status)
+        self._status_place.hide()
+        self._status_place.deleteLater()
+
     def _furnish(self) -> None:
         """What the first picture does not show: commands, buttons, lines. Before anything can happen in the session."""
         from worldline.ui import icons
@@ -152,7 +161,6 @@ class MainWindow(QMainWindow):
         from worldline.ui.exporting import Exporting
         from worldline.ui.focus_ring import FocusRing
         from worldline.ui.notices import Notices
-        from worldline.ui.status_bar import StatusBar
         from worldline.ui.window_actions import WindowActions
         from worldline.ui.window_notices import WindowNotices
 
@@ -167,10 +175,6 @@ class MainWindow(QMainWindow):
         for name in ("back", "forward", "find_in_tree", "palette"):
             self._title_row.addWidget(self.actions_list.button(name, self.title_bar))
         self._title_row.addWidget(self.commands.menu_button(self.title_bar))
-        self.status = StatusBar(self.state, self._body)
-        self._layout.replaceWidget(self._status_place, self.status)
-        self._status_place.hide()
-        self._status_place.deleteLater()
         self.drills = Drills(self)
         self.exporting = Exporting(self)
         self.talk = WindowNotices(self)

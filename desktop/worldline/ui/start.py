@@ -126,8 +126,11 @@ def _run(options: argparse.Namespace, size: tuple[int, int] | None) -> int:
     QApplication.setHighDpiScaleFactorRoundingPolicy(Qt.HighDpiScaleFactorRoundingPolicy.PassThrough)
     # The style is named here: QApplication.setStyle gives it back as an object, whose class has 570 names to make.
     app = QApplication(["worldline", "-style", "fusion"])
-    # Qt looks for the fonts of the system at the first question about one; that takes as long as the imports below.
-    threading.Thread(target=QFontDatabase.hasFamily, args=("Sans",), name="fonts", daemon=True).start()
+    fontconfig: bool = sys.platform.startswith("linux")
+    # Qt looks for the fonts of the system at the first question about one, on Linux for as long as the imports below
+    # take. (It holds a lock of its own meanwhile, and not the interpreter's.)
+    if fontconfig:
+        threading.Thread(target=QFontDatabase.hasFamily, args=("Sans",), name="fonts", daemon=True).start()
 
     from worldline.ui import first_paint, i18n, preferences
     from worldline.ui.theme import theme
