@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -113,3 +114,16 @@ def test_a_rebase_in_progress_goes_on_with_the_sessions_branch(work: Path, sh: S
     assert sh("git rev-parse main HEAD; git ls-files -s; git status --porcelain; cat a") == before
     sh("git rebase --abort")
     assert sh("git branch --show-current").strip() == "main"
+
+
+def test_special_files_are_named_and_never_opened(work: Path, sh: Sh) -> None:
+    sh(
+        "git init -q -b main . && echo a > a && ln -s a link && mkdir d && mkfifo d/pipe && git add -A && git commit -qm one"
+    )
+    os.utime(work / "a", ns=(10**18, 10**18))
+    (work / "a").chmod(0o640)
+    made = isolate.prepare(work, "special")
+    assert made.notes == ["d/pipe is no regular file; it was not copied"]
+    assert (made.path / "link").readlink() == Path("a") and not (made.path / "d" / "pipe").exists()
+    status = (made.path / "a").stat()
+    assert (status.st_mode & 0o777, status.st_mtime_ns) == (0o640, 10**18)

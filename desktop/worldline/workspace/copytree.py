@@ -27,6 +27,10 @@ CHOSEN = (".env*",)
 _FICLONE = 0x40049409
 _WORKTREE_LINE = re.compile(rb"(?m)^[ \t]*worktree[ \t]*=.*\n?")
 _CANNOT_CLONE = (errno.EOPNOTSUPP, errno.EXDEV, errno.EINVAL, errno.ENOTTY, errno.ENOSYS, errno.EPERM)
+_PLAIN: FileSig = (0, 0, 0, 0, stat.S_IFREG, b"")
+"""In place of what is not known yet of a regular file."""
+
+_Pair = tuple[tuple[int, int, int, int], os.stat_result]
 
 
 def without_worktree(config: bytes) -> bytes:
@@ -35,7 +39,30 @@ def without_worktree(config: bytes) -> bytes:
 
 
 class _Survey(Walk):
-    """A walk that notes what is there and reads nothing."""
+    """A walk that notes what is there and reads nothing, not even the stat data of regular files: the copy has it from
+    the file that it opens."""
+
+    _plain: frozenset[str] = frozenset()
+
+    def _names(self, fd: int) -> list[tuple[str, bool, int]]:
+        with os.scandir(fd) as entries:
+            found = list(entries)
+        self._plain = frozenset(entry.name for entry in found if entry.is_file(follow_symlinks=False))
+        return [(entry.name, entry.is_dir(follow_symlinks=False), entry.inode()) for entry in found]
+
+    def _file(
+        self,
+        fd: int,
+        name: str,
+        limit: int,
+        known: FileSig | None,
+        files: dict[str, FileSig],
+        skipped: dict[str, str],
+    ) -> None:
+        if name in self._plain:
+            files[name] = _PLAIN
+        else:
+            super()._file(fd, name, limit, known, files, skipped)
 
     def _read(
         self,
@@ -60,7 +87,7 @@ class Copy:
         self.root, self.dest, self.progress = root, dest, progress
         self.included: list[str] = []
         self.notes: list[str] = []
-        self.pairs: dict[str, tuple[tuple[int, int, int, int], os.stat_result]] = {}
+        self.pairs: dict[str, _Pair] = {}
         """Path → (mtime_ns, ctime_ns, size, inode) of the source, stat data of the copy."""
         self._roots: dict[str, GitRoot] = {}
         self._global = global_rules(root)
@@ -113,10 +140,10 @@ class Copy:
 
     def _folder(self, node: Dir, prefix: str, source: int, dest: int) -> None:
         for name, sig in node.files.items():
-            made = self._file(name, sig, source, dest)
-            if made is not None:
+            pair = self._file(name, prefix, sig, source, dest)
+            if pair is not None:
                 path = prefix + name
-                self.pairs[path] = (sig[:4], made)
+                self.pairs[path] = pair
                 if path not in self._context.tracked and self._was_ignored(node, path, name):
                     self.included.append(path)
         for name, reason in node.skipped.items():
@@ -146,30 +173,35 @@ class Copy:
         chosen = include is not None and include.match(path, name, False) is True
         return node.in_ignored or chosen or self._context.is_chosen(name)
 
-    def _file(self, name: str, sig: FileSig, source: int, dest: int) -> os.stat_result | None:
+    def _file(self, name: str, prefix: str, sig: FileSig, source: int, dest: int) -> _Pair | None:
+        """Copy one file or link; what it was and what it is now. None: it could not be copied."""
         self._done += 1
         if self.progress is not None and self._done % 100 == 0:
             self.progress("copy", self._done, 0)
         try:
             if stat.S_ISLNK(sig[4]):
                 os.symlink(os.readlink(name, dir_fd=source), name, dir_fd=dest)
-                return os.stat(name, dir_fd=dest, follow_symlinks=False)
+                return sig[:4], os.stat(name, dir_fd=dest, follow_symlinks=False)
             old = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=source)
         except FileNotFoundError:
             return None  # deleted since the walk
         except PermissionError:
-            self.notes.append(f"{name} cannot be read; it was not copied")
+            self.notes.append(f"{prefix}{name} cannot be read; it was not copied")
             return None
         try:
+            now = os.fstat(old)
+            if not stat.S_ISREG(now.st_mode):
+                self.notes.append(f"{prefix}{name} is no regular file; it was not copied")
+                return None
             # Nobody else can look into the new worktree: its top folder is closed to others.
-            perm = stat.S_IMODE(sig[4])
+            perm = stat.S_IMODE(now.st_mode)
             new = os.open(name, _NEW_FILE, perm, dir_fd=dest)
             try:
-                self._content(old, new, sig[2])
+                self._content(old, new, now.st_size)
                 if perm & ~self._usual:
                     os.fchmod(new, perm)
-                os.utime(new, ns=(sig[0], sig[0]))
-                return os.fstat(new)
+                os.utime(new, ns=(now.st_mtime_ns, now.st_mtime_ns))
+                return (now.st_mtime_ns, now.st_ctime_ns, now.st_size, now.st_ino), os.fstat(new)
             finally:
                 os.close(new)
         finally:

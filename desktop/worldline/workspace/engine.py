@@ -14,7 +14,7 @@ from worldline.core.errors import WorkspaceError
 from worldline.protocol.model import FileChange, FileDiff
 from worldline.workspace import apply as applying
 from worldline.workspace import diff as differences
-from worldline.workspace import ending, gitagain, linecount, memory, settle, storage
+from worldline.workspace import ending, gitagain, linecount, memory, nogc, settle, storage
 from worldline.workspace.authorship import Step
 from worldline.workspace.capture import Capturer
 from worldline.workspace.journal import Journal
@@ -96,6 +96,7 @@ class Workspace:
                 "Open the session again.",
             )
 
+    @nogc.paused()
     def _capture(
         self, parent: str | None, label: str, progress: ProgressCall | None, count: bool = True
     ) -> tuple[CaptureResult, State]:
@@ -131,6 +132,7 @@ class Workspace:
 
     # --- restore ----------------------------------------------------------------------------------------------
 
+    @nogc.paused()
     def plan(
         self, target: str, *, last: str, users: set[str] | None = None, choices: dict[str, str] | None = None,
         default_choice: Literal["keep", "restore"] = "keep", progress: ProgressCall | None = None,
@@ -206,6 +208,7 @@ class Workspace:
                 found.append(PlanItem(path, "not_captured", "ignored now, so it was not captured; it stays"))
         return found[:200]
 
+    @nogc.paused()
     def apply(
         self, plan: RestorePlan, *, new_branch: str | None = None, home: str = "", progress: ProgressCall | None = None,
         on_done: Callable[[RestoreReport], None] | None = None,

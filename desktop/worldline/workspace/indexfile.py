@@ -173,8 +173,10 @@ def encode(entries: list[Entry]) -> bytes:
     extended = any(entry.flags >> 16 for entry in entries)
     parts = [struct.pack(">4sII", b"DIRC", 3 if extended else 2, len(entries))]
     fixed = struct.Struct(">10I20sH")
-    for entry in sorted(entries, key=lambda e: (os.fsencode(e.path), e.stage)):
-        name = os.fsencode(entry.path)
+    names = [(os.fsencode(entry.path), entry.stage, number) for number, entry in enumerate(entries)]
+    names.sort()
+    for name, _, number in names:
+        entry = entries[number]
         extra = entry.flags >> 16
         flags = (entry.flags & ASSUME_VALID) | (entry.stage << 12) | min(len(name), 0xFFF)
         if extra:

@@ -20,7 +20,7 @@ import pygit2
 
 from worldline.core import paths
 from worldline.core.errors import WorkspaceError
-from worldline.workspace import copytree, guard, indexfile, leases, worktrees
+from worldline.workspace import copytree, guard, indexfile, leases, nogc, worktrees
 from worldline.workspace.ignore import RuleSet
 from worldline.workspace.model import ProgressCall
 from worldline.workspace.repos import GitRoot, Head
@@ -30,6 +30,8 @@ INCLUDE_FILE = ".worktreeinclude"
 _CARRIED_OPERATIONS = ("MERGE_", "CHERRY_PICK_HEAD", "REVERT_HEAD", "SQUASH_MSG", "AUTO_MERGE", "sequencer/",
     "rebase-merge/", "rebase-apply/", "REBASE_HEAD",
 )  # fmt: skip
+
+_WORD = 0xFFFFFFFF
 
 
 @dataclass(slots=True)
@@ -92,7 +94,8 @@ def prepare(
             kind="cannot_isolate",
         )
     maker = _Maker(root, session_id, include_rules(root.work, include_ignored), progress)
-    isolated = maker.run()
+    with nogc.paused():
+        isolated = maker.run()
     if outer:
         # A part of a worktree could not be put back with its HEAD and staging area.
         isolated.notes.append(f"You opened {outer.rstrip('/')}; the agent works in the whole repository.")
@@ -218,19 +221,18 @@ def _with_stat(entry: indexfile.Entry, copy: copytree.Copy, written_ns: int) -> 
     pair = copy.pairs.get(entry.path)
     if pair is not None and entry.stage == 0:
         (mtime, ctime, size, inode), made = pair
-        word = 0xFFFFFFFF
+        old = entry.stat
         seen = (
-            ctime // 10**9 & word,
+            ctime // 10**9 & _WORD,
             ctime % 10**9,
-            mtime // 10**9 & word,
+            mtime // 10**9 & _WORD,
             mtime % 10**9,
-            inode & word,
-            size & word,
+            inode & _WORD,
+            size & _WORD,
         )
-        known = (*entry.stat[:4], entry.stat[5], entry.size)
-        if seen == known and mtime < written_ns:
+        if (old[0], old[1], old[2], old[3], old[5], entry.size) == seen and mtime < written_ns:
             new, new_size = indexfile.stat_of(made)
-            return indexfile.Entry(*entry[:5], new, new_size)
+            return indexfile.Entry(entry.path, entry.mode, entry.oid, entry.stage, entry.flags, new, new_size)
     return indexfile.Entry(*entry[:5], indexfile.NO_STAT, 0)
 
 

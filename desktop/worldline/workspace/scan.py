@@ -187,10 +187,14 @@ class Walk:
             del node.files[name]
         return changed or bool(gone)
 
+    def _names(self, fd: int) -> list[tuple[str, bool, int]]:
+        """What is in a folder: name, whether it is a folder, inode."""
+        with os.scandir(fd) as entries:
+            return [(e.name, e.is_dir(follow_symlinks=False), e.inode()) for e in entries]
+
     def _list(self, fd: int, node: Dir, prefix: str, stack: Stack, force: bool) -> tuple[Stack, bool, bool]:
         """Read the names anew. Returns the rules inside, whether all below must be listed too, and whether it changed."""
-        with os.scandir(fd) as entries:
-            found = [(e.name, e.is_dir(follow_symlinks=False), e.inode()) for e in entries]
+        found = self._names(fd)
         names = {row[0] for row in found}
         old_rules = node.rules
         node.rules = self._rules(fd, prefix, ".gitignore" in names)

@@ -1,0 +1,33 @@
+"""Long loops that make many objects and no cycles, without the collector looking through all of them again and again.
+
+It costs a seventh of the time of a walk over 20,000 files, and more in a process that holds much else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import threading
+from collections.abc import Iterator
+
+_lock = threading.Lock()
+_pauses = 0
+_was_on = False
+
+
+@contextlib.contextmanager
+def paused() -> Iterator[None]:
+    """May be nested, and used by several threads at a time: it is on again after the last."""
+    global _pauses, _was_on
+    with _lock:
+        if _pauses == 0:
+            _was_on = gc.isenabled()
+            gc.disable()
+        _pauses += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _pauses -= 1
+            if _pauses == 0 and _was_on:
+                gc.enable()
