@@ -113,7 +113,7 @@ class QuestionForm(QWidget):
         for at, choice in enumerate(question.choices):
             button = QCheckBox(choice, self) if question.multiple else QRadioButton(choice, self)
             self._group.addButton(button, at)
-            layout.addWidget(button)
+            layout.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
         self.own = QLineEdit(self)
         self.own.setPlaceholderText(self.tr("Or in your own words…"))
         self.own.setAccessibleName(self.tr("Your own words"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QButtonGroup,
     QComboBox,
@@ -55,7 +55,7 @@ class BringHomeDialog(Dialog):
             button.setChecked(at == 0)
             button.toggled.connect(lambda on: self._changed() if on else None)
             self._how.addButton(button)
-            self.body.addWidget(button)
+            self.body.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
         self._message = QLineEdit(message, self)
         self._message.setAccessibleName(self.tr("Commit message"))
         self._message.setPlaceholderText(self.tr("Commit message"))

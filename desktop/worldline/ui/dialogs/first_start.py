@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import (
     QButtonGroup,
     QComboBox,
@@ -70,7 +70,7 @@ class FirstStartDialog(Dialog):
             button.setChecked(value == "demo")
             button.toggled.connect(self._changed)
             self._ways.addButton(button)
-            self.body.addWidget(button)
+            self.body.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
             label = ColorLabel(note, "muted", self)
             label.setWordWrap(True)
             label.setContentsMargins(24, 0, 0, 0)

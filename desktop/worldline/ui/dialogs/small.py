@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QButtonGroup,
     QLineEdit,
@@ -65,7 +65,7 @@ class BranchSummaryDialog(Dialog):
             button.setProperty("value", value)
             button.setChecked(at == 0)
             self._group.addButton(button)
-            self.body.addWidget(button)
+            self.body.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
         self._own = QLineEdit(self)
         self._own.setPlaceholderText(self.tr("for example: why the tokenizer failed"))
         self._own.setAccessibleName(self.tr("What the summary should be about"))

@@ -139,7 +139,7 @@ class StorageDialog(Dialog):
         self.question: Dialog | None = None
         self._group.addButton(self.unused)
         self._group.addButton(self.old)
-        self.body.addWidget(self.unused)
+        self.body.addWidget(self.unused, 0, Qt.AlignmentFlag.AlignLeft)
         line = QHBoxLayout()
         line.setSpacing(8)
         line.addWidget(self.old)
