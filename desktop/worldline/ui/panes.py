@@ -6,7 +6,6 @@ the `SessionState`; an attachment is called once a window exists and adds dialog
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import importlib
 import threading
@@ -40,6 +39,13 @@ ATTACHMENTS: list[str] = ["worldline.ui.dialogs.desk:attach"]
 """module:function, called as `function(window, state)` after the first paint of a window with a session."""
 
 
+class _Ended(QObject):
+    """Belongs to the thread: a window that goes takes its `Warmer` with it at any moment, and a signal of an object
+    that is just being deleted ends the process."""
+
+    reached = Signal()
+
+
 class Warmer(QObject):
     """Imports what the panes after the first paint need, in a thread: the window paints and answers meanwhile.
 
@@ -50,29 +56,32 @@ class Warmer(QObject):
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
-        self.done.connect(self._thaw)
-        self._thread = threading.Thread(target=self._run, name="warm-up", daemon=True)
+        ended = _Ended()
+        ended.reached.connect(self._thaw)
+        self._thread = threading.Thread(target=self._run, args=(ended,), name="warm-up", daemon=True)
 
     def start(self) -> None:
         # A collection in the middle of an import holds every thread for as long as it takes.
         gc.disable()
         self._thread.start()
 
-    def _run(self) -> None:
+    @staticmethod
+    def _run(ended: _Ended) -> None:
         try:
             for target in (PANES["chat"], PANES["changes"], *ATTACHMENTS):
                 importlib.import_module(target.partition(":")[0])
         finally:
             # Here, and not in the window's thread: a window that is gone would leave it off for all others.
             gc.enable()
-            # The window may be gone already; whoever needs the modules imports them then.
-            with contextlib.suppress(RuntimeError):
-                self.done.emit()
+            # Without a window nobody hears it; whoever needs the modules imports them then.
+            ended.reached.emit()
+            ended.deleteLater()
 
     def _thaw(self) -> None:
         self._thread.join()
         # What is loaded by now stays; no collection needs to look at it again.
         gc.freeze()
+        self.done.emit()
 
 
 def _load(target: str) -> Any:
