@@ -131,6 +131,14 @@ ATTEMPTS: dict[str, tuple[str, str]] = {
         "python3 -c \"import socket; s = socket.socket(1); s.connect('{out}/foreign'); s.send(b'x')\"",
         "socket {out}/foreign",
     ),
+    "named pipe of another program": (
+        "echo x > {out}/pipe; dd if=/dev/zero of={out}/pipe bs=1 count=1 oflag=nonblock; cp a.txt {out}/pipe; tee {out}/pipe < a.txt",
+        "write {out}/pipe",
+    ),
+    "memory of the first process": (
+        "python3 -c \"open('/proc/1/mem', 'r+b').write(b'x')\"; cat /proc/1/environ | wc -c; gdb -p 1 -batch 2>/dev/null | head -1; true",
+        "",
+    ),
     "hard link made before": ("cat {work}/already; rm -f already; ln {out}/linked already || cp {out}/linked already; echo y >> already", ""),
     "link swapped under the writer": (
         "mkdir d; (while :; do ln -sfn {out} l 2>/dev/null; ln -sfn $PWD/d l 2>/dev/null; done) & p=$!; "
@@ -253,6 +261,8 @@ def foreign(place: Lab) -> Iterator[int]:
     """A program in another network namespace, as one in a container, with a socket in a folder of the person: the list of
     this one does not name it. Gives the descriptor of what it says."""
     with contextlib.closing(SessionNetwork.create()) as elsewhere:
+        os.mkfifo(place.outside / "pipe")
+        reader = os.open(place.outside / "pipe", os.O_RDONLY | os.O_NONBLOCK)
         process = subprocess.Popen(
             [*elsewhere.prefix(), sys.executable, "-c", SERVES, str(place.outside / "foreign")],
             stdout=subprocess.PIPE,
@@ -260,6 +270,8 @@ def foreign(place: Lab) -> Iterator[int]:
         assert process.stdout is not None and process.stdout.readline() == b"ready\n"
         os.set_blocking(process.stdout.fileno(), False)
         yield process.stdout.fileno()
+        assert os.read(reader, 100) == b""
+        os.close(reader)
         process.kill()
         process.wait()
         process.stdout.close()

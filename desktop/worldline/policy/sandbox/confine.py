@@ -25,6 +25,8 @@ _SCM_CREDENTIALS = 2
 _PROXY_NAMES = [n for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY") for n in (name, name.lower())]
 _ALWAYS_WRITABLE = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/pts", "/dev/ptmx", "/dev/shm")
 
+_OPEN_INSIDE = ("/tmp", "/var/tmp", "/run", "/dev", "/proc")
+
 
 class SandboxFailed(WorldlineError):
     """The sandbox could not be set up, so the command was not run."""
@@ -68,6 +70,7 @@ class Confinement:
             "argv": argv,
             "control": theirs.fileno(),
             "proxy_env": _PROXY_NAMES if label == "complete" else [],
+            "writes": self._writes() if label == "complete" else [],
             "landlock": None,
             "hardening": b"" if label == "complete" else bpf.hardening(False),
             "observer": bpf.observer(),
@@ -96,6 +99,13 @@ class Confinement:
             self.argv = [python, "-I", "-S", str(bubblewrap.INSIDE / "launch.py"), str(self._pipe)]
         with os.fdopen(feed, "wb") as pipe:
             pipe.write(marshal.dumps(spec))
+
+    def _writes(self) -> list[str]:
+        """What may be opened for writing inside; what of it is read only is so by its mount."""
+        profile = self._profile
+        places = [profile.workspace, *profile.writable, profile.git.common_dir, profile.git.git_dir]
+        granted = [g.target for g in profile.grants if g.kind == "write"]
+        return [*(str(p) for p in places if p is not None), *granted, *_OPEN_INSIDE]
 
     def started(self) -> None:
         """Take over the descriptors and start watching. Raises SandboxFailed: then the process ends by itself."""

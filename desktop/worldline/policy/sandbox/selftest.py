@@ -21,7 +21,7 @@ from worldline.policy.sandbox.seatbelt import UNTESTED
 
 _TRY = r"""
 import os, socket, sys
-target, port, unix = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+target, port, unix, fifo = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4]
 def attempt(name, work):
     try: work()
     except OSError: return
@@ -32,11 +32,13 @@ def tcp():
     s = socket.socket(); s.settimeout(1); s.connect(("127.0.0.1", port))
 def udp():
     s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.sendto(b"x", ("127.0.0.1", port))
+def pipe():
+    os.close(os.open(fifo, os.O_WRONLY | os.O_NONBLOCK))
 def kernel():
     os.close(os.open("/proc/sys/kernel/core_pattern", os.O_WRONLY))
 def path():
     s = socket.socket(socket.AF_UNIX); s.connect(unix)
-attempt("write", write); attempt("mode", lambda: os.chmod(target, 0o640)); attempt("kernel", kernel); attempt("unix", path); attempt("tcp", tcp)
+attempt("write", write); attempt("mode", lambda: os.chmod(target, 0o640)); attempt("kernel", kernel); attempt("pipe", pipe); attempt("unix", path); attempt("tcp", tcp)
 if os.environ.get("WORLDLINE_SANDBOX") != "complete": attempt("udp", udp)
 with open("inside", "w") as f: f.write("ok")
 print("READY")
@@ -60,6 +62,8 @@ class SelfTest:
     """What the commands of the session can share; its own from now on. None = each has one for itself."""
 
 
+_PIPES = " On this kernel they can write into named pipes of other programs."
+"""Said of a kernel without Landlock, where read-only mounts are all there is."""
 _ALONE = "A server that one command leaves running cannot be reached by the next one here"
 """Said where a machine gives no network that commands of a session could share."""
 
@@ -138,8 +142,12 @@ def _try(label: Label, network: SessionNetwork | None = None) -> SelfTest:
         short = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="wl-")))
         unix.bind(str(short / "s"))
         unix.listen()
+        fifo = outside / "pipe"
+        os.mkfifo(fifo)
+        stack.callback(os.close, os.open(fifo, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC))
         python, _ = helper_python()
-        argv = [python, "-I", "-S", "-c", _TRY, str(target), str(tcp.getsockname()[1]), str(short / "s")]
+        facts = [str(target), str(tcp.getsockname()[1]), str(short / "s"), str(fifo)]
+        argv = [python, "-I", "-S", "-c", _TRY, *facts]
         try:
             output = _run_patiently(argv, Profile(workspace, private, network=network), label)
         except (SandboxFailed, OSError, subprocess.TimeoutExpired) as error:
@@ -197,12 +205,12 @@ def _judge(label: Label, works: bool, could: list[str], output: str) -> SelfTest
             "none", f"Nothing runs in the sandbox here: {output.strip()[-200:]}", _how_to_fix(), could
         )
     if label == "complete":
-        if could:
+        pipes = _PIPES if could == ["pipe"] else ""
+        if could and not pipes:
             return SelfTest("none", f"The sandbox did not hold: {', '.join(could)}.", _how_to_fix(), could)
-        return SelfTest(
-            "complete", "Commands can change only the workspace and reach no network unless you allow it."
-        )
+        holds = "Commands can change only the workspace and reach no network unless you allow it."
+        return SelfTest("complete", f"{holds}{pipes}", "", could)
     if {"write", "kernel", "tcp", "udp"} & set(could):
         return SelfTest("none", f"Landlock did not hold: {', '.join(could)}.", _how_to_fix(), could)
-    why = "Writes outside and the network are refused, but file modes and times outside and local sockets are not covered."
+    why = "Writes outside and the network are refused, but file modes and times outside and local sockets are not covered, and no command can listen on a port."
     return SelfTest("partial", why, _how_to_fix(), could)

@@ -3,7 +3,7 @@
     python3 -I -S launch.py SPEC_FD
 
 SPEC_FD is the read end of a pipe with a marshalled dict: {"argv", "control": fd, "proxy_env": [names],
-"landlock": {"writable", "ports"} | None, "hardening": bytes (empty: it is in place already), "observer": bytes, "observe": bool, "processes": int}. On the control
+"writes": [paths] (empty: no rule about them), "landlock": {"writable", "ports"} | None, "hardening": bytes (empty: it is in place already), "observer": bytes, "observe": bool, "processes": int}. On the control
 socket one marshalled dict says what is really enforced, with the descriptors as ancillary data.
 """
 
@@ -51,6 +51,10 @@ def main() -> None:
             import landlock  # type: ignore[import-not-found]
 
             said["landlock"] = landlock.apply(spec["landlock"]["writable"], spec["landlock"]["ports"])
+        if spec["writes"]:
+            import writes  # type: ignore[import-not-found]
+
+            said["writes"] = writes.only_below(spec["writes"])
         import seccomp  # type: ignore[import-not-found]
 
         if spec["hardening"]:
