@@ -62,6 +62,16 @@
     </message>
 </context>
 <context>
+    <name>DividerRow</name>
+    <message numerus="yes">
+        <source>%n thing(s) not captured</source>
+        <translation>
+            <numerusform>%n thing not captured</numerusform>
+            <numerusform>%n things not captured</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>JumpPlanDialog</name>
     <message numerus="yes">
         <source>%n file(s) will be put back</source>

@@ -933,6 +933,12 @@
         <source>Hide</source>
         <translation>隐藏</translation>
     </message>
+    <message numerus="yes">
+        <source>%n thing(s) not captured</source>
+        <translation>
+            <numerusform>%n 项未捕获</numerusform>
+        </translation>
+    </message>
     <message>
         <source>Show</source>
         <translation>显示</translation>
@@ -2984,6 +2990,10 @@ Every step becomes a node, and a click on a node takes the files back to it.</so
     <message>
         <source>This step&apos;s files could not be captured.</source>
         <translation>此步骤的文件未能保存。</translation>
+    </message>
+    <message>
+        <source>Not captured, so going back does not bring it back:</source>
+        <translation>未捕获，因此返回时无法恢复：</translation>
     </message>
     <message>
         <source>Show all {} lines in Changes</source>

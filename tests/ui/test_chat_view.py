@@ -13,17 +13,20 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton
 
 from worldline.core.headers import NodeHeader
-from worldline.core.kinds import NodeKind, Outcome
+from worldline.core.kinds import NodeFlag, NodeKind, Outcome
 from worldline.protocol.events import Delta
 from worldline.protocol.model import Body
 from worldline.ui import gallery_data as sample
+from worldline.ui.chat.divider_rows import DividerRow
 from worldline.ui.chat.message_rows import ReplyRow
+from worldline.ui.chat.row_base import RowSignals
 from worldline.ui.chat.tool_card import ToolCard
 from worldline.ui.chat.view import ChatView
 from worldline.ui.gallery import GALLERY
 from worldline.ui.markdown.view import MarkdownView
 from worldline.ui.theme import theme
 from worldline.viewmodel.chat import ChatModel
+from worldline.viewmodel.chat_rows import ChatRow, DividerKind, RowKind
 
 
 def long_path(count: int) -> list[NodeHeader]:
@@ -308,3 +311,29 @@ def test_replies_are_still_there_in_another_theme(qtbot: Any) -> None:
         assert heights() == before
     finally:
         theme().set_name("light")
+
+
+def test_what_was_not_captured_is_listed_with_its_reason(qtbot: Any) -> None:
+    detail = {"not_captured": [{"path": "n/.git", "reason": "its history is not copied: it is larger than 2048 MB"},
+                               {"path": "pipe_x", "reason": "is a named pipe"}]}  # fmt: skip
+    start = NodeHeader(1, "a" * 16, 0, NodeKind.ROOT, 0, "")
+    row = ChatRow("s", RowKind.DIVIDER, start, Body(uid="a" * 16, kind="root", detail=detail))
+    row.divider = DividerKind.START
+    divider = DividerRow(row, RowSignals())
+    qtbot.addWidget(divider)
+    assert "2" in divider._button.text() and divider._summary is None
+    divider._button.click()
+    assert divider._summary is not None
+    assert (
+        r"n/.git: its history is not copied" in divider._summary_text()
+        and r"pipe\_x" in divider._summary_text()
+    )
+    tool = NodeHeader(
+        2, "b" * 16, 1, NodeKind.TOOL, 0, "", outcome=Outcome.OK, flags=NodeFlag.PARTLY_CAPTURED, tool="bash"
+    )
+    body = Body(
+        uid="b" * 16, kind="tool", call={"name": "bash", "input": {"command": "mkfifo pipe_x"}}, detail=detail
+    )
+    card = ToolCard(ChatRow("t", RowKind.TOOL, tool, body), RowSignals())
+    qtbot.addWidget(card)
+    assert "pipe_x: is a named pipe" in card._note_words()

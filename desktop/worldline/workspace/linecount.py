@@ -70,16 +70,16 @@ def _text(store: Store, leaf: Leaf | None, budget: int) -> bytes | None:
 
 def is_large(store: Store, old: bytes, new: bytes) -> bool:
     """Whether comparing two trees would be felt: it is done in another process then."""
+    total = 0
     for number, row in enumerate(diff(store, old, new)):
         if number >= MAX_FILES:
             return True
         for leaf in (row.old, row.new):
-            if (
-                leaf is not None
-                and leaf.mode not in (MODE_DIR, MODE_GITLINK)
-                and store.size_of(leaf.oid) > _MAX_FILE
-            ):
-                return True
+            if leaf is not None and leaf.mode not in (MODE_DIR, MODE_GITLINK):
+                size = store.size_of(leaf.oid)
+                total += size
+                if size > _MAX_FILE or total > MAX_BYTES:
+                    return True
     return False
 
 

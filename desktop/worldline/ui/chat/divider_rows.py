@@ -12,6 +12,7 @@ from worldline.ui.chat.row_base import Card, ColorLabel, RowSignals, RowWidget
 from worldline.ui.markdown.view import MarkdownView
 from worldline.ui.theme import theme
 from worldline.viewmodel.chat_rows import ChatRow, DividerKind, text_of
+from worldline.viewmodel.gaps import gap_lines
 
 translate = words.translate
 
@@ -61,6 +62,11 @@ def divider_words(row: ChatRow) -> tuple[str, str, str]:
     return "·", "muted", preview or translate("Divider", "Event of the imported session")
 
 
+def literal(text: str) -> str:
+    """A line of Markdown that says exactly this."""
+    return "".join(f"\\{sign}" if sign in "\\`*_[]<>#" else sign for sign in text)
+
+
 class DividerRow(RowWidget):
     """A line across with a few words; a summary unfolds below it."""
 
@@ -108,10 +114,18 @@ class DividerRow(RowWidget):
         body = self.row.body
         if body is None:
             return ""
+        if self.row.divider is DividerKind.START:
+            return "\n".join(f"* {literal(line)}" for line in gap_lines(body.detail))
         return str(body.detail.get("summary") or "") or text_of(body)
 
     def _action_words(self) -> str:
         kind = self.row.divider
+        if kind is DividerKind.START:
+            gaps = self.row.body.detail.get("not_captured") if self.row.body is not None else None
+            if not gaps:
+                return ""
+            open_now = self.signals.open.get(self.row.key)
+            return self.tr("Hide") if open_now else self.tr("%n thing(s) not captured", "", len(gaps))
         if kind in (DividerKind.COMPACTION, DividerKind.BRANCH_SUMMARY):
             return self.tr("Hide") if self.signals.open.get(self.row.key) else self.tr("Show")
         if kind is DividerKind.FORK:
@@ -126,7 +140,7 @@ class DividerRow(RowWidget):
 
     def _act(self) -> None:
         kind = self.row.divider
-        if kind in (DividerKind.COMPACTION, DividerKind.BRANCH_SUMMARY):
+        if kind in (DividerKind.START, DividerKind.COMPACTION, DividerKind.BRANCH_SUMMARY):
             self.signals.open[self.row.key] = not self.signals.open.get(self.row.key, False)
             self.show_row(self.row)
             self.changed_height()

@@ -15,6 +15,7 @@ from worldline.ui.syntax.code_view import CodeLine, CodeView
 from worldline.ui.theme import theme
 from worldline.viewmodel.chat_rows import ChatRow, ToolCall, ToolResult, tool_call, tool_result
 from worldline.viewmodel.diff import DiffModel, language_of
+from worldline.viewmodel.gaps import gap_lines
 
 CLOSED_LINES = 5
 OPEN_LINES = 300
@@ -150,6 +151,9 @@ class ToolCard(RowWidget):
             )
         if header is not None and header.flags & NodeFlag.NOT_CAPTURED:
             notes.append(self.tr("This step's files could not be captured."))
+        if header is not None and header.flags & NodeFlag.PARTLY_CAPTURED and self.row.body is not None:
+            notes.append(self.tr("Not captured, so going back does not bring it back:"))
+            notes += gap_lines(self.row.body.detail)
         return notes
 
     def _show_body(self, opened: bool) -> None:
