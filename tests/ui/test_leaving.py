@@ -10,6 +10,7 @@ import pytest
 from PySide6.QtWidgets import QDialog, QPushButton, QWidget
 
 from worldline.core.kinds import NodeKind
+from worldline.protocol.model import JumpPlan
 from worldline.ui.chat.pane import ChatPane
 from worldline.ui.dialogs.desk import Desk
 from worldline.ui.dialogs.first_start import FirstStartDialog
@@ -181,6 +182,33 @@ def test_words_written_while_looking_elsewhere_go_there_first(
         pane.composer.send.emit({"text": "try a tokenizer", "when": "now"})
     order = [method for method, _ in asked if method in ("jump", "prompt")]
     assert order == ["jump", "prompt"] and jumps(asked)[0]["node"] == sample.uid(13)
+
+
+def test_words_are_not_sent_by_a_later_jump_when_the_first_was_given_up(
+    state: SessionState, desk: Desk, asked: Any, qtbot: Any
+) -> None:
+    pane = ChatPane(state)
+    qtbot.addWidget(pane)
+    pane.show()
+    there = sample.uid(13)
+    state.select(there)
+    pane.composer.edit.set_text("try a tokenizer")
+    state.before_jump = lambda uid, request: True  # the person is asked first
+    pane.composer.send.emit({"text": "try a tokenizer", "when": "now"})
+    desk.show_plan(
+        JumpPlan(
+            id="p", node=there, entries=[], files_back=0, stays=0, not_captured=0, needs_confirmation=True
+        ).model_dump(),
+        {"node": there},
+    )
+    assert desk.plan_dialog is not None
+    desk.plan_dialog.reject()
+    state.before_jump = None
+    with qtbot.waitSignal(state.jumped, timeout=10_000):
+        state.go(there)
+    qtbot.wait(50)
+    assert [method for method, _ in asked if method in ("jump", "prompt")] == ["jump"]
+    assert pane.composer.text() == "try a tokenizer", "it is still there to be sent"
 
 
 def test_first_start_saves_a_server_through_the_engine(

@@ -49,6 +49,8 @@ class SessionSignals(QObject):
     # Going
     plan_needed = Signal(dict, dict)
     """A jump needs the person: JumpPlan, and the params of the `jump` that was asked for."""
+    stayed = Signal()
+    """A jump was given up: refused, or what the person was asked before was not confirmed."""
     jumped = Signal(dict)
     """JumpResult."""
     composer_text = Signal(str)

@@ -147,6 +147,7 @@ class SessionState(SessionRows):
 
         def refused(error: dict[str, Any]) -> None:
             self.jumping = False
+            self.stayed.emit()
             self.failed.emit(error)
 
         self.request(method, params, answered, refused)

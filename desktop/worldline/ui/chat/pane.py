@@ -140,6 +140,8 @@ class ChatPane(QWidget):
         state.queue_changed.connect(composer.set_queue)
         state.composer_text.connect(composer.set_text)
         state.jumped.connect(self._on_jumped)
+        # They did not want to go after all: a later jump to the same node sends nothing.
+        state.stayed.connect(lambda: setattr(self, "_held", None))
         state.status_changed.connect(self._on_status)
         state.info_changed.connect(lambda _info: self._on_info())
         state.hello.connect(lambda _hello: self._ask_models())

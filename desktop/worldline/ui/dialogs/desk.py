@@ -107,6 +107,7 @@ class Desk(QObject):
         title = self.state.tree.preview(row) if row >= 0 else plan.node[:8]
         self.plan_dialog = JumpPlanDialog(plan, title[:60], self.window)
         self.plan_dialog.confirmed.connect(lambda chosen: self.state.go(plan.node, {**params, **chosen}))
+        self.plan_dialog.rejected.connect(self.state.stayed)
         self.plan_dialog.open()
 
     def _show_recovery(self, what: str) -> None:

@@ -45,6 +45,7 @@ class Leaving(QObject):
             if steps and wish == "ask":
                 dialog = BranchSummaryDialog(steps, self._window)
                 dialog.chosen.connect(lambda chosen: state.go(uid, {**request, "summary": chosen}))
+                dialog.rejected.connect(state.stayed)
                 dialog.open()
                 return True
             request["summary"] = "auto" if steps else "none"
@@ -63,6 +64,7 @@ class Leaving(QObject):
             elif plan.get("lossy"):
                 dialog = LossyDialog(str(plan["lossy"]), self._window)
                 dialog.confirmed.connect(lambda: state.go(uid, {**request, "lossy_seen": True}))
+                dialog.rejected.connect(state.stayed)
                 dialog.open()
             else:
                 state.go(uid, {**request, "lossy_seen": True})
