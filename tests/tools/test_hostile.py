@@ -249,6 +249,19 @@ def test_a_schema_that_makes_no_sense_is_named(schema: dict[str, Any]) -> None:
     assert schema_problem(schema)
 
 
+def test_a_schema_without_a_floor_is_named() -> None:
+    deep: dict[str, Any] = {}
+    for _ in range(100_000):
+        deep = {"not": deep}
+    assert "too deeply" in schema_problem(deep)
+    level: dict[str, Any] = {}
+    for _ in range(400):
+        level = {"not": level}
+    assert isinstance(schema_problem(level), str)
+    while deep:  # one after the other: letting go of all at once needs as deep a stack
+        deep = deep["not"]
+
+
 def test_usual_schemas_are_fine() -> None:
     for schema in ({}, {"properties": {"a": {"$ref": "#/$defs/x"}}, "$defs": {"x": {"type": "string"}}},
                    {"definitions": {"a/b": {}}, "properties": {"p": {"$ref": "#/definitions/a~1b"}}}):  # fmt: skip

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from functools import lru_cache
 from typing import Any
 
 import jsonschema
@@ -65,12 +67,20 @@ def tidy(schema: dict[str, Any]) -> dict[str, Any]:
 def schema_problem(schema: dict[str, Any]) -> str:
     """Why arguments cannot be described by this schema of somebody else's, in words; "" = they can."""
     try:
+        return _problem(json.dumps(schema, sort_keys=True))
+    except RecursionError:
+        return "its schema is nested too deeply"
+
+
+@lru_cache(maxsize=1024)
+def _problem(text: str) -> str:
+    """Looked at once: it takes a millisecond, and a branch may have a hundred tools that are asked about at every jump."""
+    schema: dict[str, Any] = json.loads(text)
+    try:
         jsonschema.Draft202012Validator.check_schema(schema)
     except jsonschema.SchemaError as error:
         where = ".".join(str(part) for part in error.absolute_path)
         return f"its schema is not valid{' at ' + where if where else ''}"
-    except RecursionError:
-        return "its schema is nested too deeply"
     pending: list[Any] = [schema]
     while pending:
         part = pending.pop()
