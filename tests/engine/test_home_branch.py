@@ -224,6 +224,25 @@ async def test_the_branch_of_the_person_that_was_left_last_is_home(bench: Any, r
     assert (await home(b)).branch == "feature" == branch(repo)
 
 
+@pytest.mark.parametrize("where", ["feature", "--detach feature"])
+async def test_where_the_agent_goes_is_not_home(bench: Any, repo: Any, where: str) -> None:
+    git(repo, "branch", "feature")
+    git(repo, "checkout", "-q", "mine.txt")
+    b = await begin(
+        bench, repo, reply("s", f"git switch -q {where} && echo x > x"), "Done.", "Two.", "Three."
+    )
+    assert await b.ask("look at the other one") == "completed"
+    assert branch(repo) == ("" if "detach" in where else "feature")
+    assert await b.ask("go on") == "completed"
+    assert branch(repo).startswith("worldline/") and b.actor.shared.status.now.home == "main"
+    # Where the person goes, is.
+    git(repo, "switch", "-q", "feature")
+    git(repo, "commit", "-q", "--allow-empty", "-m", "theirs")
+    assert await b.ask("and now") == "completed"
+    assert b.actor.shared.status.now.home == "feature"
+    assert (await home(b)).branch == "feature" == branch(repo)
+
+
 async def test_a_branch_in_the_way_of_the_name_is_no_end(bench: Any, repo: Any) -> None:
     git(repo, "branch", "worldline")
     b = await begin(bench, repo, "Done.")

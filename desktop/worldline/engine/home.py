@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from worldline.core.errors import BadInput, WorkspaceError, WorldlineError
+from worldline.core.kinds import NodeKind
 from worldline.engine.branches import next_branch, short
 from worldline.engine.shared import Shared
 from worldline.engine.worlds import newest_on
@@ -24,11 +25,13 @@ from worldline.workspace.model import NOT_CAPTURED
 
 if TYPE_CHECKING:
     from worldline.engine.jumps import Jumps
+    from worldline.workspace.engine import Workspace
     from worldline.workspace.headmove import Standing
 
 logger = logging.getLogger(__name__)
 
 OWN = "refs/heads/worldline/"
+_OF_THE_PERSON = frozenset({NodeKind.EXTERNAL_CHANGE, NodeKind.JUMP})
 _DETACHED = "@"
 """For `Jumps.jump`: home is no branch but a commit. See `gitmove.DETACHED`."""
 
@@ -98,6 +101,8 @@ async def take_own_branch(shared: Shared, mode: str) -> str:
         show_home(shared)
         return ""
     where = short(seen.ref) or seen.commit[:10]
+    homes = shared.doc.records("home")
+    returned = homes[-1].data if homes else {}
     try:
         if seen.stays:
             raise WorkspaceError(f"{seen.stays[:1].upper()}{seen.stays[1:]}.")
@@ -109,11 +114,10 @@ async def take_own_branch(shared: Shared, mode: str) -> str:
         show_home(shared)
         return f"[Worldline: {sentence} {where} is the person's: do not commit to it now.]"
     note = f"[Worldline: the git branch is {name}, made at the commit of {where}. Commit there; {where} is the person's."
-    last = shared.doc.records("home")[-2:-1]
-    if last and last[0].data.get("ahead"):
+    if returned.get("ahead"):
         note += (
             f" The person had gone back to {where} with the files as they were: what you committed on "
-            f"{last[0].data['left']} is staged here and not committed."
+            f"{returned['left']} is staged here and not committed."
         )
     return note + "]"
 
@@ -128,13 +132,42 @@ async def _put_on_branch(shared: Shared, seen: Standing) -> str:
     if ours and await work.call(lambda w: headmove.is_at(w.work, current, seen.commit)):
         # The person looked at their branch and went on here: the same attempt, as long as nobody committed.
         name = current
-    # First, so that a kill in between never leaves HEAD away with the way back unknown.
-    doc.add_record("home", home_record(seen.ref, seen.commit, doc.cursor), node=doc.cursor)
+    if not (_is_away(shared) and await _was_there(shared, seen.ref)):
+        # First, so that a kill in between never leaves HEAD away with the way back unknown.
+        doc.add_record("home", home_record(seen.ref, seen.commit, doc.cursor), node=doc.cursor)
     await work.call(lambda w: headmove.put_on(w.work, seen, name))
     doc.add_record("branch", {"name": name, "node": doc.cursor, "commit": seen.commit}, node=doc.cursor)
     shared.branch = f"refs/heads/{name}"
     show_home(shared)
     return name
+
+
+def _is_away(shared: Shared) -> bool:
+    """HEAD has left the person's branch and was not brought back by a command of theirs."""
+    last = shared.doc.records("home")[-1:]
+    return bool(last) and not last[0].data.get("returned")
+
+
+async def _was_there(shared: Shared, ref: str) -> bool:
+    """The agent's last step since HEAD was moved left it there: it was not the person who went to this branch, so home
+    stays what it was."""
+    doc = shared.doc
+    moves = doc.records("branch")
+    moved = doc.seq(moves[-1].node) if moves and moves[-1].node else 0
+    state = ""
+    for seq in reversed(doc.tree.path(doc.seq(doc.cursor))):
+        if seq <= moved or state:
+            break
+        if doc.tree.kind(seq) not in _OF_THE_PERSON:
+            # Its own, not the one that it has from a step before.
+            known = doc.header(doc.uid(seq)).state
+            state = known if known != NOT_CAPTURED else ""
+
+    def same(workspace: Workspace) -> bool:
+        main = workspace.state(state).main if state else None
+        return main is not None and main.ref == ref
+
+    return await shared.workspace().call(same)
 
 
 async def return_home(

@@ -347,6 +347,10 @@ def commit_jump(shared: Shared, facts: dict[str, Any], report: RestoreReport) ->
         doc.add_record("jump", done, node=facts["node"])
         if home is not None and f"refs/heads/{report.branch}".startswith(OWN):
             doc.add_record("home", home, node=home["node"])
+        if facts.get("returned"):
+            doc.add_record(
+                "home", {"returned": True, "left": short(shared.branch), "ahead": 0}, node=facts["node"]
+            )
         if report.branch or facts.get("returned"):
             doc.add_record(
                 "branch",
