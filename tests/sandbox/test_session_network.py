@@ -193,6 +193,7 @@ def test_everything_ends_with_the_engine(lab: Lab, how: str) -> None:
         engine.stdout.close()
 
 
+@pytest.mark.slow
 class TestBrowser:
     async def _serving(self, one: Bench) -> tuple[str, int]:
         one.script(
