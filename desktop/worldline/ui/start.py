@@ -9,6 +9,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -111,7 +112,10 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _run(options: argparse.Namespace, size: tuple[int, int] | None) -> int:
-    # Reading goes on in SQLite while Qt is being loaded.
+    # Reading goes on in SQLite while Qt is being loaded. Its thread needs the interpreter for moments only; it must not
+    # wait 5 ms for each of them.
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(0.0005)
     ahead = _read_ahead(options.path)
 
     plain_import = builtins.__import__
@@ -157,8 +161,10 @@ def _run(options: argparse.Namespace, size: tuple[int, int] | None) -> int:
         from worldline.ui.screenshot import take
 
         gc.enable()
+        sys.setswitchinterval(usual)
         return take(windows, options, size or (1280, 800))
     first_paint.hold()
+    first_paint.after(app, partial(sys.setswitchinterval, usual))
     # Whatever happens to the first window: the collector is on again soon.
     QTimer.singleShot(5_000, app, gc.enable)
     windows.painted.connect(_after_first_paint)
