@@ -144,7 +144,7 @@ class Restorer:
         # From here on whatever is on disk or will be there can be written again, whatever happens.
         self.store.sync()
         self.journal.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        write_durably(self.journal.folder / "folders", folders_there(self.tree, self.items))
+        self.journal.there = folders_there(self.tree, self.items)
         now_roots = {root.path: root for root in self.now.roots}
         self.journal.gone_git = list(self.plan.drop_git)
         for wanted in self.target.roots:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import stat
 from collections.abc import Sequence
@@ -30,7 +29,7 @@ def check_space(store: Store, work: Path, items: Sequence[PlanItem]) -> None:
         )
 
 
-def folders_there(tree: SafeTree, items: Sequence[PlanItem]) -> bytes:
+def folders_there(tree: SafeTree, items: Sequence[PlanItem]) -> list[str]:
     """Folders of files to be created that are there already: an undo must not remove them."""
     there: set[str] = set()
     asked: set[str] = set()
@@ -42,4 +41,4 @@ def folders_there(tree: SafeTree, items: Sequence[PlanItem]) -> bytes:
             if status is not None and stat.S_ISDIR(status.st_mode):
                 there.add(folder)
             folder = split(folder)[0]
-    return b"\0".join(os.fsencode(folder) for folder in sorted(there))
+    return sorted(there)

@@ -74,14 +74,14 @@ def sync_filesystem(path: Path) -> None:
 
 
 def write_durably(path: Path, data: bytes) -> None:
-    """Replace a file as a whole; it and its name are on disk when this returns."""
+    """Replace a file as a whole: its content is on the disk before it gets the name, and so before all that is renamed
+    later."""
     temp = path.with_name(path.name + ".tmp")
     with temp.open("wb") as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
     temp.replace(path)
-    sync_path(path.parent)
 
 
 def boot_id() -> str:

@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from worldline.workspace.durable import boot_id, sync_path, write_durably
+from worldline.workspace.durable import boot_id, write_durably
 from worldline.workspace.folders import STAGING
 from worldline.workspace.model import PlanItem
 from worldline.workspace.safefs import SafeTree
@@ -73,6 +73,8 @@ class Journal:
     """`writing`: undo it. `verified`: done; whether the session knows of it is for its cursor to say. `committed`: only
     cleaning is left."""
     boot: str = field(default_factory=boot_id)
+    there: list[str] = field(default_factory=list)
+    """Folders of files to be created that were there before: an undo must not remove them."""
     folder_perm: int = 0o755
     roots: list[RootMove] = field(default_factory=list)
     made_git: list[str] = field(default_factory=list)
@@ -91,7 +93,7 @@ class Journal:
     def save(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         value: dict[str, Any] = {
-            "token": self.token, "target": self.target, "safety": self.safety, "boot": self.boot,
+            "token": self.token, "target": self.target, "safety": self.safety, "boot": self.boot, "there": self.there,
             "folder_perm": self.folder_perm, "items": [_row(item) for item in self.items],
             "roots": [asdict(root) for root in self.roots], "made_git": self.made_git, "gone_git": self.gone_git,
             "pointers": self.pointers, "perms": self.perms,
@@ -125,8 +127,6 @@ class Journal:
                 os.fsync(fd)
         finally:
             os.close(fd)
-        if durably:
-            sync_path(self.folder)
         self.phase = phase
 
     def back_to_writing(self) -> None:

@@ -98,21 +98,13 @@ class Undo:
                 while folder and folder not in folders:
                     folders.add(folder)
                     folder = split(folder)[0]
-        keep = set(self._journal_folders())
+        keep = set(self._journal.there)
         self._tree.drop()
         for folder in sorted(folders - keep, key=len, reverse=True):
             parent, name = split(folder)
             with contextlib.suppress(OSError):
                 os.rmdir(name, dir_fd=self._tree.folder(parent))
         self._tree.drop()
-
-    def _journal_folders(self) -> list[str]:
-        """Folders that were there before (noted at the start of the restore)."""
-        try:
-            text = (self._journal.folder / "folders").read_bytes()
-        except FileNotFoundError:
-            return []
-        return [os.fsdecode(part) for part in text.split(b"\0") if part]
 
     def _put_back(self, staging: int, number: int, item: PlanItem) -> None:
         folder, name = split(item.path)
