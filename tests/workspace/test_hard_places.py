@@ -207,6 +207,21 @@ def test_an_open_file_and_hard_links_keep_what_they_have(
     assert outside.read_bytes() == b"late\n"
 
 
+def test_permissions_of_one_name_are_not_those_of_its_hard_links(
+    work: Path, sh: Sh, open_workspace: Open
+) -> None:
+    sh(COMMIT + " && echo one > f && cp f twin && chmod 600 twin && echo ignored > .git/info/exclude")
+    ws = open_workspace()
+    first, before = ws.capture(None).state, snapshot(work)
+    sh("ln -f f twin && chmod 755 f && ln f ignored && touch -d @1000 f")
+    second = ws.capture(first).state
+    go(ws, first, second)
+    now = snapshot(work)
+    assert now.pop("ignored")[0] & 0o777 == 0o755
+    assert now == before and (work / "f").stat().st_mtime == 1000
+    assert not list(work.glob(".worldline-*"))
+
+
 _OVERRIDE = 1 << 1 | 1 << 2 | 1 << 3
 """CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, CAP_FOWNER: what lets root walk through permissions."""
 

@@ -322,7 +322,14 @@ class Restorer:
             status = os.stat(name, dir_fd=fd, follow_symlinks=False)
             if stat.S_IFMT(status.st_mode) != stat.S_IFMT(item.mode):
                 raise Moved
-            os.chmod(name, stat.S_IMODE(item.mode), dir_fd=fd)
+            if not stat.S_ISREG(item.mode) or status.st_nlink == 1:
+                os.chmod(name, stat.S_IMODE(item.mode), dir_fd=fd)
+                return
+        # Its other names are files of their own in the states, or in none: they keep their permissions.
+        staged, data = str(number), self.store.read(bytes.fromhex(item.blob))
+        staging.write_file(staged, self._staging, data, stat.S_IMODE(item.mode))
+        os.utime(staged, ns=(status.st_atime_ns, status.st_mtime_ns), dir_fd=self._staging)
+        self._overwrite(number, item)
 
     # --- repositories, proof, end -------------------------------------------------------------------------------
 

@@ -42,11 +42,12 @@ def write_all(
         if stat.S_ISLNK(item.mode):
             os.symlink(os.fsdecode(store.read(oid)), name, dir_fd=staging)
         elif spares is None or not spares.take(oid, item.mode, name, staging):
-            _write(name, staging, store.read(oid), stat.S_IMODE(item.mode))
+            write_file(name, staging, store.read(oid), stat.S_IMODE(item.mode))
     return closed
 
 
-def _write(name: str, staging: int, data: bytes, perm: int) -> None:
+def write_file(name: str, staging: int, data: bytes, perm: int) -> None:
+    """A new file with exactly these permissions."""
     fd = os.open(name, _NEW_FILE, perm & 0o777, dir_fd=staging)
     try:
         view = memoryview(data)
