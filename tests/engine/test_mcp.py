@@ -55,6 +55,10 @@ def reply(text: str = "", *calls: Call) -> Reply:
     return Reply(text=text, calls=list(calls))
 
 
+OWN_PYTHON = f"Read({sys.prefix})"
+"""Also where these tests are run from a folder that confined programs do not see."""
+
+
 def config(folder: Path, name: str = "numbers") -> dict[str, Any]:
     script = folder / "server.py"
     folder.mkdir(exist_ok=True)
@@ -155,7 +159,9 @@ async def project(tmp_path: Path, where: str) -> Path:
     work = tmp_path / "work"
     (work / ".worldline").mkdir(parents=True)
     # In the project, where a server that came with it lies: it is confined, and sees nothing else of /tmp.
-    (work / where).write_text(json.dumps({"mcpServers": config(work)}))
+    servers = config(work)
+    servers["numbers"]["access"] = [OWN_PYTHON]
+    (work / where).write_text(json.dumps({"mcpServers": servers}))
     return work
 
 
@@ -265,7 +271,7 @@ async def test_a_server_of_the_project_is_confined_and_its_refusals_have_names(
 ) -> None:
     monkeypatch.setenv("SOME_TOKEN", "hidden")
     work, out = lab / "work", lab / "outside"
-    servers = walled(work, access=[f"Write({out}/open)"])
+    servers = walled(work, access=[OWN_PYTHON, f"Write({out}/open)"])
     (work / ".mcp.json").write_text(json.dumps({"mcpServers": servers}))
     b = await bench(work, attended=True, in_place=True)
     with host_server() as (port, seen):
@@ -303,7 +309,7 @@ async def test_a_server_of_the_project_is_confined_and_its_refusals_have_names(
 
 async def test_a_host_is_asked_about_when_a_confined_server_wants_it(bench: Any, lab: Path) -> None:
     work = lab / "work"
-    servers = walled(work, confined=True)
+    servers = walled(work, confined=True, access=[OWN_PYTHON])
     b = await bench(work, attended=True, in_place=True, mcpServers=servers)
     (work / "proxied.py").write_text("")
     script = (work / "walled.py").read_text()

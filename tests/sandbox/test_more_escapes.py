@@ -19,7 +19,7 @@ import pytest
 from sandbox.conftest import Lab, furnish, git, lab_root
 from sandbox.test_escapes import PY, RAW, outside_of
 from sandbox.world import changes
-from worldline.policy.sandbox.model import Label
+from worldline.policy.sandbox.model import Grant, Label
 from worldline.policy.sandbox.network import SessionNetwork
 
 
@@ -317,3 +317,15 @@ class TestMoreEscapes:
         for folder in (place.repo, place.base / "remote.git"):
             assert git(folder, "fsck", "--no-dangling") == ""
         assert git(place.base / "remote.git", "for-each-ref", "--format=%(refname)") == "refs/heads/main\n"
+
+
+@pytest.mark.parametrize("named", ["", "note", "."])
+def test_what_is_opened_for_reading_below_tmp_is_there_and_stays_as_it_is(lab: Lab, named: str) -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        note = Path(folder) / "note"
+        note.write_text("from outside\n")
+        lab.grants = [Grant("read", str(note.parent / named), "Read")] if named else []
+        for _ in range(2):  # the second finds what the first one's mount left in the private /tmp
+            done = lab.run(f"cat {note}; echo more >> {note}; echo x > {folder}/other")
+            assert (b"from outside" in done.output) is bool(named)
+            assert note.read_text() == "from outside\n" and os.listdir(folder) == ["note"]

@@ -99,6 +99,7 @@ def arguments(profile: Profile, names_folder: Path | None, seccomp: int = -1) ->
     for folder in covered:
         args += ["--ro-bind", str(folder), str(folder)]
     args += _configuration(profile)
+    args += _opened(profile)
     args += _hide(profile)
     writable = [workspace, *profile.writable]
     for folder in writable:
@@ -145,6 +146,17 @@ def _configuration(profile: Profile) -> list[str]:
     return args
 
 
+def _opened(profile: Profile) -> list[str]:
+    """What was opened for reading below a place that the sandbox covers: elsewhere the disk is there to read anyway."""
+    args: list[str] = []
+    for grant in profile.grants:
+        path = Path(grant.target)
+        covered = any(path.is_relative_to(c) and path != Path(c) for c in _COVERED)
+        if grant.kind == "read" and covered and path.exists() and _can_be_placed(path, profile):
+            args += ["--ro-bind", str(path), str(path)]
+    return args
+
+
 def _can_be_placed(path: Path, profile: Profile) -> bool:
     """Whether it can be shown there: a command may have put something else in the way into its own /tmp."""
     if not path.is_relative_to("/tmp"):
@@ -152,7 +164,7 @@ def _can_be_placed(path: Path, profile: Profile) -> bool:
     inside = profile.private_tmp / path.relative_to("/tmp")
     above = [p for p in inside.parents if p.is_relative_to(profile.private_tmp)]
     ways = all(not p.is_symlink() and (p.is_dir() or not p.exists()) for p in above)
-    return ways and not inside.is_symlink() and not inside.is_dir()
+    return ways and not inside.is_symlink() and (path.is_dir() or not inside.is_dir())
 
 
 def hidden_places(profile: Profile) -> list[Path]:
