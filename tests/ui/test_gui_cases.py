@@ -128,6 +128,7 @@ def test_a_session_of_80_mb_is_seen_at_once_and_never_stops_the_window(
     path = tmp_path / "large.worldline"
     subprocess.run([sys.executable, "-c", LARGE, str(path)], check=True)
     windows = Windows(settings)
+    before = psutil.Process().memory_info().rss
     begin = time.perf_counter()
     window = windows.open(str(path))
     assert window is not None
@@ -145,4 +146,5 @@ def test_a_session_of_80_mb_is_seen_at_once_and_never_stops_the_window(
     window.state.client.stop_and_wait(8)
     assert painted[0] < 2
     assert gap < 200
-    assert psutil.Process().memory_info().rss / 1e6 < 800
+    # What this window takes: tests before this one have left theirs.
+    assert (psutil.Process().memory_info().rss - before) / 1e6 < 600
