@@ -17,7 +17,7 @@ from worldline.protocol.model import FileChange
 from worldline.ui.dialogs.text_viewer import TextViewer
 from worldline.ui.diff.file_list import FileList
 from worldline.ui.diff.image_diff import ImageDiff
-from worldline.ui.pictures import LARGEST, decode, size_of
+from worldline.ui.pictures import LARGEST, decode, decode_beside, size_of
 from worldline.ui.sliced_text import LONG_LINE, SlicedText
 
 
@@ -88,9 +88,20 @@ def test_a_picture_of_many_pixels_is_decoded_beside_the_window(qtbot: Any) -> No
     QApplication.processEvents()
 
 
+def test_pictures_read_on_both_sides_at_once_never_wait_for_one_another(qtbot: Any) -> None:
+    data, small = png(300, 200), png(20, 10)
+    for _ in range(300):
+        thread = threading.Thread(target=decode_beside, args=(data,), daemon=True)
+        thread.start()
+        while thread.is_alive():
+            assert size_of(small).width() == 20 and decode(small).height() == 10
+        thread.join(20)
+
+
 def test_what_is_no_picture_is_none() -> None:
     nonsense = base64.b64encode(b"not a picture").decode()
-    assert decode(nonsense).isNull() and not size_of(nonsense).isValid() and not size_of("").isValid()
+    assert decode(nonsense).isNull() and decode_beside(nonsense).isNull()
+    assert not size_of(nonsense).isValid() and not size_of("").isValid()
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,17 @@
-"""Pictures out of base64, large ones decoded beside the window."""
+"""Pictures out of base64, large ones decoded beside the window.
+
+Qt makes readers of pictures under one lock for all threads. A thread that reads from a buffer of ours asks Python for each
+piece while it has that lock; the window, which has the interpreter, may wait for the lock at that moment: both for ever.
+So beside the window pictures are read from a file, which Qt does by itself. (`QImage.fromData` keeps the interpreter for as
+long as it decodes.)
+"""
 
 from __future__ import annotations
 
 import base64
+import tempfile
 import threading
+from pathlib import Path
 
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QObject, QSize, Qt, Signal
 from PySide6.QtGui import QImage, QImageReader
@@ -31,9 +39,20 @@ def _reader(data: str) -> tuple[QBuffer, QImageReader]:
 
 
 def decode(data: str) -> QImage:
-    """A null image for what is none."""
+    """A null image for what is none. For the thread of the window."""
     _buffer, reader = _reader(data)
-    image = reader.read()
+    return _bounded(reader.read())
+
+
+def decode_beside(data: str) -> QImage:
+    """`decode` for any other thread."""
+    with tempfile.TemporaryDirectory(prefix="worldline-picture-") as folder:
+        path = Path(folder) / "picture"
+        path.write_bytes(base64.b64decode(data))
+        return _bounded(QImageReader(str(path)).read())
+
+
+def _bounded(image: QImage) -> QImage:
     if max(image.width(), image.height()) > LARGEST:
         image = image.scaled(
             LARGEST, LARGEST, Qt.AspectRatioMode.KeepAspectRatio, Qt.TransformationMode.SmoothTransformation
@@ -74,4 +93,4 @@ class _Messenger(QObject):
 
 
 def _work(messenger: _Messenger, number: int, pictures: list[str]) -> None:
-    messenger.ready.emit(number, [decode(data) if data else QImage() for data in pictures])
+    messenger.ready.emit(number, [decode_beside(data) if data else QImage() for data in pictures])
