@@ -205,7 +205,7 @@ ATTEMPTS: dict[str, tuple[str, str]] = {
         "write {base}/remote.git",
     ),
     "installs outside": (
-        "python3 -m pip install --quiet --no-index --target {out}/site . ; python3 -m pip install --user --no-index x; python3 -m pip config set global.index-url x; "
+        "python3 -m pip install --quiet --no-index --target {out}/site . ; python3 -m pip install --user --no-index x; python3 -m pip config set global.timeout 9; "
         "npm install -g --offline x; npm config set prefix {out}; gem install x; cargo install x; go install x@latest; "
         "python3 -m venv {out}/venv; cp /bin/true /usr/local/bin/x; cp /bin/true ~/.local/bin/x; ln -s /bin/true /usr/local/bin/y; true",
         "write /usr/local/bin/y",

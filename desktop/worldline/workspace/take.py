@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -135,28 +135,29 @@ def _some(sides: _Sides, hunks: Collection[int], context: int, undo: bool) -> Le
 
 def with_hunks(old: bytes, new: bytes, hunks: Collection[int], context: int = 3) -> bytes:
     """`old` with only some hunks of its diff to `new`. Raises `WorkspaceError` (`bad_hunk`) for a number there is not."""
-    lines = _lines(old)
-    result: list[bytes] = []
-    at = 0
-    for hunk in _chosen(old, new, hunks, context):
-        start = hunk.old_start - 1 if hunk.old_lines else hunk.old_start
-        result += lines[at:start]
-        result += [line.raw_content for line in hunk.lines if line.origin in (" ", "+")]
-        at = start + hunk.old_lines
-    return b"".join(result + lines[at:])
+    chosen = _chosen(old, new, hunks, context)
+    return _spliced(old, [(h.old_start, h.old_lines, _side(h, "+")) for h in chosen])
 
 
 def without_hunks(old: bytes, new: bytes, hunks: Collection[int], context: int = 3) -> bytes:
     """`new` with some hunks of the diff from `old` taken back. Not the same as the hunks of the diff the other way: that
     one may cut them elsewhere. Raises as `with_hunks`."""
-    lines = _lines(new)
-    result: list[bytes] = []
-    at = 0
-    for hunk in _chosen(old, new, hunks, context):
-        start = hunk.new_start - 1 if hunk.new_lines else hunk.new_start
-        result += lines[at:start]
-        result += [line.raw_content for line in hunk.lines if line.origin in (" ", "-")]
-        at = start + hunk.new_lines
+    chosen = _chosen(old, new, hunks, context)
+    return _spliced(new, [(h.new_start, h.new_lines, _side(h, "-")) for h in chosen])
+
+
+def _side(hunk: pygit2.DiffHunk, origin: str) -> list[bytes]:
+    return [line.raw_content for line in hunk.lines if line.origin in (" ", origin)]
+
+
+def _spliced(data: bytes, places: Iterable[tuple[int, int, list[bytes]]]) -> bytes:
+    """`data` with other lines at some places: (first line from 1, number of lines, lines instead), in order. A place
+    without lines lies behind the line that it names."""
+    lines, result, at = _lines(data), [], 0
+    for first, count, instead in places:
+        start = first - 1 if count else first
+        result += lines[at:start] + instead
+        at = start + count
     return b"".join(result + lines[at:])
 
 
