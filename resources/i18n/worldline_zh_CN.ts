@@ -496,10 +496,6 @@
         <translation>批准“{}”</translation>
     </message>
     <message>
-        <source>This session is open for reading only.</source>
-        <translation>此会话以只读方式打开。</translation>
-    </message>
-    <message>
         <source>Whole output</source>
         <translation>完整输出</translation>
     </message>
@@ -770,6 +766,13 @@
     <message>
         <source>Message to the agent</source>
         <translation>给智能体的消息</translation>
+    </message>
+</context>
+<context>
+    <name>Composing</name>
+    <message>
+        <source>This session is open for reading only.</source>
+        <translation>此会话以只读方式打开。</translation>
     </message>
 </context>
 <context>

@@ -126,14 +126,14 @@ def test_completion_comes_from_the_engine(chat: ChatPane, qtbot: Any) -> None:
 
 def test_the_draft_of_a_session_is_kept(chat: ChatPane, qtbot: Any) -> None:
     chat.composer.edit.set_text("half a thought")
-    chat._save_draft()
+    chat.composing.save_draft()
     again = ChatPane(chat.state)
     qtbot.addWidget(again)
     assert again.composer.text() == "half a thought"
 
 
 def test_models_are_offered_with_their_efforts(chat: ChatPane, qtbot: Any) -> None:
-    chat._ask_models()
+    chat.composing.ask_models()
     qtbot.waitUntil(lambda: chat.composer.model.value == "sonnet-5.5")
     assert chat.composer.effort.value == "high"
 

@@ -1,8 +1,7 @@
-"""The chat pane: header with breadcrumb, conversation, what waits, composer; joined to the session."""
+"""The chat pane: header with breadcrumb and conversation of the node that is looked at, above the composer."""
 
 from __future__ import annotations
 
-import base64
 from typing import Any
 
 from PySide6.QtCore import Qt, QTimer
@@ -14,13 +13,11 @@ from worldline.core.kinds import NodeKind
 from worldline.protocol.events import Delta
 from worldline.protocol.model import Approval, Body, Question, RunInfo
 from worldline.ui.chat import opening, words
-from worldline.ui.chat.composer import Composer, WaitingBar
+from worldline.ui.chat.composing import Composing
 from worldline.ui.chat.message_menu import show_menu
 from worldline.ui.chat.offers import act_on_offer
 from worldline.ui.chat.row_base import ColorLabel, ElidedLabel, tool_button
 from worldline.ui.chat.view import ChatView
-from worldline.ui.chat.waiting import recent_prompts, waiting_texts
-from worldline.ui.preferences import settings as window_settings
 from worldline.ui.session_state import SessionState
 from worldline.ui.theme import theme
 from worldline.viewmodel.chat import ChatModel, left_runs
@@ -50,10 +47,8 @@ class ChatPane(QWidget):
         self.state = state
         self.chat = ChatModel()
         self.view = ChatView(self.chat, self)
-        self.composer = Composer(self)
-        self.waiting = WaitingBar(self)
-        self._held: tuple[str, dict[str, Any]] | None = None
-        """Node and prompt that is sent as soon as the session is there."""
+        self.composing = Composing(state, self)
+        self.composer, self.waiting = self.composing.composer, self.composing.waiting
         self._shown = ""
         self._fork = ""
         self._window = FIRST
@@ -92,8 +87,6 @@ class ChatPane(QWidget):
         layout.addWidget(self.composer)
         self._body_timer = QTimer(self, singleShot=True, interval=0)
         self._body_timer.timeout.connect(self._ask_bodies)
-        self._draft_timer = QTimer(self, singleShot=True, interval=400)
-        self._draft_timer.timeout.connect(self._save_draft)
         self._connect()
         self._grow_timer = QTimer(self, singleShot=True, interval=0)
         self._grow_timer.timeout.connect(self._grow)
@@ -110,19 +103,18 @@ class ChatPane(QWidget):
     def _catch_up(self) -> None:
         """The session was there before this pane: take over what has been announced already."""
         state = self.state
-        self._on_info()
-        self._ask_models()
+        self.composing.catch_up()
         self._on_status(state.status)
-        self.composer.set_queue(state.queue)
         for approval in state.approvals.values():
             self._on_approval(approval)
         for question in state.questions.values():
             self._on_question(question)
         if state.is_loaded:
+            self.composing.load_history()
             self._on_loaded()
 
     def _connect(self) -> None:
-        state, view, composer = self.state, self.view, self.composer
+        state, view = self.state, self.view
         state.headers_changed.connect(self._on_headers)
         state.node_ended.connect(self._on_node_ended)
         state.loaded.connect(self._on_loaded)
@@ -137,14 +129,7 @@ class ChatPane(QWidget):
         state.approval_gone.connect(self._on_approval_gone)
         state.question_asked.connect(self._on_question)
         state.question_gone.connect(self._on_question_gone)
-        state.queue_changed.connect(composer.set_queue)
-        state.composer_text.connect(composer.set_text)
-        state.jumped.connect(self._on_jumped)
-        # They did not want to go after all: a later jump to the same node sends nothing.
-        state.stayed.connect(lambda: setattr(self, "_held", None))
         state.status_changed.connect(self._on_status)
-        state.info_changed.connect(lambda _info: self._on_info())
-        state.hello.connect(lambda _hello: self._ask_models())
         state.reveal_asked.connect(self._reveal)
         view.bodies_needed.connect(self._need_bodies)
         view.verticalScrollBar().valueChanged.connect(self._on_scrolled)
@@ -152,27 +137,17 @@ class ChatPane(QWidget):
         signals = view.signals
         signals.go_to.connect(state.go)
         signals.reveal.connect(state.reveal_asked)
-        signals.edit_prompt.connect(self._edit_prompt)
+        signals.edit_prompt.connect(self.composing.edit_prompt)
         signals.offer.connect(self._on_offer)
         signals.approve.connect(lambda answer: state.request("answer_approval", answer))
         signals.answer.connect(lambda answer: state.request("answer_question", answer))
         signals.show_approval.connect(lambda key: opening.approvals(state, key))
-        self.waiting.show_clicked.connect(lambda: opening.approvals(state))
         signals.whole_output.connect(lambda blob: opening.whole_output(state, self.window(), blob))
         signals.model_view.connect(lambda uid: opening.model_view(state, self.window(), uid))
         signals.show_diff.connect(lambda uid, _path: state.select(uid))
         signals.explain.connect(lambda _uid: opening.diagnostics(state, self.window()))
         signals.link.connect(opening.link)
         signals.menu.connect(lambda uid, place: show_menu(state, self.chat.row(uid), self, place))
-        composer.send.connect(self._send)
-        composer.stop.connect(lambda: state.request("stop"))
-        composer.complete.connect(self._complete)
-        composer.queue_edit.connect(
-            lambda number, text: state.request("queue_edit", {"id": number, "text": text})
-        )
-        composer.queue_send.connect(lambda number: state.request("queue_edit", {"id": number, "send": True}))
-        composer.draft_changed.connect(lambda _text: self._draft_timer.start())
-        composer.edit.escaped.connect(lambda: state.select("") if state.selection else None)
 
     # -- what is shown
 
@@ -255,15 +230,10 @@ class ChatPane(QWidget):
 
     def _on_loaded(self) -> None:
         self.state.request("runs", {}, self._take_runs)
-        self._load_history()
         self._refresh()
 
     def _take_runs(self, result: dict[str, Any]) -> None:
         self.chat.set_runs(RunInfo.model_validate(one) for one in result["runs"])
-
-    def _load_history(self) -> None:
-        self.composer.edit.history = recent_prompts(self.state)
-        self.composer.edit.remember("")
 
     def _need_bodies(self, uids: list[str]) -> None:
         self._pending += uids
@@ -294,103 +264,40 @@ class ChatPane(QWidget):
 
     def _on_run_started(self, run: dict[str, Any]) -> None:
         self.chat.run_changed(RunInfo.model_validate(run))
-        self.composer.set_running(True)
         self.view.follow()
 
     def _on_run_ended(self, run: dict[str, Any], offers: list[str]) -> None:
         info = RunInfo.model_validate(run)
         self.chat.run_changed(info, offers)
-        self.composer.set_running(False)
         self._end.hide()
         self._announce(words.stop_title(info.stop_reason, info.detail))
 
     def _on_approval(self, raw: dict[str, Any]) -> None:
         approval = Approval.model_validate(raw)
         self.chat.approval_asked(approval)
-        self._show_waiting()
         self._announce(self.tr("Waits for your approval: {}").format(approval.command or approval.title))
 
     def _on_approval_gone(self, approval_id: str, _why: str) -> None:
         self.chat.approval_gone(approval_id)
-        self._show_waiting()
 
     def _on_question(self, raw: dict[str, Any]) -> None:
         question = Question.model_validate(raw)
         self.chat.question_asked(question)
-        self._show_waiting()
         self._announce(self.tr("The agent asks: {}").format(question.text))
 
     def _on_question_gone(self, question_id: str) -> None:
         self.chat.question_gone(question_id)
-        self._show_waiting()
-
-    def _show_waiting(self) -> None:
-        self.waiting.set_waiting(waiting_texts(self.state))
 
     def _announce(self, text: str) -> None:
         """Said by a screen reader; the focus stays where it is."""
         QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, text))
 
     def _on_status(self, status: dict[str, Any]) -> None:
-        self.composer.set_running(self.state.busy)
-        self.composer.set_mode(str(status.get("mode") or "ask"))
         if self._fork != (fork := str(status.get("branch") or "")):
             self._fork = fork
             self._show_crumbs(self.chat.path)
-        self.composer.set_context(int(status.get("context_tokens") or 0))
-
-    def _on_info(self) -> None:
-        info = self.state.info
-        self.composer.edit.root = str(info.get("work_path") or "")
-        self.composer.set_read_only(
-            (str(info.get("read_only_why")) or self.tr("This session is open for reading only."))
-            if info.get("read_only")
-            else ""
-        )
-        draft = window_settings().value(f"drafts/{self._draft_key()}", "")
-        if draft and not self.composer.text():
-            self.composer.edit.set_text(str(draft))
-
-    def _ask_models(self) -> None:
-        def answered(result: dict[str, Any]) -> None:
-            current = str(self.state.status.get("asked_model") or result.get("default") or "")
-            self.composer.set_models(result["models"], current)
-
-        self.state.request("models", {}, answered)
 
     # -- what the person wants
-
-    def _send(self, params: dict[str, Any]) -> None:
-        target = self.state.selection
-        if target and not self.state.busy:
-            # What is written while looking at another node belongs to that node: go there first, then send. The words
-            # stay in the composer until they are sent, also when the person does not want to go after all.
-            self._held = (target, params)
-            self.state.go(target)
-            return
-        self.state.select("")
-        self.state.request("prompt", params, lambda _result: self.composer.sent(params["text"]))
-
-    def _on_jumped(self, result: dict[str, Any]) -> None:
-        held, self._held = self._held, None
-        if held is not None and held[0] == result.get("node") and self.composer.message() == held[1]["text"]:
-            # The words of the prompt that was gone to are not wanted: there are new ones.
-            result["composer_text"] = ""
-            self._send(held[1])
-
-    def _complete(self, prefix: str) -> None:
-        self.state.request(
-            "complete",
-            {"prefix": prefix, "limit": 50},
-            lambda result: self.composer.offer(prefix, result["paths"]),
-        )
-
-    def _edit_prompt(self, uid: str, text: str) -> None:
-        if uid:
-            # Going to a prompt is a fork at its parent; the engine hands its text to the composer.
-            self.state.go(uid)
-        else:
-            self.composer.set_text(text)
 
     def _on_offer(self, _run: str, offer: str) -> None:
         act_on_offer(self.state, self.window(), offer)
@@ -403,13 +310,6 @@ class ChatPane(QWidget):
                 self._window = len(path) - path.index(row) + WINDOW // 10
                 self._refresh(again=True)
         self.view.show_key(uid)
-
-    def _draft_key(self) -> str:
-        return base64.urlsafe_b64encode(str(self.state.info.get("path", "")).encode()).decode()
-
-    def _save_draft(self) -> None:
-        if self.state.info:
-            window_settings().setValue(f"drafts/{self._draft_key()}", self.composer.text())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

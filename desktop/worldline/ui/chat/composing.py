@@ -1,0 +1,142 @@
+"""The composer joined to the session: what is sent, what waits above it, drafts, models and completion."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+from PySide6.QtCore import QObject, QTimer
+from PySide6.QtWidgets import QWidget
+
+from worldline.ui.chat import opening
+from worldline.ui.chat.composer import Composer, WaitingBar
+from worldline.ui.chat.waiting import recent_prompts, waiting_texts
+from worldline.ui.preferences import settings as window_settings
+from worldline.ui.session_state import SessionState
+
+DRAFT_MS = 400
+
+
+class Composing(QObject):
+    """Turns what the person writes into commands of the session, and shows the session's state in the composer."""
+
+    def __init__(self, state: SessionState, pane: QWidget) -> None:
+        """`pane`: where `composer` and `waiting` are placed."""
+        super().__init__(pane)
+        self._state = state
+        self.composer = Composer(pane)
+        self.waiting = WaitingBar(pane)
+        self._held: tuple[str, dict[str, Any]] | None = None
+        """Node and prompt that is sent as soon as the session is there."""
+        self._draft_timer = QTimer(self, singleShot=True, interval=DRAFT_MS)
+        self._draft_timer.timeout.connect(self.save_draft)
+        self._connect()
+
+    def _connect(self) -> None:
+        state, composer = self._state, self.composer
+        state.loaded.connect(self.load_history)
+        state.run_started.connect(lambda _run: composer.set_running(True))
+        state.run_ended.connect(lambda _run, _offers: composer.set_running(False))
+        for signal in (state.approval_asked, state.approval_gone, state.question_asked, state.question_gone):
+            signal.connect(lambda *_: self._show_waiting())
+        state.queue_changed.connect(composer.set_queue)
+        state.composer_text.connect(composer.set_text)
+        state.jumped.connect(self._on_jumped)
+        # They did not want to go after all: a later jump to the same node sends nothing.
+        state.stayed.connect(lambda: setattr(self, "_held", None))
+        state.status_changed.connect(self._on_status)
+        state.info_changed.connect(lambda _info: self._on_info())
+        state.hello.connect(lambda _hello: self.ask_models())
+        composer.send.connect(self._send)
+        composer.stop.connect(lambda: state.request("stop"))
+        composer.complete.connect(self._complete)
+        composer.queue_edit.connect(
+            lambda number, text: state.request("queue_edit", {"id": number, "text": text})
+        )
+        composer.queue_send.connect(lambda number: state.request("queue_edit", {"id": number, "send": True}))
+        composer.draft_changed.connect(lambda _text: self._draft_timer.start())
+        composer.edit.escaped.connect(lambda: state.select("") if state.selection else None)
+        self.waiting.show_clicked.connect(lambda: opening.approvals(state))
+
+    def catch_up(self) -> None:
+        """The session was there before the pane: take over what has been announced already."""
+        self._on_info()
+        self.ask_models()
+        self._on_status(self._state.status)
+        self.composer.set_queue(self._state.queue)
+        self._show_waiting()
+
+    # -- what the composer shows
+
+    def load_history(self) -> None:
+        self.composer.edit.history = recent_prompts(self._state)
+        self.composer.edit.remember("")
+
+    def _show_waiting(self) -> None:
+        self.waiting.set_waiting(waiting_texts(self._state))
+
+    def _on_status(self, status: dict[str, Any]) -> None:
+        self.composer.set_running(self._state.busy)
+        self.composer.set_mode(str(status.get("mode") or "ask"))
+        self.composer.set_context(int(status.get("context_tokens") or 0))
+
+    def _on_info(self) -> None:
+        info = self._state.info
+        self.composer.edit.root = str(info.get("work_path") or "")
+        self.composer.set_read_only(
+            (str(info.get("read_only_why")) or self.tr("This session is open for reading only."))
+            if info.get("read_only")
+            else ""
+        )
+        draft = window_settings().value(f"drafts/{self._draft_key()}", "")
+        if draft and not self.composer.text():
+            self.composer.edit.set_text(str(draft))
+
+    def ask_models(self) -> None:
+        def answered(result: dict[str, Any]) -> None:
+            current = str(self._state.status.get("asked_model") or result.get("default") or "")
+            self.composer.set_models(result["models"], current)
+
+        self._state.request("models", {}, answered)
+
+    def _draft_key(self) -> str:
+        return base64.urlsafe_b64encode(str(self._state.info.get("path", "")).encode()).decode()
+
+    def save_draft(self) -> None:
+        if self._state.info:
+            window_settings().setValue(f"drafts/{self._draft_key()}", self.composer.text())
+
+    # -- what the person wants
+
+    def _send(self, params: dict[str, Any]) -> None:
+        target = self._state.selection
+        if target and not self._state.busy:
+            # What is written while looking at another node belongs to that node: go there first, then send. The words
+            # stay in the composer until they are sent, also when the person does not want to go after all.
+            self._held = (target, params)
+            self._state.go(target)
+            return
+        self._state.select("")
+        self._state.request("prompt", params, lambda _result: self.composer.sent(params["text"]))
+
+    def _on_jumped(self, result: dict[str, Any]) -> None:
+        held, self._held = self._held, None
+        if held is not None and held[0] == result.get("node") and self.composer.message() == held[1]["text"]:
+            # The words of the prompt that was gone to are not wanted: there are new ones.
+            result["composer_text"] = ""
+            self._send(held[1])
+
+    def _complete(self, prefix: str) -> None:
+        self._state.request(
+            "complete",
+            {"prefix": prefix, "limit": 50},
+            lambda result: self.composer.offer(prefix, result["paths"]),
+        )
+
+    def edit_prompt(self, uid: str, text: str) -> None:
+        """Let a prompt be written anew; one that is a node already is gone back to."""
+        if uid:
+            # Going to a prompt is a fork at its parent; the engine hands its text to the composer.
+            self._state.go(uid)
+        else:
+            self.composer.set_text(text)
