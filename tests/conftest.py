@@ -7,10 +7,14 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pytestqt.qtbot import QtBot
 
 ROOT = Path(__file__).resolve().parent.parent
+PATIENCE_MS = 60_000
+"""Guards against a hang; says nothing of speed."""
 
 # Child processes (engine, command line) must find the package and must not open a window.
 os.environ["PYTHONPATH"] = os.pathsep.join(
@@ -57,6 +61,24 @@ def own_log() -> Iterator[None]:
     fresh()
     yield
     fresh()
+
+
+class PatientBot(QtBot):
+    """Waits for a minute at least: what must come is waited for, however busy the machine is."""
+
+    def waitUntil(self, callback: Any, *, timeout: int = 0) -> None:
+        super().waitUntil(callback, timeout=max(timeout, PATIENCE_MS))
+
+    def waitSignal(self, signal: Any, *, timeout: int = 0, **more: Any) -> Any:
+        return super().waitSignal(signal, timeout=max(timeout, PATIENCE_MS), **more)
+
+    def waitSignals(self, signals: Any, *, timeout: int = 0, **more: Any) -> Any:
+        return super().waitSignals(signals, timeout=max(timeout, PATIENCE_MS), **more)
+
+
+@pytest.fixture
+def qtbot(qapp: Any, request: pytest.FixtureRequest) -> PatientBot:
+    return PatientBot(request)
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 
@@ -30,6 +31,39 @@ def repository_with_own_work(folder: Path) -> Path:
     (folder / "mine.txt").write_text("my own work\n")
     (folder / "untracked.txt").write_text("not added\n")
     return folder
+
+
+PATIENCE_S = 60.0
+"""How long a test waits for what must come. It guards against a hang and says nothing of speed: other programs on the machine
+may take most of its time."""
+
+MEASURING = bool(os.environ.get("WORLDLINE_MEASURE"))
+
+
+def measured(what: str, value: float, limit: float) -> None:
+    """Print a figure that depends on the machine; hold it against its limit only when figures are asked for.
+
+    A test of the default suite fails by what the program does, never by how fast the machine was. With `WORLDLINE_MEASURE=1`
+    on a quiet machine the same tests judge the figures as well."""
+    print(f"{what}: {value:.4g} (limit {limit:.4g})")
+    assert not MEASURING or value < limit, f"{what}: {value:.4g}, limit {limit:.4g}"
+
+
+def calls_of(work: Callable[[], object]) -> int:
+    """How many functions, of Python and of C, a piece of work calls on this thread: its cost without a clock."""
+    count = 0
+
+    def tell(_frame: FrameType, event: str, _arg: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(tell)
+    try:
+        work()
+    finally:
+        sys.setprofile(before)
+    return count
 
 
 @dataclass
@@ -64,7 +98,7 @@ def unasked(session: Path, base_url: str) -> list[str | Path]:
     return ["--session", session, "--base-url", base_url, "--mode", "work", "--approve", "allow", "--json"]
 
 
-def wait_until(fits: Callable[[], bool], seconds: float = 10.0) -> None:
+def wait_until(fits: Callable[[], bool], seconds: float = PATIENCE_S) -> None:
     """Wait for a condition that another process or thread brings about; fail when it does not come."""
     end = time.monotonic() + seconds
     while not fits():

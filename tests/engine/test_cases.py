@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -197,9 +196,7 @@ async def test_rules_decide_part_by_part(
 @of("stream_text", {"text": "- item\n" * 900}, {"text": "再来一次。" * 900})
 async def test_a_reply_that_repeats_itself(bench: Any, payload: dict[str, Any]) -> None:
     b = await bench()
-    began = time.monotonic()
     b.script(payload["text"] * 20)
     assert await b.ask("go") == "repeated_calls"
-    assert time.monotonic() - began < 30
     b.script("Fine again.")
     assert await b.ask("and now") == "completed"

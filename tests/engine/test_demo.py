@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +17,7 @@ from worldline.session.document import SessionDocument
 
 @pytest.mark.slow
 def test_both_attempts_are_really_made(tmp_path: Path) -> None:
-    started = time.monotonic()
     seeded = seed_demo(tmp_path / "demo")
-    assert time.monotonic() - started < 30
     doc = SessionDocument.open(seeded.session, mode="read")
     reasons = [r.stop_reason.value for r in doc.runs() if r.stop_reason]
     assert reasons == ["repeated_failures", "completed"]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
+from tests_support import measured
 from worldline.core.secrets import mask
 
 # Put together here so that no scanner takes this file for a leak.
@@ -65,9 +68,7 @@ def test_masking_twice_changes_nothing() -> None:
 
 
 def test_long_text_is_no_burden() -> None:
-    import time
-
     text = "token = value\n" * 20_000
     began = time.perf_counter()
     mask(text)
-    assert time.perf_counter() - began < 2
+    measured("seconds of masking 280 KB", time.perf_counter() - began, 2)

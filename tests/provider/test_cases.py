@@ -12,6 +12,7 @@ import pytest
 
 from provider.cases import case, of_kind
 from provider.conftest import FAST, PATIENT, Heard, request_for
+from tests_support import measured
 from worldline.core.stop import StopReason
 from worldline.provider.arguments import parse_arguments
 from worldline.provider.gateway import Gateway, ProviderSettings, failure_of
@@ -129,7 +130,8 @@ async def test_a_stall_can_be_stopped_at_once() -> None:
         asking.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asking
-        assert time.monotonic() - before < entry["payload"]["expect"]["cancel_latency_s_max"]
+        latest = entry["payload"]["expect"]["cancel_latency_s_max"]
+        measured("seconds until a stall was stopped", time.monotonic() - before, latest)
     await gateway.close()
     del FAULTS["case"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-import time
 
 import pytest
 from hypothesis import given
@@ -81,9 +80,8 @@ def test_only_what_can_help_is_tried_again() -> None:
 async def test_waiting_can_be_cut_short() -> None:
     event = asyncio.Event()
     asyncio.get_running_loop().call_later(0.01, event.set)
-    started = time.monotonic()
-    assert await wait(30, event)
-    assert time.monotonic() - started < 5 and not event.is_set()
+    assert await asyncio.wait_for(wait(3_600, event), 60)
+    assert not event.is_set()
     assert not await wait(0.01, event)
 
 

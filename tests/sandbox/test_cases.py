@@ -19,6 +19,7 @@ import pytest
 from sandbox.conftest import Lab, furnish, git, lab_root
 from sandbox.test_confined_commands import server, targets
 from sandbox.world import settings
+from tests_support import measured
 from worldline.policy.sandbox.inside import landlock
 from worldline.policy.sandbox.model import Grant, Label
 
@@ -176,7 +177,8 @@ class TestLimits:
     def test_a_time_out_leaves_nothing_within_two_seconds(self, lab: Lab) -> None:
         began = time.monotonic()
         result = lab.run("(setsid sh -c 'trap \"\" TERM INT HUP; sleep 60 & wait' &); sleep 60", timeout_s=1)
-        assert result.timed_out and result.survivors == [] and time.monotonic() - began < 3
+        assert result.timed_out and result.survivors == []
+        measured("seconds until a time limit of 1 s has ended all", time.monotonic() - began, 3)
 
     def test_endless_output_is_bounded(self, lab: Lab) -> None:
         result = lab.run("yes | head -c 40000000; echo end")

@@ -12,6 +12,7 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton
 
+from tests_support import measured
 from worldline.core.headers import NodeHeader
 from worldline.core.kinds import NodeFlag, NodeKind, Outcome
 from worldline.protocol.events import Delta
@@ -156,7 +157,7 @@ def test_500_deltas_a_second_touch_only_the_tail(view: ChatView) -> None:
     view.model.deltas([Delta(run="r", turn=1, block=0, kind="text", text="\n\nanother paragraph")])
     view.flush()
     assert row._view.piece_widgets()[0] is first
-    assert beat.worst < 0.2
+    measured("seconds of the longest turn", beat.worst, 0.2)
 
 
 def test_a_markdown_stream_with_tables_keeps_the_loop_alive(view: ChatView) -> None:
@@ -184,7 +185,7 @@ def test_a_markdown_stream_with_tables_keeps_the_loop_alive(view: ChatView) -> N
     view.flush()
     row = view.widget_of("live:r:1")
     assert isinstance(row, ReplyRow) and row._view.text() == text
-    assert beat.worst < 0.1, f"gap of {beat.worst * 1000:.0f} ms"
+    measured("seconds of the longest turn", beat.worst, 0.1)
 
 
 def test_200_000_lines_of_output_stay_bounded(view: ChatView) -> None:
@@ -205,9 +206,10 @@ def test_200_000_lines_of_output_stay_bounded(view: ChatView) -> None:
     grown = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     view.flush()
-    assert clicked and clicked[0] - pressed < 0.2
+    assert clicked
+    measured("seconds until the button answered", clicked[0] - pressed, 0.2)
     assert grown < 150_000_000
-    assert beat.worst < 0.2, f"gap of {beat.worst * 1000:.0f} ms"
+    measured("seconds of the longest turn", beat.worst, 0.2)
     card = view.widget_of(tool.uid)
     assert isinstance(card, ToolCard) and card._code is not None
     assert card._code.lines()[-1].text == "199999" and len(card._code.lines()) <= 2000

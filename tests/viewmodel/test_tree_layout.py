@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 import random
-import time
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests_support import calls_of
 from worldline.core.headers import NodeHeader
 from worldline.core.kinds import NodeKind, Outcome
 from worldline.viewmodel.tree_items import TreeItems
@@ -90,8 +90,7 @@ def test_lanes_are_used_again_after_a_branch_has_ended() -> None:
 def test_appending_costs_the_same_at_any_size() -> None:
     rng = random.Random(7)
 
-    def cost(start: int, count: int) -> float:
-        began = time.thread_time()
+    def more(start: int, count: int) -> None:
         for seq in range(start + 1, start + count + 1):
             parent = (
                 seq - 1 if rng.random() > 0.03 else rng.randint(max(1, seq - 300), seq - 1) if seq > 1 else 0
@@ -99,15 +98,17 @@ def test_appending_costs_the_same_at_any_size() -> None:
             model.append(NodeHeader(seq, f"{seq:016x}", parent, NodeKind.TOOL, seq, "run pytest"))
             layout.follow()
             items.follow()
-        return time.thread_time() - began
+
+    def cost() -> int:
+        return min(calls_of(lambda: more(len(model), 300)) for _ in range(3))
 
     model = TreeModel()
     layout, items = TreeLayout(model), TreeItems(model)
-    cost(0, 2_000)
-    small = min(cost(len(model), 1_000) for _ in range(3))
-    cost(len(model), 40_000)
-    large = min(cost(len(model), 1_000) for _ in range(3))
-    assert large < small * 2.5
+    more(0, 2_000)
+    small = cost()
+    more(len(model), 40_000)
+    large = cost()
+    assert large < small * 1.5
     assert model.bytes_used() / len(model) < 120
 
 

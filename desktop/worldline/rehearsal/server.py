@@ -88,6 +88,8 @@ class RehearsalServer:
         self._stopping: asyncio.Event | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._failure: OSError | None = None
+        self.connections = 0
+        """How many were accepted."""
         self.defects: list[str] = []
         """What went wrong in the server itself. Tests look at it."""
 
@@ -173,7 +175,7 @@ class RehearsalServer:
     def message_requests(self) -> list[Recorded]:
         return [r for r in self.requests if r.method == "POST" and r.path == "/v1/messages"]
 
-    def wait_for(self, condition: Callable[[list[Recorded]], bool], timeout_s: float = 10.0) -> bool:
+    def wait_for(self, condition: Callable[[list[Recorded]], bool], timeout_s: float = 60.0) -> bool:
         """Wait until the condition holds for the requests so far; False when the time is up."""
         with self._state.changed:
             return self._state.changed.wait_for(lambda: condition(self._state.requests), timeout_s)
@@ -181,6 +183,7 @@ class RehearsalServer:
     # ---- connections ----------------------------------------------------------------------------------------------------
 
     def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
         # A task of our own: one that asyncio makes reports being cancelled as an error.
         task = asyncio.get_running_loop().create_task(self._connection(reader, writer))
         self._tasks.add(task)
