@@ -391,10 +391,6 @@
         <translation>以树形显示</translation>
     </message>
     <message>
-        <source>vs {}</source>
-        <translation>与 {} 相比</translation>
-    </message>
-    <message>
         <source>counting lines…</source>
         <translation>正在统计行数…</translation>
     </message>
@@ -411,50 +407,6 @@
         <translation>
             <numerusform>%n 个文件</numerusform>
         </translation>
-    </message>
-    <message>
-        <source>Take {} as it is here?</source>
-        <translation>采用此处的 {}？</translation>
-    </message>
-    <message>
-        <source>Put {} back to how it was before?</source>
-        <translation>将 {} 恢复为之前的样子？</translation>
-    </message>
-    <message>
-        <source>Take {} away? It is not there on the other side.</source>
-        <translation>移除 {}？另一侧没有该文件。</translation>
-    </message>
-    <message>
-        <source>Take {} away, as it is here?</source>
-        <translation>像此处一样移除 {}？</translation>
-    </message>
-    <message>
-        <source>Take this part of {}?</source>
-        <translation>采用 {} 的这一部分？</translation>
-    </message>
-    <message>
-        <source>Revert this part of {}?</source>
-        <translation>还原 {} 的这一部分？</translation>
-    </message>
-    <message>
-        <source>Take a file</source>
-        <translation>采用文件</translation>
-    </message>
-    <message>
-        <source>What is on disk now is saved as a node first, so this can be undone by going back.</source>
-        <translation>磁盘上的现状会先保存为节点，因此可以通过返回来撤销。</translation>
-    </message>
-    <message>
-        <source>Do it</source>
-        <translation>执行</translation>
-    </message>
-    <message>
-        <source>{path} was taken over. What was there before is saved in the node above.</source>
-        <translation>已取用 {path}。原先的内容保存在上一个节点中。</translation>
-    </message>
-    <message>
-        <source>Back</source>
-        <translation>返回</translation>
     </message>
 </context>
 <context>
@@ -2894,6 +2846,53 @@ Every step becomes a node, and a click on a node takes the files back to it.</so
     <message>
         <source>Removing…</source>
         <translation>正在移除…</translation>
+    </message>
+</context>
+<context>
+    <name>Taking</name>
+    <message>
+        <source>Put {} back to how it was before?</source>
+        <translation>将 {} 恢复为之前的样子？</translation>
+    </message>
+    <message>
+        <source>Take {} as it is here?</source>
+        <translation>采用此处的 {}？</translation>
+    </message>
+    <message>
+        <source>Take {} away? It is not there on the other side.</source>
+        <translation>移除 {}？另一侧没有该文件。</translation>
+    </message>
+    <message>
+        <source>Take {} away, as it is here?</source>
+        <translation>像此处一样移除 {}？</translation>
+    </message>
+    <message>
+        <source>Revert this part of {}?</source>
+        <translation>还原 {} 的这一部分？</translation>
+    </message>
+    <message>
+        <source>Take this part of {}?</source>
+        <translation>采用 {} 的这一部分？</translation>
+    </message>
+    <message>
+        <source>Take a file</source>
+        <translation>采用文件</translation>
+    </message>
+    <message>
+        <source>What is on disk now is saved as a node first, so this can be undone by going back.</source>
+        <translation>磁盘上的现状会先保存为节点，因此可以通过返回来撤销。</translation>
+    </message>
+    <message>
+        <source>Do it</source>
+        <translation>执行</translation>
+    </message>
+    <message>
+        <source>{path} was taken over. What was there before is saved in the node above.</source>
+        <translation>已取用 {path}。原先的内容保存在上一个节点中。</translation>
+    </message>
+    <message>
+        <source>Back</source>
+        <translation>返回</translation>
     </message>
 </context>
 <context>

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QSettings
+from PySide6.QtCore import QSettings, Qt
 from PySide6.QtWidgets import QApplication
 
 from worldline.client.process import EngineProcess
@@ -18,6 +18,8 @@ from worldline.core.kinds import NodeKind
 from worldline.rehearsal.events import Call, Reply
 from worldline.rehearsal.scenario import Scenario
 from worldline.rehearsal.server import RehearsalServer
+from worldline.ui.compare.view import CompareDialog
+from worldline.ui.diff.file_diff_panel import FileDiffPanel
 from worldline.ui.diff.pane import ChangesPane
 from worldline.ui.main_window import MainWindow
 from worldline.ui.session_state import SessionState
@@ -77,15 +79,11 @@ class Desk:
         if node != self.state.selection:
             self.state.select(node)
         pane = self.pane
-        self.qtbot.waitUntil(lambda: pane._node == self.state.looked_at(), timeout=20_000)
-        at = pane.against.findData(against)
-        if at < 0:
-            pane.compare_with(against, "the other")
-        else:
-            pane.against.setCurrentIndex(at)
-            pane._on_against(at)
+        self.qtbot.waitUntil(lambda: pane.compared.node == self.state.looked_at(), timeout=20_000)
+        pane.against.setCurrentIndex(pane.against.findData(against))
+        pane.against.activated.emit(pane.against.currentIndex())
         self.qtbot.waitUntil(lambda: path in pane.files._items, timeout=20_000)
-        pane.show_path(path)
+        pane.files.select_path(path)
 
         def shown() -> bool:
             diff = pane._diffs.get(pane._key(path))
@@ -94,9 +92,26 @@ class Desk:
         self.qtbot.waitUntil(shown, timeout=20_000)
 
     def authors(self) -> list[tuple[str, str, str]]:
-        """Sign, text and author of the changed lines that the widget shows."""
-        rows = self.pane.panel.view.model.rows
-        return [(row.kind, row.text, row.author) for row in rows if row.kind in "+-"]
+        """Sign, text and author of the changed lines that the pane shows."""
+        return _authors(self.pane.panel)
+
+    def authors_compared(self, a: str, b: str, path: str) -> list[tuple[str, str, str]]:
+        """The same of the Compare view of two attempts."""
+        self.state.compare_asked.emit([a, b])
+        self.qtbot.waitUntil(lambda: self.window.findChild(CompareDialog) is not None, timeout=20_000)
+        dialog = self.window.findChild(CompareDialog)
+        assert isinstance(dialog, CompareDialog)
+        files = dialog.view.files
+        (item,) = files.findItems(Path(path).name, Qt.MatchFlag.MatchExactly)
+        files.setCurrentItem(item)
+        panel = dialog.view.panel
+        self.qtbot.waitUntil(lambda: panel._change is not None and panel._change.path == path, timeout=20_000)
+        dialog.reject()
+        return _authors(panel)
+
+
+def _authors(panel: FileDiffPanel) -> list[tuple[str, str, str]]:
+    return [(row.kind, row.text, row.author) for row in panel.view.model.rows if row.kind in "+-"]
 
 
 @pytest.fixture

@@ -81,13 +81,11 @@ def test_renames_are_followed_and_a_jump_back_shows_only_its_own_branch(desk: Ca
         ("-", "line 3", first), ("+", "agent 3", first), ("-", "line 25", other), ("+", "other 25", other),
     ]  # fmt: skip
     # Attempt against attempt: what the other attempt changed was undone by nobody here.
-    one.look("a.txt", tip)
-    assert [(kind, text, who) for kind, text, who in one.authors() if text.endswith("25")] == [
+    between = one.authors_compared(tip, one.state.cursor, "a.txt")
+    assert [(kind, text, who) for kind, text, who in between if text.endswith("25")] == [
         ("-", "line 25", other), ("+", "other 25", other),
     ]  # fmt: skip
-    assert [(kind, text, who) for kind, text, who in one.authors() if "person" in text] == [
-        ("-", "person 10", "")
-    ]
+    assert [(kind, text, who) for kind, text, who in between if "person" in text] == [("-", "person 10", "")]
     # And the old branch still tells its own story.
     one.look("c.txt", "base", node=tip)
     assert one.authors() == expected

@@ -151,12 +151,6 @@ def test_changes_follow_what_is_looked_at_and_late_answers_are_not_shown(
     assert changes.files.path == "src/of_001b.py"
 
 
-def test_changes_can_be_compared_with_any_node(changes: ChangesPane, qtbot: Any) -> None:
-    qtbot.waitUntil(lambda: changes.files.path != "", timeout=5000)
-    changes.compare_with(sample.uid(9), "pytest -q")
-    assert changes._pair() == (sample.uid(9), sample.uid(27))
-
-
 def test_a_message_is_shown_on_demand(chat: ChatPane) -> None:
     chat.state.reveal_asked.emit(sample.uid(2))
     assert isinstance(chat.view.widget_of(sample.uid(2)), UserRow)
@@ -166,17 +160,17 @@ def test_changes_choose_what_fits_the_step_until_the_person_chooses(
     changes: ChangesPane, state: SessionState, qtbot: Any
 ) -> None:
     # The cursor is a prompt, which changed nothing: what its attempt has changed so far is shown, and says so.
-    qtbot.waitUntil(lambda: changes._pair() == (sample.uid(2), sample.uid(27)))
+    qtbot.waitUntil(lambda: changes.compared.pair() == (sample.uid(2), sample.uid(27)))
     assert changes.against.currentData() == "attempt"
     state.select(sample.uid(20))
-    assert changes._pair() == ("parent", sample.uid(20)) and changes.against.currentData() == "parent"
+    assert changes.compared.pair() == ("parent", sample.uid(20)) and changes.against.currentData() == "parent"
     changes.against.setCurrentIndex(changes.against.findData("base"))
     changes.against.activated.emit(changes.against.currentIndex())
     state.select(sample.uid(21))
-    assert changes._pair() == ("base", sample.uid(21)), "what was chosen by hand stays"
+    assert changes.compared.pair() == ("base", sample.uid(21)), "what was chosen by hand stays"
     changes.against.setCurrentIndex(0)
     changes.against.activated.emit(0)
-    assert changes._pair() == ("parent", sample.uid(21))
+    assert changes.compared.pair() == ("parent", sample.uid(21))
 
 
 def test_a_message_can_be_left_out_for_the_model_or_replaced(chat: ChatPane, qtbot: Any) -> None:
@@ -237,7 +231,7 @@ def test_lines_of_very_many_files_follow_the_list(
     params, answered, _ = waiting["line_counts"]
     answered({**params, "files": {"f0": [2, 1], "f2": [5, 0]}})
     assert "+7 −1" in changes._totals.text()
-    known = changes._changes[changes._pair()]
+    known = changes._changes[changes.compared.pair()]
     assert known.counted and [f.added for f in known.files] == [2, 0, 5]
 
 

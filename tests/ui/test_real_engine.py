@@ -133,7 +133,9 @@ def test_settings_a_file_taken_over_and_a_message_left_out_on_the_real_engine(
     failed = state.tree.leaf_of(row_of(demo, NodeKind.USER))
     nodes = len(state.tree)
     changes = demo.panes["changes"]
-    changes._take({"node": state.tree.uid(failed), "path": "shop/prices.py", "hunks": None, "against": ""})  # type: ignore[attr-defined]
+    changes._taking.take(
+        {"node": state.tree.uid(failed), "path": "shop/prices.py", "hunks": None, "against": ""}
+    )  # type: ignore[attr-defined]
     qtbot.waitUntil(lambda: "taken" in demo.notices.items, timeout=20_000)
     assert (work / "shop" / "prices.py").read_text() != good
     assert "shop/prices.py" in demo.notices.items["taken"].text.text() and len(state.tree) > nodes

@@ -8,7 +8,7 @@ from typing import Any
 
 from PySide6.QtCore import Qt, QTimer, QUrl
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QMessageBox, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSplitter, QVBoxLayout, QWidget
 
 from worldline.protocol.commands import Changes
 from worldline.protocol.model import FileDiff
@@ -16,10 +16,11 @@ from worldline.ui.chat.row_base import ColorLabel, copy_text, tool_button
 from worldline.ui.diff.file_diff_panel import FileDiffPanel
 from worldline.ui.diff.file_list import FileList
 from worldline.ui.diff.late_lines import LateLines
-from worldline.ui.notices import Notices
+from worldline.ui.diff.taking import Taking
 from worldline.ui.preferences import settings as window_settings
 from worldline.ui.session_state import SessionState
 from worldline.ui.theme import caption, theme
+from worldline.viewmodel.compared import Compared
 
 FIRST_ROWS = 20_000
 CACHED = 64
@@ -36,8 +37,8 @@ class ChangesPane(QWidget):
         self._diffs: OrderedDict[tuple[Any, ...], FileDiff] = OrderedDict()
         self._asked: set[tuple[Any, ...]] = set()
         self._lines = LateLines(state, self._counted)
-        self._node = ""
-        self._want_path = ""
+        self.compared = Compared(state.tree)
+        self._taking = Taking(state, self.compared, self, lambda: self._refresh(stale=True))
         self._limit = FIRST_ROWS
         title = ColorLabel(self.tr("CHANGES"), "muted", self)
         caption(title)
@@ -56,8 +57,6 @@ class ChangesPane(QWidget):
                     "against where its attempt began.")
         )  # fmt: skip
         self.against.activated.connect(self._on_against)
-        self._wanted = ""
-        """What the person chose to compare with; "" = what fits the step."""
         self._totals = ColorLabel("", "muted", self)
         self._tree = tool_button(self, self.tr("Show as a tree"), "tree")
         self._tree.setCheckable(True)
@@ -110,57 +109,25 @@ class ChangesPane(QWidget):
 
     # -- which
 
-    def _pair(self) -> tuple[str, str]:
-        """(a, b) of the question: from a to b."""
-        against = self._wanted or self._fitting()
-        if against == "disk":
-            return (self._node, "disk")
-        return (self._start_of_attempt() if against == "attempt" else against, self._node)
-
-    def _fitting(self) -> str:
-        """A step that changed files is shown by itself; any other by what its attempt has changed so far."""
-        tree = self.state.tree
-        row = tree.row(self._node)
-        return "parent" if row >= 0 and tree.files[row] else "attempt"
-
-    def _start_of_attempt(self) -> str:
-        """The node at which this attempt left the others; "base" when there are no others."""
-        tree = self.state.tree
-        row = tree.row(self._node)
-        while row >= 0 and tree.parent[row] >= 0:
-            row = tree.parent[row]
-            if tree.children[row] > 1:
-                return tree.uid(row)
-        return "base"
-
     def _on_against(self, _at: int) -> None:
-        self._wanted = str(self.against.currentData())
+        self.compared.wanted = str(self.against.currentData())
         self._refresh()
 
     def _show_against(self) -> None:
         """The box says what is compared, also when it was not chosen by hand."""
-        self.against.setCurrentIndex(max(0, self.against.findData(self._wanted or self._fitting())))
-
-    def compare_with(self, uid: str, title: str) -> None:
-        """Compare with any node; it joins the choices."""
-        at = self.against.findData(uid)
-        if at < 0:
-            self.against.addItem(self.tr("vs {}").format(title[:40]), uid)
-            at = self.against.count() - 1
-        self.against.setCurrentIndex(at)
-        self._on_against(at)
+        self.against.setCurrentIndex(max(0, self.against.findData(self.compared.against)))
 
     def _refresh(self, *_: object, stale: bool = False) -> None:
         node = self.state.looked_at()
         if stale:
             self._forget(node)
-        self._node = node
+        self.compared.node = node
         self._limit = FIRST_ROWS
         self._show_against()
         if not node:
             self._show_changes(None)
             return
-        known = self._changes.get(self._pair())
+        known = self._changes.get(self.compared.pair())
         if known is not None:
             self._show_changes(known)
         else:
@@ -174,7 +141,7 @@ class ChangesPane(QWidget):
             del self._diffs[key]
 
     def _ask(self) -> None:
-        pair = self._pair()
+        pair = self.compared.pair()
         if not pair[0] or not pair[1] or pair in self._asked:
             return
         self._asked.add(pair)
@@ -183,18 +150,18 @@ class ChangesPane(QWidget):
             self._asked.discard(pair)
             changes = Changes.model_validate(result)
             _keep(self._changes, pair, changes)
-            if pair == self._pair():
+            if pair == self.compared.pair():
                 self._show_changes(changes)
 
         def refused(error: dict[str, Any]) -> None:
             self._asked.discard(pair)
-            if pair == self._pair():
+            if pair == self.compared.pair():
                 self._show_changes(None, f"{error.get('message', '')} {error.get('hint', '')}".strip())
 
         self.state.request("changes", {"a": pair[0], "b": pair[1]}, answered, refused)
 
     def _counted(self, changes: Changes) -> None:
-        if self._changes.get(self._pair()) is changes:
+        if self._changes.get(self.compared.pair()) is changes:
             self._show_totals(changes)
             self.files.viewport().update()
 
@@ -210,7 +177,7 @@ class ChangesPane(QWidget):
                 self.tr(
                     "No files changed in this step. Choose a step with +n −m in the tree, or compare with the start."
                 )
-                if self._pair()[0] == "parent"
+                if self.compared.pair()[0] == "parent"
                 else self.tr("No file is different here. Steps that change files have +n −m in the tree.")
             )
         self._note.setText(text)
@@ -221,14 +188,9 @@ class ChangesPane(QWidget):
             self.files.set_changes([])
             return
         self._show_totals(changes)
-        self._lines.ask(self._pair(), changes)
+        self._lines.ask(self.compared.pair(), changes)
         self._fit_list(len(files))
-        if self._want_path:
-            self.files.set_changes(files)
-            self.files.select_path(self._want_path)
-            self._want_path = ""
-        else:
-            self.files.set_changes(files)
+        self.files.set_changes(files)
 
     def _keep_sizes(self, *_: int) -> None:
         self._sized = True
@@ -242,19 +204,14 @@ class ChangesPane(QWidget):
         top = min(rows, height * 2 // 5)
         self._split.setSizes([top, height - top])
 
-    def show_path(self, path: str) -> None:
-        """Choose this file as soon as it is there."""
-        self._want_path = path
-        self.files.select_path(path)
-
     # -- the file
 
     def _key(self, path: str) -> tuple[Any, ...]:
-        return (*self._pair(), path, self.panel.context, self.panel.ignore_space, self._limit)
+        return (*self.compared.pair(), path, self.panel.context, self.panel.ignore_space, self._limit)
 
     def _show_file(self, path: str) -> None:
         self._limit = FIRST_ROWS
-        self.panel.set_newer_is_disk(self._pair()[1] == "disk")
+        self.panel.set_newer_is_disk(self.compared.with_disk)
         if not path:
             self.panel.show_note("")
             return
@@ -289,7 +246,7 @@ class ChangesPane(QWidget):
             if self.files.path and key == self._key(self.files.path):
                 self.panel.show_note(f"{error.get('message', '')} {error.get('hint', '')}".strip())
 
-        a, b = self._pair()
+        a, b = self.compared.pair()
         params = {
             "a": a, "b": b, "path": path, "context": self.panel.context, "ignore_space": self.panel.ignore_space,
             "max_rows": self._limit,
@@ -316,93 +273,22 @@ class ChangesPane(QWidget):
         elif name == "copy_path":
             copy_text(str(full))
         elif name in ("take", "revert"):
-            self._ask_file(path, revert=name == "revert")
-
-    def _ask_file(self, path: str, *, revert: bool) -> None:
-        """Take the file as it is on this side, or as it is on the other. Where a side has no such file, it goes."""
-        # Compared with the disk there is only one way: what is on disk is the newer side.
-        revert = revert or self._pair()[1] == "disk"
-        change = self.files.change()
-        status, old_path = (change.status, change.old_path) if change is not None else ("M", "")
-        params: dict[str, Any] = {"node": self._before() if revert else self._node, "path": path}
-        question = self.tr("Take {} as it is here?")
-        if revert:
-            question = self.tr("Put {} back to how it was before?")
-        if status == "R":
-            params["path"], params["remove"] = (old_path, path) if revert else (path, old_path)
-        elif status == ("A" if revert else "D"):
-            params["remove"] = path
-            question = self.tr("Take {} away? It is not there on the other side.")
-            if not revert:
-                question = self.tr("Take {} away, as it is here?")
-        self._confirm(question.format(path), params)
-
-    def _before(self) -> str:
-        a, _ = self._pair()
-        if a not in ("parent", "base"):
-            return a
-        tree = self.state.tree
-        row = tree.row(self._node)
-        if a == "base":
-            return tree.uid(tree.path(row)[0])
-        return tree.uid(tree.parent[row]) if tree.parent[row] >= 0 else self._node
+            self._taking.ask_file(path, self.files.change(), revert=name == "revert")
 
     def _on_hunk(self, action: str, hunk: int) -> None:
-        path, change = self.files.path, self.files.change()
-        undo = action == "revert"
-        b = self._pair()[1]
-        node, against = (self._before(), b) if undo else (b, self._before())
-        text = self.tr("Revert this part of {}?") if undo else self.tr("Take this part of {}?")
-        params = {
-            "node": node, "path": path, "hunks": [hunk], "against": against, "undo": undo,
-            "context": self.panel.context, "other": change.old_path if change is not None else "",
-        }  # fmt: skip
-        self._confirm(text.format(path), params)
-
-    def _confirm(self, question: str, params: dict[str, Any]) -> None:
-        box = QMessageBox(self.window())
-        box.setTextFormat(Qt.TextFormat.PlainText)
-        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        box.setWindowTitle(self.tr("Take a file"))
-        box.setText(question)
-        box.setInformativeText(
-            self.tr("What is on disk now is saved as a node first, so this can be undone by going back.")
+        self._taking.ask_hunk(
+            self.files.path,
+            self.files.change(),
+            hunk,
+            context=self.panel.context,
+            revert=action == "revert",
         )
-        do = box.addButton(self.tr("Do it"), QMessageBox.ButtonRole.AcceptRole)
-        cancel = box.addButton(QMessageBox.StandardButton.Cancel)
-        box.setDefaultButton(cancel)
-        box.setEscapeButton(cancel)
-        box.finished.connect(lambda _code: self._take(params) if box.clickedButton() is do else None)
-        box.open()
 
     def _author_name(self, uid: str) -> str:
         row = self.state.tree.row(uid)
         if row < 0:
             return uid[:8]
         return f"{self.state.tree.tool(row)} {self.state.tree.preview(row)}".strip()[:80]
-
-    def _take(self, params: dict[str, Any]) -> None:
-        before = self.state.cursor
-
-        def answered(answer: dict[str, Any]) -> None:
-            if answer.get("plan"):
-                self.state.plan_needed.emit(answer["plan"], {"node": params["node"]})
-            elif answer.get("result"):
-                self._say_taken(str(params["path"]), str(answer["result"].get("note", "")), before)
-            self._refresh(stale=True)
-
-        self.state.request("take_file", params, answered)
-
-    def _say_taken(self, path: str, note: str, before: str) -> None:
-        notices = getattr(self.window(), "notices", None)
-        if isinstance(notices, Notices):
-            text = self.tr("{path} was taken over. What was there before is saved in the node above.").format(
-                path=path
-            )
-            notices.say(
-                "taken", f"{text} {note}".strip(), icon="saved",
-                buttons=[(self.tr("Back"), lambda: self.state.go(before))], seconds=20,
-            )  # fmt: skip
 
 
 def _keep(cache: OrderedDict[Any, Any], key: Any, value: Any) -> None:
