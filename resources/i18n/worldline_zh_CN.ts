@@ -1635,10 +1635,6 @@
 <context>
     <name>MainWindow</name>
     <message>
-        <source>Chat</source>
-        <translation>对话</translation>
-    </message>
-    <message>
         <source>Opening…</source>
         <translation>正在打开…</translation>
     </message>
@@ -1663,10 +1659,6 @@
 The agent works in {work}</source>
         <translation>你打开的是 {root}
 智能体在 {work} 中工作</translation>
-    </message>
-    <message>
-        <source>Changes</source>
-        <translation>更改</translation>
     </message>
 </context>
 <context>
@@ -1978,6 +1970,17 @@ The agent works in {work}</source>
     <message>
         <source>No command is called that.</source>
         <translation>没有这个名称的命令。</translation>
+    </message>
+</context>
+<context>
+    <name>Places</name>
+    <message>
+        <source>Chat</source>
+        <translation>对话</translation>
+    </message>
+    <message>
+        <source>Changes</source>
+        <translation>更改</translation>
     </message>
 </context>
 <context>

@@ -85,7 +85,7 @@ class Watch:
             geometry.scale, geometry.sideways, geometry.scroll_along, scene.items.filter, scene.items.folding, len(scene.items),
             window.tree.search_bar.isVisible(), window.tree.minimap.wanted, window.tree._hit, scene.current,
             window.state.cursor, window.state.selection, tuple(scene.chosen), theme().name, sorted(window.notices.items),
-            QGuiApplication.clipboard().text(), window.middle.currentIndex(), len(view.viewport().findChildren(LabelEditor)),
+            QGuiApplication.clipboard().text(), window.places.middle.currentIndex(), len(view.viewport().findChildren(LabelEditor)),
         )  # fmt: skip
 
 
@@ -96,15 +96,15 @@ def prepare(window: MainWindow, name: str) -> None:
     window.tree.close_search()
     window.status.first.setFocus()
     view.reset_zoom()
-    view.choose_none()
+    view.choice.clear()
     state.select("")
     for place in window.panes:
         window.panes[place].show()
     if name in ("compare", "label", "note", "go_here", "cursor", "as_model_sees", "bring_home"):
         view.look_at(8)
     if name == "compare":
-        view.choose(13)
-        view.choose(25)
+        view.choice.toggle(13)
+        view.choice.toggle(25)
     if name in ("next_hit", "previous_hit"):
         window.tree.open_search()
         window.tree.search_edit.setText("parser")
@@ -153,16 +153,16 @@ def test_every_entry_of_a_nodes_menu_does_something(
     window: MainWindow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watch = Watch(window, monkeypatch)
-    window.tree.view.choose_none()
-    window.tree.view.choose(13)
-    window.tree.view.choose(25)
+    window.tree.view.choice.clear()
+    window.tree.view.choice.toggle(13)
+    window.tree.view.choice.toggle(25)
     # "Go here" last: it moves the cursor.
     count = len([a for a in window.tree.menu.build(10).actions() if not a.isSeparator()])
     idle = []
     for at in range(count):
         prepare(window, "")
-        window.tree.view.choose(13)
-        window.tree.view.choose(25)
+        window.tree.view.choice.toggle(13)
+        window.tree.view.choice.toggle(25)
         menu = window.tree.menu.build(10)
         action = [a for a in menu.actions() if not a.isSeparator()][count - 1 - at]
         text = action.text()

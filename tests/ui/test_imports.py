@@ -31,7 +31,7 @@ first_paint.hold()
 window = MainWindow(SessionState(EngineProcess([], command=["true"])), preferences.settings())
 def places():
     app.processEvents()
-    found = [window.title_bar, window.title_label, window.tree.view, window.splitter]
+    found = [window.title_bar, window.title_label, window.tree.view, window.places.splitter]
     return [QRect(one.mapTo(window, QPoint()), one.size()).getRect() for one in found]
 seen, painted = [], MainWindow._after_first_paint
 def first(window):

@@ -78,31 +78,31 @@ def test_narrow_and_small_windows_keep_everything_within_reach(window_of: Open, 
     window = window_of()
     window.resize(1000, 700)
     QApplication.processEvents()
-    assert window.layout_name == "narrow"
-    assert window.middle.indexOf(window.panes["changes"]) == 1
-    window.show_pane("changes")
-    assert window.middle.currentWidget() is window.panes["changes"]
+    assert window.places.layout_name == "narrow"
+    assert window.places.middle.indexOf(window.panes["changes"]) == 1
+    window.places.show_pane("changes")
+    assert window.places.middle.currentWidget() is window.panes["changes"]
     window.resize(700, 600)
     QApplication.processEvents()
-    assert window.layout_name == "small"
+    assert window.places.layout_name == "small"
     assert not window.tree.isVisible()
     QTest.mouseClick(window.drawer_button, Qt.MouseButton.LeftButton)
     assert window.tree.isVisible()
-    QTest.mouseClick(window.shade, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(window.places.shade, Qt.MouseButton.LeftButton)
     assert not window.tree.isVisible()
     window.resize(1300, 800)
     QApplication.processEvents()
-    assert window.layout_name == "wide"
+    assert window.places.layout_name == "wide"
     assert all(window.panes[place].isVisible() for place in ("tree", "chat", "changes"))
-    assert window.splitter.indexOf(window.tree) == 0
+    assert window.places.splitter.indexOf(window.tree) == 0
 
 
 def test_sizes_of_panes_are_kept_for_each_workspace(window_of: Open, settings: QSettings) -> None:
     first = window_of()
-    first.splitter.setSizes([400, 500, 380])
-    wanted = first.splitter.sizes()
+    first.places.splitter.setSizes([400, 500, 380])
+    wanted = first.places.splitter.sizes()
     first.close()
-    assert window_of().splitter.sizes() == wanted
+    assert window_of().places.splitter.sizes() == wanted
 
 
 def test_the_palette_finds_and_does(window_of: Open, qtbot: Any) -> None:

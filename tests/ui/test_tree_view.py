@@ -110,11 +110,11 @@ def test_keys_between_branches(state: Any, qtbot: Any) -> None:
     QTest.keyClick(view, Qt.Key.Key_Left, Qt.KeyboardModifier.ControlModifier)
     assert state.selection == sample.uid(2)
     QTest.keyClick(view, Qt.Key.Key_Right, Qt.KeyboardModifier.ControlModifier)
-    assert view.focus_row() == 26
+    assert view.scene.focus_row() == 26
     QTest.keyClick(view, Qt.Key.Key_Home)
     assert state.selection == sample.uid(1)
     QTest.keyClick(view, Qt.Key.Key_End)
-    assert state.selection == "" and view.focus_row() == 26
+    assert state.selection == "" and view.scene.focus_row() == 26
 
 
 def test_a_folded_run_opens_at_a_click_and_closes_at_enter(state: Any, qtbot: Any) -> None:

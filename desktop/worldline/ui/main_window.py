@@ -1,7 +1,7 @@
-"""The window of one session: places for tree, chat and changes, lines above, the status below.
+"""The window of one session: lines above, tree, chat and changes, the status below; how it begins and ends.
 
-It knows where things are, not what they do: panes and dialogs come from `panes`, what can be done is in
-`window_actions`, what is said on its own is in `window_notices`.
+Where the panes are is in `places`, what they are in `panes`, what can be done in `window_actions`, what is said on its
+own in `window_notices`.
 """
 
 from __future__ import annotations
@@ -16,28 +16,21 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QMainWindow,
-    QSplitter,
-    QTabWidget,
     QVBoxLayout,
     QWidget,
 )
 
 from worldline.ui import first_paint, panes
+from worldline.ui.places import Places
 from worldline.ui.session_state import SessionState
 from worldline.ui.slices import in_slices
 from worldline.ui.theme import SPACE_L, SPACE_S, SPACE_XS, STATUS_HEIGHT, caption, theme
-from worldline.ui.tree.pane import TreePane
 
 # A class of Qt that is named at runtime costs its enums, up to 3 ms before the first paint.
 if TYPE_CHECKING:
-    from PySide6.QtCore import QEvent, QSettings
+    from PySide6.QtCore import QSettings
     from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent, QPaintEvent, QResizeEvent
 
-NARROW = 1100
-"""Below this width the changes become a tab beside the chat."""
-SMALL = 800
-"""Below this width the tree becomes a drawer over the chat."""
-DRAWER = 320
 TITLE_HEIGHT = 36
 """Of the line above all: buttons that come after the first paint must not move the rest."""
 CLOSE_LIMIT_S = 6.0
@@ -59,8 +52,6 @@ class MainWindow(QMainWindow):
         self.state = state
         state.setParent(self)
         self.settings = settings
-        self.panes: dict[str, QWidget] = {}
-        self.layout_name = ""
         self._attached = False
         self.furnished = False
         """Commands and buttons are there; before the first paint of the process they are not."""
@@ -79,10 +70,10 @@ class MainWindow(QMainWindow):
         self._build()
         state.info_changed.connect(self._info_changed)
         state.status_changed.connect(lambda _status: self._retitle())
-        state.compare_asked.connect(lambda _uids: self.show_pane("chat"))
+        state.compare_asked.connect(lambda _uids: self.places.show_pane("chat"))
         theme().changed.connect(self._restyle)
         self._restyle()
-        self._arrange()
+        self.places.arrange(self.width())
         first_paint.after(self, self._add_status)
         first_paint.after(self, self._furnish)
 
@@ -93,39 +84,18 @@ class MainWindow(QMainWindow):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         self.title_bar = self._make_title_bar(body)
-        self.splitter = QSplitter(Qt.Orientation.Horizontal, body)
-        self.splitter.setChildrenCollapsible(False)
-        self.splitter.setHandleWidth(1)
-        self.middle = QTabWidget(self.splitter)
-        self.middle.setDocumentMode(True)
-        self.middle.tabBar().setVisible(False)
-        self.middle.setMinimumWidth(320)
-        # The tree is seen first; what needs the protocol's models (200 ms of imports) follows the first paint.
-        for place in ("chat", "changes"):
-            self.panes[place] = QWidget(self.splitter)
-        tree = self.panes["tree"] = panes.make_pane("tree", self.state, self.splitter)
-        assert isinstance(tree, TreePane)
-        self.tree = tree
-        self.splitter.addWidget(self.panes["tree"])
-        self.splitter.addWidget(self.middle)
-        self.splitter.addWidget(self.panes["changes"])
-        self.middle.addTab(self.panes["chat"], self.tr("Chat"))
-        self.splitter.setStretchFactor(0, 0)
-        self.splitter.setStretchFactor(1, 1)
-        self.splitter.setStretchFactor(2, 0)
-        self.splitter.setSizes([340, 540, 400])
+        self.places = Places(self.state, self.settings, body)
+        self.panes, self.tree = self.places.panes, self.places.tree
+        self.places.layout_changed.connect(self._layout_changed)
         # The status itself follows the first picture.
         self._status_place = QFrame(body)
         self._status_place.setObjectName("status-bar")
         self._status_place.setFixedHeight(STATUS_HEIGHT)
         self._layout = layout
         layout.addWidget(self.title_bar)
-        layout.addWidget(self.splitter, 1)
+        layout.addWidget(self.places.splitter, 1)
         layout.addWidget(self._status_place)
         self.setCentralWidget(body)
-        self.shade = QWidget(body)
-        self.shade.hide()
-        self.shade.installEventFilter(self)
 
     def _make_title_bar(self, parent: QWidget) -> QFrame:
         bar = QFrame(parent)
@@ -170,7 +140,6 @@ class MainWindow(QMainWindow):
         self.actions_list = Actions(self)
         self.commands = WindowActions(self)
         self.drawer_button = self.actions_list.button("toggle_tree", self.title_bar)
-        self.drawer_button.setVisible(self.layout_name == "small")
         self._title_row.insertWidget(0, self.drawer_button)
         for name in ("back", "forward", "find_in_tree", "palette"):
             self._title_row.addWidget(self.actions_list.button(name, self.title_bar))
@@ -180,6 +149,7 @@ class MainWindow(QMainWindow):
         self.talk = WindowNotices(self)
         self.ring = FocusRing(self)
         self.furnished = True
+        self._layout_changed(self.places.layout_name)
 
     def _restyle(self) -> None:
         self.title_label.setFont(theme().font_ui(1, bold=True))
@@ -202,7 +172,7 @@ class MainWindow(QMainWindow):
             )
         )
         self._retitle()
-        self._restore_places()
+        self.places.restore(self.width())
 
     def _retitle(self) -> None:
         title = str(self.state.info.get("title") or "Worldline")
@@ -210,85 +180,16 @@ class MainWindow(QMainWindow):
         mark = "❚❚ " if waiting else "● " if self.state.busy else ""
         self.setWindowTitle(f"{mark}{title} — Worldline" if self.state.info else "Worldline")
 
-    # Places ----------------------------------------------------------------------------------------------------
-    def show_pane(self, place: str) -> None:
-        """Bring a pane to the front and give it the focus."""
-        if place == "tree" and self.layout_name == "small":
-            self.open_drawer()
-        elif place in ("chat", "changes") and self.middle.indexOf(self.panes[place]) >= 0:
-            self.middle.setCurrentWidget(self.panes[place])
-        self.panes[place].show()
-        self.panes[place].setFocus(Qt.FocusReason.ShortcutFocusReason)
-
-    def toggle_pane(self, place: str) -> None:
-        if place == "tree" and self.layout_name == "small":
-            self.close_drawer() if self.shade.isVisible() else self.open_drawer()
-            return
-        pane = self.panes[place]
-        if self.middle.indexOf(pane) >= 0 and place != "chat":
-            self.show_pane("chat" if self.middle.currentWidget() is pane else place)
-        else:
-            pane.setVisible(not pane.isVisible())
-
-    def _arrange(self) -> None:
-        width = self.width()
-        name = "wide" if width >= NARROW else "narrow" if width >= SMALL else "small"
-        if name == self.layout_name:
-            return
-        self.close_drawer()
-        before, self.layout_name = self.layout_name, name
-        changes, tree = self.panes["changes"], self.panes["tree"]
-        if name == "wide":
-            at = self.middle.indexOf(changes)
-            if at >= 0:
-                self.middle.removeTab(at)
-            self.splitter.addWidget(changes)
-            changes.show()
-        elif self.middle.indexOf(changes) < 0:
-            self.middle.addTab(changes, self.tr("Changes"))
-        self.middle.tabBar().setVisible(name != "wide")
-        if name == "small":
-            tree.setParent(self.centralWidget())
-            tree.hide()
-        elif before in ("small", ""):
-            self.splitter.insertWidget(0, tree)
-            tree.show()
+    def _layout_changed(self, name: str) -> None:
         if self.furnished:
             self.drawer_button.setVisible(name == "small")
-        self._restore_places()
 
-    def open_drawer(self) -> None:
-        """The tree over the chat, in a small window."""
-        area = self.splitter.geometry()
-        tree = self.panes["tree"]
-        self.shade.setStyleSheet(f"background: rgba(0, 0, 0, {140 if theme().tokens.dark else 60});")
-        self.shade.setGeometry(area)
-        self.shade.show()
-        self.shade.raise_()
-        tree.setGeometry(area.x(), area.y(), min(DRAWER, area.width() - 60), area.height())
-        tree.show()
-        tree.raise_()
-        tree.setFocus()
-
-    def close_drawer(self) -> None:
-        if self.shade.isVisible():
-            self.shade.hide()
-            self.panes["tree"].hide()
-
-    def eventFilter(self, watched: Any, event: QEvent) -> bool:
-        from PySide6.QtCore import QEvent
-
-        if watched is self.shade and event.type() == QEvent.Type.MouseButtonPress:
-            self.close_drawer()
-            return True
-        return super().eventFilter(watched, event)
-
+    # Focus -----------------------------------------------------------------------------------------------------
     def parts(self) -> list[QWidget]:
         """The parts of the window in the order in which Tab goes through them."""
-        panes_in_order = [self.panes[place] for place in ("tree", "chat", "changes")]
         if not self.furnished:
-            return [self.title_bar, *panes_in_order]
-        return [self.title_bar, self.notices, *panes_in_order, self.status]
+            return [self.title_bar, *self.places.in_order()]
+        return [self.title_bar, self.notices, *self.places.in_order(), self.status]
 
     def focusNextPrevChild(self, forward: bool) -> bool:
         from worldline.ui import tab_order
@@ -296,32 +197,8 @@ class MainWindow(QMainWindow):
         return tab_order.step(self, self.parts(), forward)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Escape and self.shade.isVisible():
-            self.close_drawer()
-            return
-        super().keyPressEvent(event)
-
-    def _places_key(self) -> str:
-        root = str(self.state.info.get("root", ""))
-        return f"places/{root.replace('/', '|')}/{self.layout_name}"
-
-    def _restore_places(self) -> None:
-        """Sizes of the panes as they were left in this workspace."""
-        if self.state.info:
-            sizes = self.settings.value(self._places_key())
-            if isinstance(sizes, list) and len(sizes) == self.splitter.count():
-                self.splitter.setSizes([int(size) for size in sizes])
-                return
-        if self.layout_name == "wide":
-            # A larger window gives its sides more room too: titles and diffs need it more than the chat.
-            width = self.width()
-            tree, changes = min(520, max(300, width * 27 // 100)), min(820, max(360, width * 30 // 100))
-            self.splitter.setSizes([tree, width - tree - changes, changes])
-
-    def _keep_places(self) -> None:
-        if self.state.info and self.layout_name != "small":
-            self.settings.setValue(self._places_key(), self.splitter.sizes())
-        self.settings.setValue("window/size", self.size())
+        if event.key() != Qt.Key.Key_Escape or not self.places.close_drawer():
+            super().keyPressEvent(event)
 
     # Life ------------------------------------------------------------------------------------------------------
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -342,9 +219,9 @@ class MainWindow(QMainWindow):
             lambda: in_slices(
                 self,
                 [
-                    lambda: self._fill_pane("chat"),
+                    lambda: self.places.fill("chat", self),
                     lambda: panes.begin(self.panes["chat"]),
-                    lambda: self._fill_pane("changes"),
+                    lambda: self.places.fill("changes", self),
                     lambda: panes.attach_all(self, self.state),
                     self._completed,
                 ],
@@ -356,30 +233,9 @@ class MainWindow(QMainWindow):
         self.complete = True
         self.completed.emit()
 
-    def _fill_pane(self, place: str) -> None:
-        """Put the real pane where its empty place is."""
-        empty = self.panes[place]
-        at, tab = self.splitter.indexOf(empty), self.middle.indexOf(empty)
-        sizes, hidden = self.splitter.sizes(), empty.isHidden()
-        pane = self.panes[place] = panes.make_pane(place, self.state, self)
-        if tab >= 0:
-            title = self.middle.tabText(tab)
-            self.middle.removeTab(tab)
-            self.middle.insertTab(tab, pane, title)
-            if place == "chat":
-                self.middle.setCurrentWidget(pane)
-        else:
-            self.splitter.replaceWidget(at, pane)
-            pane.setVisible(not hidden)
-            self.splitter.setSizes(sizes)
-        empty.hide()
-        empty.deleteLater()
-
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._arrange()
-        if self.shade.isVisible():
-            self.open_drawer()
+        self.places.arrange(self.width())
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if any(url.isLocalFile() for url in event.mimeData().urls()):
@@ -396,7 +252,8 @@ class MainWindow(QMainWindow):
         """The window goes at once; the engine is asked to end and gets a few seconds for it."""
         if not self._closing:
             self._closing = True
-            self._keep_places()
+            self.places.keep()
+            self.settings.setValue("window/size", self.size())
             from PySide6.QtWidgets import QDialog
 
             for dialog in self.findChildren(QDialog):

@@ -101,11 +101,11 @@ class WindowActions(QObject):
             (("tree", self.tr("Go to the tree")), ("chat", self.tr("Go to the chat")),
              ("changes", self.tr("Go to the changes"))), 1
         ):  # fmt: skip
-            add(f"show_{place}", words, partial(window.show_pane, place), keys=f"Ctrl+{number}",
+            add(f"show_{place}", words, partial(window.places.show_pane, place), keys=f"Ctrl+{number}",
                 icon=place, group=group)  # fmt: skip
-        add("toggle_tree", self.tr("Show or hide the tree"), lambda: window.toggle_pane("tree"), keys="Ctrl+B",
+        add("toggle_tree", self.tr("Show or hide the tree"), lambda: window.places.toggle_pane("tree"), keys="Ctrl+B",
             icon="tree", group=group)  # fmt: skip
-        add("toggle_changes", self.tr("Show or hide the changes"), lambda: window.toggle_pane("changes"),
+        add("toggle_changes", self.tr("Show or hide the changes"), lambda: window.places.toggle_pane("changes"),
             keys="Ctrl+Shift+B", icon="changes", group=group)  # fmt: skip
         tree = window.tree
         add(
@@ -264,8 +264,8 @@ class WindowActions(QObject):
             actions[name].setEnabled(on)
 
     def _find(self) -> None:
-        if self._window.layout_name == "small":
-            self._window.open_drawer()
+        if self._window.places.layout_name == "small":
+            self._window.places.open_drawer()
         self._window.tree.open_search()
 
     def _show_cursor(self) -> None:
@@ -281,8 +281,8 @@ class WindowActions(QObject):
 
     def _edit(self, what: str) -> None:
         pane = self._window.tree
-        if pane.view.focus_row() >= 0:
-            pane.menu.edit(pane.view.focus_row(), what)
+        if pane.view.scene.focus_row() >= 0:
+            pane.menu.edit(pane.view.scene.focus_row(), what)
 
     def _minimap(self) -> None:
         self._window.tree.set_minimap(self._window.actions_list["toggle_minimap"].isChecked())

@@ -182,7 +182,7 @@ class WindowNotices(QObject):
                 self.tr("{n} nodes chosen.").format(n=len(uids)),
                 icon="compare",
                 buttons=[(self.tr("Compare"), lambda: state.compare_asked.emit(list(uids))),
-                         (self.tr("Choose none"), lambda: self._window.tree.view.choose_none())],
+                         (self.tr("Choose none"), lambda: self._window.tree.view.choice.clear())],
                 closable=False,
             )  # fmt: skip
 

@@ -88,7 +88,7 @@ class TreeItemInterface(_Base):
         state.multiSelectable = True
         row = self.row
         state.selected = row in self.view.scene.chosen
-        state.focused = self.view.hasFocus() and row == self.view.focus_row()
+        state.focused = self.view.hasFocus() and row == self.view.scene.focus_row()
         state.active = row == self.view.scene.cursor
         if row >= 0 and self.view.scene.items.is_folded(self.view.scene.items.item(row)):
             state.collapsed = True
@@ -133,7 +133,7 @@ class TreeInterface(_Base):
         return child.index if isinstance(child, TreeItemInterface) else -1
 
     def focusChild(self) -> Any:
-        row = self.view.focus_row()
+        row = self.view.scene.focus_row()
         return self.child(self.view.scene.items.item(row) - self.span()[0]) if row >= 0 else None
 
     def role(self) -> QAccessible.Role:

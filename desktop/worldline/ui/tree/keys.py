@@ -26,7 +26,7 @@ def handle(view: TreeView, event: QKeyEvent) -> bool:
     ctrl = bool(modifiers & Qt.KeyboardModifier.ControlModifier)
     shift = bool(modifiers & Qt.KeyboardModifier.ShiftModifier)
     alt = bool(modifiers & Qt.KeyboardModifier.AltModifier)
-    items, row = view.scene.items, view.focus_row()
+    items, row = view.scene.items, view.scene.focus_row()
     if not len(items):
         return False
     if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and row >= 0:
@@ -38,7 +38,7 @@ def handle(view: TreeView, event: QKeyEvent) -> bool:
     if key == Qt.Key.Key_Escape:
         return _escape(view)
     if key == Qt.Key.Key_Space and row >= 0:
-        view.choose(row)
+        view.choice.toggle(row)
         return True
     if key in (Qt.Key.Key_Plus, Qt.Key.Key_Equal) and ctrl:
         view.zoom(1.2)
@@ -60,14 +60,14 @@ def handle(view: TreeView, event: QKeyEvent) -> bool:
         return False
     if target >= 0:
         if shift:
-            view.choose_range(target)
+            view.choice.pair(target)
         view.look_at(target)
     return True
 
 
 def _escape(view: TreeView) -> bool:
     if view.scene.chosen:
-        view.choose_none()
+        view.choice.clear()
     elif view.state.selection:
         view.scene.current = NO_ROW
         view.state.select("")
@@ -81,7 +81,7 @@ def _escape(view: TreeView) -> bool:
 def _target(view: TreeView, key: int, *, ctrl: bool) -> int | None:
     """The row that a moving key leads to; None when it is no moving key, -1 when there is nowhere to go."""
     items, geometry = view.scene.items, view.scene.geometry
-    row = max(view.focus_row(), 0)
+    row = max(view.scene.focus_row(), 0)
     item = max(items.item(row), 0)
     page = max(1, int(view.viewport().height() / max(geometry.step, 1.0)) - 1)
     back, forth = Qt.Key.Key_Up, Qt.Key.Key_Down

@@ -93,7 +93,7 @@ class NodeMenu:
         if len(chosen) >= 2:
             add("compare", tr("Compare the {n} chosen nodes").format(n=len(chosen)),
                 lambda: state.compare_asked.emit(chosen))  # fmt: skip
-        add("tree", tr("Choose for Compare"), lambda: view.choose(row), keys="Space")
+        add("tree", tr("Choose for Compare"), lambda: view.choice.toggle(row), keys="Space")
         menu.addSeparator()
         add("label", tr("Label…"), lambda: self.edit(row, "label"), enabled=writable, keys="Shift+L")
         add("note", tr("Note…"), lambda: self.edit(row, "note"), enabled=writable, keys="Shift+N")

@@ -46,6 +46,10 @@ class Scene:
         self.focused = False
         self._path: dict[int, int] = {}
 
+    def focus_row(self) -> int:
+        """The row that the keys work on."""
+        return self.current if self.current >= 0 else self.cursor
+
     def set_cursor(self, row: int) -> None:
         self.cursor = row
         self._path.clear()

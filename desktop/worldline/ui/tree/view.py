@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QPoint, QPointF, Qt, QTimer, Signal
+from PySide6.QtCore import QPoint, QPointF, Qt, Signal
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QAbstractScrollArea, QWidget
 
@@ -16,6 +16,8 @@ from worldline.ui import first_paint
 from worldline.ui.session_state import SessionState
 from worldline.ui.theme import theme
 from worldline.ui.tree import painter
+from worldline.ui.tree.choice import Choice
+from worldline.ui.tree.pulse import Pulse
 from worldline.ui.tree.scroll import TreeScroll
 from worldline.viewmodel.tree_model import NO_ROW
 
@@ -31,8 +33,6 @@ if TYPE_CHECKING:
         QWheelEvent,
     )
 
-BREATH_MS = 90
-
 
 class TreeView(TreeScroll):
     hovered = Signal(int, QPoint)
@@ -47,7 +47,8 @@ class TreeView(TreeScroll):
         self.state = state
         self.follow_live = True
         self._pressed = NO_ROW
-        self._anchor = NO_ROW
+        self.choice = Choice(state, self.scene, self.viewport().update)
+        self._pulse = Pulse(state, self._show_pulse, self)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setFrameShape(QAbstractScrollArea.Shape.NoFrame)
         self.setObjectName("tree")
@@ -59,10 +60,6 @@ class TreeView(TreeScroll):
         )
         self.viewport().setMouseTracking(True)
         self.viewport().setAutoFillBackground(False)
-        self._breath = QTimer(self)
-        self._breath.setInterval(BREATH_MS)
-        self._breath.timeout.connect(self._breathe)
-        self._breath_step = 0
         state.headers_changed.connect(self._rows_came)
         state.node_ended.connect(self._node_ended)
         state.loaded.connect(self._loaded)
@@ -95,8 +92,7 @@ class TreeView(TreeScroll):
         scene.layout.follow()
         scene.items.follow()
         scene.overview.follow(first)
-        if self.state.tree.live and not self._breath.isActive() and not theme().reduced_motion:
-            self._breath.start()
+        self._pulse.begin()
         self._bars()
         if self.follow_live and self.state.is_loaded:
             self._to_end()
@@ -308,9 +304,9 @@ class TreeView(TreeScroll):
             return
         modifiers = event.modifiers()
         if modifiers & Qt.KeyboardModifier.ControlModifier:
-            self.choose(row)
+            self.choice.toggle(row)
         elif modifiers & Qt.KeyboardModifier.ShiftModifier:
-            self.choose_range(row)
+            self.choice.pair(row)
         elif self.scene.items.is_folded(self.scene.items.item(row)):
             self.toggle_run(row)
         else:
@@ -321,7 +317,7 @@ class TreeView(TreeScroll):
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         if event.reason() == event.Reason.Keyboard:
-            row = self.scene.current if self.scene.current >= 0 else self.scene.cursor
+            row = self.scene.focus_row()
             place = self.viewport().mapToGlobal(self.rect_of(row).center()) if row >= 0 else event.globalPos()
         else:
             row, place = (
@@ -340,7 +336,7 @@ class TreeView(TreeScroll):
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         super().focusInEvent(event)
-        self._focus_moved(self.focus_row())
+        self._focus_moved(self.scene.focus_row())
         self.viewport().update()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
@@ -348,10 +344,6 @@ class TreeView(TreeScroll):
         self.viewport().update()
 
     # Intent ----------------------------------------------------------------------------------------------------
-    def focus_row(self) -> int:
-        """The row that the keys work on."""
-        return self.scene.current if self.scene.current >= 0 else self.scene.cursor
-
     def look_at(self, row: int) -> None:
         """Move the keyboard's place: chat and changes follow, the disk does not."""
         self.scene.current = row
@@ -364,43 +356,11 @@ class TreeView(TreeScroll):
     def activate(self, row: int) -> None:
         """Go there."""
         self.scene.current = row
-        self.scene.chosen = []
-        self.state.choose([])
-        self.viewport().update()
+        self.choice.clear()
         self.state.go(self.state.tree.uid(row))
 
-    def choose(self, row: int) -> None:
-        """Add a node to what Compare shows, or take it out; four at most, the oldest gives way."""
-        chosen = self.scene.chosen
-        if not chosen and self.scene.current >= 0 and self.scene.current != row:
-            chosen.append(self.scene.current)
-        if row in chosen:
-            chosen.remove(row)
-        else:
-            chosen.append(row)
-            del chosen[:-4]
-        self._anchor = row
-        self.state.choose([self.state.tree.uid(one) for one in chosen])
-        self.viewport().update()
-
-    def choose_none(self) -> None:
-        self.scene.chosen = []
-        self.state.choose([])
-        self.viewport().update()
-
-    def choose_range(self, row: int) -> None:
-        """Shift: the node that was chosen before, and this one."""
-        start = self._anchor if self._anchor >= 0 else self.focus_row()
-        self.scene.chosen = [one for one in dict.fromkeys((start, row)) if one >= 0]
-        self.state.choose([self.state.tree.uid(one) for one in self.scene.chosen])
-        self.viewport().update()
-
-    def _breathe(self) -> None:
-        if not self.state.tree.live or theme().reduced_motion:
-            self._breath.stop()
-            return
-        self._breath_step = (self._breath_step + 1) % 24
-        self.scene.pulse = abs(12 - self._breath_step) / 12
+    def _show_pulse(self, part: float) -> None:
+        self.scene.pulse = part
         first, last = self.scene.visible_items(self._extent())
         for row in self.state.tree.live:
             if first <= self.scene.items.item(row) <= last:
