@@ -1,10 +1,11 @@
-"""Answers about what is in the session. Nothing here changes anything."""
+"""Answers about what is in the session. Nothing here changes it."""
 
 from __future__ import annotations
 
 import asyncio
 import base64
 import time
+from pathlib import Path
 from typing import Any
 
 from worldline.agent.stops import offers_for
@@ -128,6 +129,13 @@ class Queries:
             run=next((r.usage for r in doc.runs() if r.uid == run), Usage()),
             prices_as_of=prices.load().as_of,
         )
+
+    async def export(self, p: c.Export) -> c.ExportResult:
+        from worldline.engine.bundle import export
+
+        place = Path(p.out) if p.out else None
+        out = await asyncio.to_thread(export, self._shared.doc.path, p.format, place, p.node)
+        return c.ExportResult(path=str(out), bytes=out.stat().st_size)
 
     async def branches(self) -> c.Branches:
         """One entry for each leaf: where it left the others, how its last run ended. In slices, like `headers`."""

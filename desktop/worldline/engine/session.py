@@ -8,7 +8,6 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from worldline import __version__
@@ -17,31 +16,32 @@ from worldline.core.errors import BadInput, WorldlineError
 from worldline.core.stop import StopReason
 from worldline.engine.approvals import Approvals
 from worldline.engine.asks import Questions
+from worldline.engine.background import Background
 from worldline.engine.backtrack import Backtracking
 from worldline.engine.compacting import Compacting
 from worldline.engine.comparing import LineCounts
 from worldline.engine.edits import Edits
+from worldline.engine.effect_desk import EffectDesk
 from worldline.engine.effects import EffectList
 from worldline.engine.files import Files
 from worldline.engine.home import find_head, return_home
 from worldline.engine.jumps import Jumps
+from worldline.engine.marks import Marks
 from worldline.engine.models import ModelDesk
 from worldline.engine.opening import Opened, OpenRequest, open_session, plant_root
 from worldline.engine.ports import PortDesk
 from worldline.engine.queries import Queries
 from worldline.engine.recovery import recover_workspace, sentence_about_crash
 from worldline.engine.runs import Runs
-from worldline.engine.settings import Settings, merge, misshapen
+from worldline.engine.settings import Settings
+from worldline.engine.settings_desk import SettingsDesk
 from worldline.engine.shared import Emit, Shared, now_ms
 from worldline.engine.standing import show_context, show_standing
 from worldline.engine.status import StatusBoard
 from worldline.engine.storage import StorageDesk
 from worldline.protocol import commands as c
-from worldline.protocol.events import LabelChanged, TitleChanged
-from worldline.protocol.model import EffectInfo, ProcessInfo
 from worldline.protocol.wire import PROTOCOL_VERSION, Message
 from worldline.session.model import RunRecord
-from worldline.tools.hooks import parse_hooks
 from worldline.tools.process_table import ProcessTable
 
 if TYPE_CHECKING:
@@ -89,12 +89,15 @@ class SessionActor:
     def _build(self) -> None:
         shared = self.shared
         self.effects = EffectList(shared)
-        self.processes = ProcessTable(self._process_changed)
+        self.processes = ProcessTable(lambda process: self.ports.changed(process))
         self.questions = Questions(shared, self._nobody_answered, attended=self.options.attended)
         self.models = ModelDesk(shared)
         self.approvals = Approvals(
             shared, self.effects, attended=self.options.attended, approve=self.options.approve
         )
+        self.effect_desk = EffectDesk(shared, self.effects, self.processes, self.approvals.sandbox)
+        self.preferences = SettingsDesk(shared, self.models, self.approvals)
+        self.marks = Marks(shared)
         self.ports = PortDesk(shared, self.processes, self.approvals.sandbox)
         self._maker: LoopMaker | None = None
         self.runs = Runs(shared, self._make_loop, self.effects.sentences_elsewhere)
@@ -108,7 +111,7 @@ class SessionActor:
         self.edits = Edits(shared, self.files, self.jumps, self.models, lambda: self.runs.busy)
         self.storage = StorageDesk(shared, lambda: self.runs.busy)
         self.recovered = ""
-        self._background: set[asyncio.Task[None]] = set()
+        self._background = Background(shared.status)
         self.compacting = Compacting(shared, lambda: self.runs.busy, self._run_compaction)
         self._closed = False
         self._after_hello: list[Callable[[], Coroutine[Any, Any, None]]] = []
@@ -131,7 +134,7 @@ class SessionActor:
         self.models.describe()
         show_context(shared)
         self.approvals.describe()
-        self._in_background(self.approvals.check_sandbox(), "sandbox check")
+        self._background.begin(self.approvals.check_sandbox(), "sandbox check")
         self.effects.count()
         self.runs.queue.restore()
         for problem in shared.settings.problems:
@@ -141,9 +144,9 @@ class SessionActor:
         """The client has its hello: now what costs time may begin."""
         self.runs.queue.announce()
         self.lines.wake()
-        self._in_background(self._warm_up(), "model client")
+        self._background.begin(self._warm_up(), "model client")
         for work in self._after_hello:
-            self._in_background(work(), "after the hello")
+            self._background.begin(work(), "after the hello")
         self._after_hello.clear()
 
     def when_greeted(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -173,34 +176,12 @@ class SessionActor:
             left.callback(self.approvals.sandbox.close)
             if self._maker is not None:
                 left.push_async_callback(self._maker.close)
-            left.push_async_callback(self._end_background)
+            left.push_async_callback(self._background.end)
             left.push_async_callback(self.files.close)
             left.push_async_callback(self.lines.close)
             left.push_async_callback(self.approvals.sandbox.settle)
             left.push_async_callback(self.processes.stop_all)
             left.push_async_callback(self.runs.stop_and_settle, RunEnd(reason, why, offers=["retry"]))
-
-    async def _end_background(self) -> None:
-        for task in list(self._background):
-            task.cancel()
-        await asyncio.gather(*self._background, return_exceptions=True)
-
-    def _in_background(self, work: Coroutine[Any, Any, None], name: str) -> None:
-        async def guarded() -> None:
-            try:
-                await work
-            except Exception as error:  # the edge of a background task: shown, not lost
-                logger.error("%s failed", name, exc_info=error)
-                self.shared.status.set(state="failed", sentence=f"{name}: {error}")
-
-        task = asyncio.get_running_loop().create_task(guarded(), name=name)
-        self._background.add(task)
-        task.add_done_callback(self._background.discard)
-        # One that is cancelled before its first step would leave the work behind, which Python complains about.
-        task.add_done_callback(lambda _: work.close())
-
-    def _process_changed(self, process: ProcessInfo) -> None:
-        self.ports.changed(process)
 
     async def maker(self) -> LoopMaker:
         """What builds runs, loaded on a thread when it is first needed."""
@@ -265,12 +246,12 @@ class SessionActor:
             "line_counts": f.line_counts,
             "node_lines": lambda _: c.NodeLines(nodes=self.lines.known()),
             "search": q.search,
-            "set_label": self._set_label,
+            "set_label": self.marks.set_label,
             "labels": lambda _: q.labels(),
-            "set_title": self._set_title,
-            "effects": self._effects,
-            "undo_effect": self._undo_effect,
-            "stop_process": self._stop_process,
+            "set_title": self.marks.set_title,
+            "effects": self.effect_desk.effects,
+            "undo_effect": self.effect_desk.undo,
+            "stop_process": self.effect_desk.stop_process,
             "show_port": self.ports.show,
             "compare": e.compare,
             "bring_home": e.bring_home,
@@ -283,15 +264,15 @@ class SessionActor:
             "compact": self.compacting.command,
             "context_edit": lambda p: _done(lambda: e.context_edit(p)),
             "expand": lambda _: _done(e.expand),
-            "settings": lambda _: self._settings(),
-            "set_settings": self._set_settings,
+            "settings": lambda _: self.preferences.settings(),
+            "set_settings": self.preferences.change,
             "set_credential": self.models.set_credential,
             "credential": lambda _: self.models.credential(),
             "test_connection": self.models.test,
             "models": lambda _: self.models.models(),
             "test_rule": self.approvals.test_rule,
             "complete": f.complete,
-            "export": self._export,
+            "export": q.export,
             "diagnostics": q.diagnostics,
             "runs": lambda _: q.runs(),
             "branches": lambda _: q.branches(),
@@ -311,17 +292,8 @@ class SessionActor:
             approvals=self.approvals.open(),
             questions=[q for q, _ in self.questions.open.values()],
             recovered=self.recovered,
-            problems=self._problems(),
+            problems=self.preferences.problems(),
         )
-
-    def _problems(self) -> list[str]:
-        settings = self.shared.settings
-        _, hooks = parse_hooks(settings.get("hooks"))
-        return list(dict.fromkeys([*settings.problems, *self.approvals.problems, *hooks]))
-
-    async def _undo_effect(self, p: c.UndoEffect) -> EffectInfo:
-        effect = self.effects.get(p.id)
-        return self.effects.mark(p.id, await self.approvals.sandbox.undo(effect, self.processes))
 
     async def _return_home(self, p: c.ReturnHome) -> c.JumpAnswer:
         end = RunEnd(StopReason.ABORTED, "You returned to your own branch.", offers=["retry"])
@@ -339,67 +311,6 @@ class SessionActor:
 
     async def _view(self, p: c.NodeRef) -> c.View:
         return (await self.maker()).view(p.node)
-
-    def _set_label(self, p: c.SetLabel) -> c.Nothing:
-        self.shared.writable()
-        doc = self.shared.doc
-        uid = doc.resolve(p.node)
-        doc.set_mark(uid, p.what, p.text, p.color)
-        m = doc.marks().get(uid)
-        self.shared.emit(
-            "label_changed",
-            LabelChanged(node=uid, label=m.label, note=m.note, bookmark=m.bookmark, color=m.color)
-            if m
-            else LabelChanged(node=uid),
-        )
-        return c.Nothing()
-
-    def _set_title(self, p: c.SetTitle) -> c.Nothing:
-        self.shared.writable()
-        title = " ".join(p.title.split())
-        if not title:
-            raise BadInput("The title is empty.", "Write a few words.")
-        self.shared.doc.set_title(title)
-        self.shared.info.title = title
-        self.shared.emit("title_changed", TitleChanged(title=title))
-        return c.Nothing()
-
-    async def _effects(self, p: c.EffectsAt) -> c.Effects:
-        await self.processes.look()
-        uid = self.shared.doc.resolve(p.node or "cursor")
-        here, elsewhere = self.effects.split(uid)
-        return c.Effects(
-            cursor=uid, here=here, elsewhere=elsewhere, processes=self.processes.running(look=False)
-        )
-
-    async def _stop_process(self, p: c.StopProcess) -> c.Nothing:
-        if self.processes.get(p.id) is None:
-            raise BadInput(f"There is no process {p.id!r}.", "It has ended.")
-        await self.processes.stop(p.id)
-        return c.Nothing()
-
-    async def _export(self, p: c.Export) -> c.ExportResult:
-        from worldline.engine.bundle import export
-
-        place = Path(p.out) if p.out else None
-        out = await asyncio.to_thread(export, self.shared.doc.path, p.format, place, p.node)
-        return c.ExportResult(path=str(out), bytes=out.stat().st_size)
-
-    def _settings(self) -> c.Settings:
-        return c.Settings(values=self.shared.settings.values, problems=self._problems())
-
-    def _set_settings(self, p: c.SetSettings) -> c.Settings:
-        from worldline.engine.provider_settings import checked
-
-        for sentence in misshapen(p.values).values():
-            raise BadInput(f"{sentence}.", "Nothing was saved.")
-        checked(merge(self.shared.settings.values, p.values))
-        self.shared.settings.change(p.values)
-        self.models.set_up()
-        self.models.describe()
-        self.approvals.describe()
-        self.shared.status.set(mode=self.shared.settings.get("mode"))
-        return self._settings()
 
     def _drill(self, p: c.Drill) -> c.Nothing:
         if self.options.drill is None:
