@@ -18,7 +18,7 @@ from worldline.core.kinds import NodeKind
 from worldline.rehearsal.events import Call, Reply
 from worldline.rehearsal.scenario import Scenario
 from worldline.rehearsal.server import RehearsalServer
-from worldline.ui.compare.view import CompareDialog
+from worldline.ui.compare.dialog import CompareDialog
 from worldline.ui.diff.file_diff_panel import FileDiffPanel
 from worldline.ui.diff.pane import ChangesPane
 from worldline.ui.main_window import MainWindow

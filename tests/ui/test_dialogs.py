@@ -18,7 +18,7 @@ from worldline.provider.model import Exchange
 from worldline.ui import gallery_data as sample_data
 from worldline.ui import i18n
 from worldline.ui.chat import words
-from worldline.ui.compare.view import CompareDialog, open_compare
+from worldline.ui.compare.dialog import CompareDialog, open_compare
 from worldline.ui.dialogs.bring_home import BringHomeDialog
 from worldline.ui.dialogs.diagnostics import open_diagnostics
 from worldline.ui.dialogs.effects import open_effects

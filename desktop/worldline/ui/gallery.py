@@ -328,7 +328,7 @@ def storage_question() -> QWidget:
 
 
 def compare() -> QWidget:
-    from worldline.ui.compare.view import CompareDialog
+    from worldline.ui.compare.dialog import CompareDialog
 
     dialog = CompareDialog(sample.compare(), {header.uid: header for header in sample.path()})
     dialog.view.show_diff(sample.parser_diff())

@@ -1,10 +1,8 @@
-"""Compare: two to four attempts in columns, their steps, files and diffs, and what to do with the better one."""
+"""Two to four attempts in columns: their facts, steps, files and diffs, and buttons for what to do with one."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QComboBox,
     QGridLayout,
@@ -25,13 +23,10 @@ from worldline.protocol.commands import Attempt, Compare
 from worldline.protocol.model import FileChange, FileDiff
 from worldline.ui.chat import words
 from worldline.ui.chat.row_base import Card, ColorLabel
-from worldline.ui.dialogs.base import Dialog, while_open
 from worldline.ui.diff.file_diff_panel import FileDiffPanel
-from worldline.ui.session_state import SessionState
 from worldline.ui.tables import quiet
 from worldline.ui.theme import theme
 from worldline.viewmodel.compare import LETTERS, align, checks_words, file_rows, parting, steps_of
-from worldline.viewmodel.headers import header_at
 
 ROLE = Qt.ItemDataRole.UserRole
 
@@ -308,100 +303,3 @@ def _cell(change: FileChange) -> str:
     letter = "" if change.status == "M" else f"{change.status} "
     numbers = f"+{change.added} −{change.removed}" if change.added or change.removed else "~"
     return letter + numbers
-
-
-class CompareDialog(Dialog):
-    def __init__(
-        self,
-        compare: Compare,
-        headers: dict[str, NodeHeader],
-        parent: QWidget | None = None,
-        session: str = "",
-    ) -> None:
-        goal = " ".join(compare.goal.split())
-        if goal:
-            title = self.tr("Compare from “{}”").format(goal if len(goal) <= 70 else goal[:69] + "…")
-        elif session:
-            title = self.tr("Compare from the start of “{}”").format(session[:60])
-        else:
-            title = self.tr("Compare from the start")
-        super().__init__(title, parent, width=1180)
-        room = parent.size() if parent is not None else QSize(1280, 800)
-        self.resize(min(1600, max(900, room.width() - 80)), min(1100, max(560, room.height() - 70)))
-        self.setWindowModality(Qt.WindowModality.NonModal)
-        self.view = CompareView(compare, headers, self)
-        self.body.addWidget(self.view, 1)
-        self.view.bar.addWidget(self.add_button(self.tr("Close"), self.reject))
-
-
-def open_compare(state: SessionState, nodes: list[str], parent: QWidget) -> None:
-    """Ask for the comparison of up to four nodes and show it."""
-
-    def answered(result: dict[str, Any]) -> None:
-        compare = Compare.model_validate(result)
-        headers = {}
-        for attempt in compare.attempts:
-            for uid in attempt.path:
-                row = state.tree.row(uid)
-                if row >= 0:
-                    headers[uid] = header_at(state.tree, row)
-        dialog = CompareDialog(compare, headers, parent, str(state.info.get("title", "")))
-        _connect(state, dialog)
-        dialog.show()
-
-    state.request("compare", {"nodes": nodes[: len(LETTERS)]}, answered)
-
-
-def _connect(state: SessionState, dialog: CompareDialog) -> None:
-    view = dialog.view
-
-    def diff(a: str, b: str, path: str) -> None:
-        params = {"a": a, "b": b, "path": path, "context": 3}
-        state.request(
-            "file_diff",
-            params,
-            while_open(dialog, lambda result: view.show_diff(FileDiff.model_validate(result))),
-        )
-
-    def go_on(leaf: str) -> None:
-        state.go(leaf)
-        dialog.accept()
-
-    def home(leaf: str) -> None:
-        from worldline.ui.dialogs.bring_home import open_bring_home
-
-        open_bring_home(state, leaf, dialog)
-
-    def failed(leaf: str, note: str) -> None:
-        state.set_label(leaf, "label", dialog.tr("failed"), "bad")
-        if note:
-            state.set_label(leaf, "note", note)
-        view.say(dialog.tr("Marked in the tree. Only you see it; the model is not told."))
-
-    def take(leaf: str, path: str) -> None:
-        if not path:
-            view.say(dialog.tr("Choose a file in the list first."))
-            return
-
-        def taken(answer: dict[str, Any]) -> None:
-            if answer.get("plan"):
-                state.plan_needed.emit(answer["plan"], {"node": leaf})
-                return
-            note = str((answer.get("result") or {}).get("note", ""))
-            words = dialog.tr("{path} was taken over. What was there before is saved in the node above.")
-            view.say(f"{words.format(path=path)} {note}".strip())
-
-        def refused(error: dict[str, Any]) -> None:
-            view.say(f"{error.get('message', '')} {error.get('hint', '')}".strip(), "bad")
-
-        state.request(
-            "take_file", {"node": leaf, "path": path}, while_open(dialog, taken), while_open(dialog, refused)
-        )
-
-    view.diff_wanted.connect(diff)
-    view.continue_wanted.connect(go_on)
-    view.take_wanted.connect(take)
-    view.home_wanted.connect(home)
-    view.failed_wanted.connect(failed)
-    view.step_wanted.connect(state.select)
-    view.ask_diff()

@@ -144,7 +144,7 @@ def offer_return(window: MainWindow, state: SessionState) -> None:
 
 
 def compare(window: QWidget, state: SessionState, nodes: list[str]) -> None:
-    from worldline.ui.compare.view import open_compare
+    from worldline.ui.compare.dialog import open_compare
 
     if len(nodes) >= 2:
         open_compare(state, nodes, window)
