@@ -103,6 +103,30 @@
     </message>
 </context>
 <context>
+    <name>SessionImport</name>
+    <message numerus="yes">
+        <source>Importing %n file(s)…</source>
+        <translation>
+            <numerusform>Importing %n file…</numerusform>
+            <numerusform>Importing %n files…</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n file(s) could not be imported.</source>
+        <translation>
+            <numerusform>%n file could not be imported.</numerusform>
+            <numerusform>%n files could not be imported.</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n place(s) could not be read.</source>
+        <translation>
+            <numerusform>%n place could not be read.</numerusform>
+            <numerusform>%n places could not be read.</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>SessionsDialog</name>
     <message numerus="yes">
         <source>%n node(s)</source>
@@ -123,27 +147,6 @@
         <translation>
             <numerusform>%n node with all that was said goes with it.</numerusform>
             <numerusform>%n nodes with all that was said go with it.</numerusform>
-        </translation>
-    </message>
-    <message numerus="yes">
-        <source>Importing %n file(s)…</source>
-        <translation>
-            <numerusform>Importing %n file…</numerusform>
-            <numerusform>Importing %n files…</numerusform>
-        </translation>
-    </message>
-    <message numerus="yes">
-        <source>%n file(s) could not be imported.</source>
-        <translation>
-            <numerusform>%n file could not be imported.</numerusform>
-            <numerusform>%n files could not be imported.</numerusform>
-        </translation>
-    </message>
-    <message numerus="yes">
-        <source>%n place(s) could not be read.</source>
-        <translation>
-            <numerusform>%n place could not be read.</numerusform>
-            <numerusform>%n places could not be read.</numerusform>
         </translation>
     </message>
 </context>

@@ -2275,6 +2275,79 @@ The agent works in {work}</source>
     </message>
 </context>
 <context>
+    <name>SessionImport</name>
+    <message>
+        <source>Progress of the import</source>
+        <translation>导入进度</translation>
+    </message>
+    <message>
+        <source>Import…</source>
+        <translation>导入…</translation>
+    </message>
+    <message>
+        <source>Cancel the import</source>
+        <translation>取消导入</translation>
+    </message>
+    <message>
+        <source>Show the report</source>
+        <translation>查看报告</translation>
+    </message>
+    <message>
+        <source>Import sessions</source>
+        <translation>导入会话</translation>
+    </message>
+    <message>
+        <source>An import is still going on.</source>
+        <translation>仍在导入。</translation>
+    </message>
+    <message numerus="yes">
+        <source>Importing %n file(s)…</source>
+        <translation>
+            <numerusform>正在导入 %n 个文件…</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Stopping the import…</source>
+        <translation>正在停止导入…</translation>
+    </message>
+    <message>
+        <source>{done} of {total} nodes</source>
+        <translation>{total} 个节点中的 {done} 个</translation>
+    </message>
+    <message>
+        <source>Importing {}</source>
+        <translation>正在导入 {}</translation>
+    </message>
+    <message>
+        <source>The import failed: {}</source>
+        <translation>导入失败：{}</translation>
+    </message>
+    <message>
+        <source>The import was cancelled. What was half imported is gone again.</source>
+        <translation>导入已取消，导入到一半的内容已清除。</translation>
+    </message>
+    <message>
+        <source>Imported: {files} files, {nodes} nodes.</source>
+        <translation>已导入：{files} 个文件，{nodes} 个节点。</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n file(s) could not be imported.</source>
+        <translation>
+            <numerusform>%n 个文件未能导入。</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n place(s) could not be read.</source>
+        <translation>
+            <numerusform>有 %n 处无法读取。</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Report of the import</source>
+        <translation>导入报告</translation>
+    </message>
+</context>
+<context>
     <name>Sessions</name>
     <message>
         <source>it is damaged, or no session at all</source>
@@ -2298,22 +2371,6 @@ The agent works in {work}</source>
     <message>
         <source>Search the sessions</source>
         <translation>搜索会话</translation>
-    </message>
-    <message>
-        <source>Progress of the import</source>
-        <translation>导入进度</translation>
-    </message>
-    <message>
-        <source>Import…</source>
-        <translation>导入…</translation>
-    </message>
-    <message>
-        <source>Cancel the import</source>
-        <translation>取消导入</translation>
-    </message>
-    <message>
-        <source>Show the report</source>
-        <translation>查看报告</translation>
     </message>
     <message>
         <source>Rename…</source>
@@ -2412,60 +2469,6 @@ The agent works in {work}</source>
     <message>
         <source>“{title}” is in {place} now.</source>
         <translation>“{title}”现在位于 {place}。</translation>
-    </message>
-    <message>
-        <source>Import sessions</source>
-        <translation>导入会话</translation>
-    </message>
-    <message>
-        <source>An import is still going on.</source>
-        <translation>仍在导入。</translation>
-    </message>
-    <message numerus="yes">
-        <source>Importing %n file(s)…</source>
-        <translation>
-            <numerusform>正在导入 %n 个文件…</numerusform>
-        </translation>
-    </message>
-    <message>
-        <source>Stopping the import…</source>
-        <translation>正在停止导入…</translation>
-    </message>
-    <message>
-        <source>{done} of {total} nodes</source>
-        <translation>{total} 个节点中的 {done} 个</translation>
-    </message>
-    <message>
-        <source>Importing {}</source>
-        <translation>正在导入 {}</translation>
-    </message>
-    <message>
-        <source>The import failed: {}</source>
-        <translation>导入失败：{}</translation>
-    </message>
-    <message>
-        <source>The import was cancelled. What was half imported is gone again.</source>
-        <translation>导入已取消，导入到一半的内容已清除。</translation>
-    </message>
-    <message>
-        <source>Imported: {files} files, {nodes} nodes.</source>
-        <translation>已导入：{files} 个文件，{nodes} 个节点。</translation>
-    </message>
-    <message numerus="yes">
-        <source>%n file(s) could not be imported.</source>
-        <translation>
-            <numerusform>%n 个文件未能导入。</numerusform>
-        </translation>
-    </message>
-    <message numerus="yes">
-        <source>%n place(s) could not be read.</source>
-        <translation>
-            <numerusform>有 %n 处无法读取。</numerusform>
-        </translation>
-    </message>
-    <message>
-        <source>Report of the import</source>
-        <translation>导入报告</translation>
     </message>
 </context>
 <context>

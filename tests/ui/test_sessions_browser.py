@@ -121,11 +121,15 @@ def test_dropped_files_are_imported_with_a_report(
     good.write_text(PI, "utf-8")
     bad.write_text("no session", "utf-8")
     drop(dialog, good, bad)
-    assert dialog.cancel_button.isVisible() and dialog.bar.isVisible()
-    qtbot.waitUntil(lambda: dialog.report_button.isVisible(), timeout=30_000)
+    assert dialog.importing.cancel_button.isVisible() and dialog.importing.bar.isVisible()
+    qtbot.waitUntil(lambda: dialog.importing.report_button.isVisible(), timeout=30_000)
     assert dialog.list.count() == 4 and "Imported: 1 file" in dialog._note.text()
-    assert "pi.jsonl" in dialog._report and "✓" in dialog._report and "✗" in dialog._report
-    assert not dialog.cancel_button.isVisible()
+    assert (
+        "pi.jsonl" in dialog.importing.report
+        and "✓" in dialog.importing.report
+        and "✗" in dialog.importing.report
+    )
+    assert not dialog.importing.cancel_button.isVisible()
 
 
 def test_an_import_can_be_cancelled_and_leaves_nothing_half_done(
@@ -141,8 +145,10 @@ def test_an_import_can_be_cancelled_and_leaves_nothing_half_done(
         )
     large.write_text("\n".join(lines), "utf-8")
     drop(dialog, large)
-    qtbot.waitUntil(lambda: dialog.bar.maximum() > 0 or "large" in dialog._note.text(), timeout=30_000)
-    dialog.cancel_button.click()
+    qtbot.waitUntil(
+        lambda: dialog.importing.bar.maximum() > 0 or "large" in dialog._note.text(), timeout=30_000
+    )
+    dialog.importing.cancel_button.click()
     qtbot.waitUntil(lambda: "cancelled" in dialog._note.text(), timeout=30_000)
     assert sorted(one.name for one in folder.glob("*.worldline")) == [
         "broken.worldline", "fix-the-parser.worldline", "rewrite-the-report.worldline",

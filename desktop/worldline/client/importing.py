@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,20 +13,29 @@ from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, Signal
 
 from worldline.client.process import engine_environment
 
+_FILE = re.compile(r"(\d+) of (\d+): (.*)")
+_NODES = re.compile(r"\s+(\d+) of (\d+) nodes")
 KILL_MS = 5_000
+SAID = 600
+"""Characters of what a broken import said last."""
 
 
 class ImportJob(QObject):
-    """`worldline import --json`. Exactly one of `done`, `failed`, `cancelled` follows `start`."""
+    """`worldline import --json --progress`. Exactly one of `done`, `failed`, `cancelled` follows `start`, unless
+    `stop_and_wait` is called."""
 
+    progress = Signal(str, int, int)
+    """File, nodes done, nodes in all (0 = not known yet)."""
     done = Signal(list)
     """The report of each file, as `worldline import --json` writes them."""
     failed = Signal(str)
+    """What was said when there is no report."""
     cancelled = Signal()
 
     def __init__(self, files: Sequence[str], folder: Path, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.files = list(files)
+        self._file = ""
+        self._said: list[str] = []
         self._cancelled = False
         self._process = QProcess(self)
         environment = QProcessEnvironment()
@@ -33,7 +43,11 @@ class ImportJob(QObject):
             environment.insert(name, value)
         self._process.setProcessEnvironment(environment)
         self._process.setProgram(sys.executable)
-        self._process.setArguments(["-m", "worldline", "import", *self.files, "--out", str(folder), "--json"])
+        self._process.setArguments(
+            ["-m", "worldline", "import", *files, "--out", str(folder), "--json", "--progress"]
+        )
+        self._process.setReadChannel(QProcess.ProcessChannel.StandardError)
+        self._process.readyReadStandardError.connect(self._read)
         self._process.finished.connect(self._finished)
         self._process.errorOccurred.connect(self._error)
 
@@ -46,25 +60,44 @@ class ImportJob(QObject):
         self._process.terminate()
 
     def stop_and_wait(self) -> None:
+        """For the end of a window. No signal follows."""
+        self.blockSignals(True)
         if self._process.state() != QProcess.ProcessState.NotRunning:
             self.cancel()
             if not self._process.waitForFinished(KILL_MS):
                 self._process.kill()
                 self._process.waitForFinished(KILL_MS)
 
+    def _read(self) -> None:
+        """Whole lines; the rest of one comes later."""
+        while self._process.canReadLine():
+            self._take(self._process.readLine())
+
+    def _take(self, raw: Any) -> None:
+        line = bytes(raw.data()).decode("utf-8", "replace").rstrip("\r\n")
+        if found := _FILE.match(line):
+            self._file = found[3]
+            self.progress.emit(self._file, 0, 0)
+        elif found := _NODES.match(line):
+            self.progress.emit(self._file, int(found[1]), int(found[2]))
+        elif line:
+            self._said.append(line)
+
     def _error(self, error: QProcess.ProcessError) -> None:
         if error == QProcess.ProcessError.FailedToStart:
             self.failed.emit(self._process.errorString())
 
     def _finished(self) -> None:
+        self._read()
+        self._take(self._process.readAllStandardError())
         if self._cancelled:
             self.cancelled.emit()
             return
         out = bytes(self._process.readAllStandardOutput().data()).decode("utf-8", "replace")
-        said = bytes(self._process.readAllStandardError().data()).decode("utf-8", "replace").strip()
         try:
             files: list[dict[str, Any]] = json.loads(out)["files"]
         except (ValueError, KeyError, TypeError):
-            self.failed.emit(said[-400:] or out[-400:] or self.tr("The import ended without an answer."))
+            said = "\n".join(self._said)
+            self.failed.emit(said[-SAID:] or out[-SAID:] or self.tr("The import ended without an answer."))
             return
         self.done.emit(files)

@@ -1,91 +1,120 @@
-"""Importing session files in a process of its own: large files take seconds, and a bad one must not hurt the window."""
+"""Import in the sessions browser: its buttons, its progress, and the report of what came of it."""
 
 from __future__ import annotations
 
-import json
-import re
-import sys
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, Signal
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QFileDialog, QProgressBar
 
-from worldline.client.process import engine_environment
+from worldline.client.importing import ImportJob
+from worldline.ui.dialogs.base import Dialog
+from worldline.ui.dialogs.text_viewer import TextViewer
+from worldline.viewmodel import engine_words
 
-_FILE = re.compile(r"(\d+) of (\d+): (.*)")
-_NODES = re.compile(r"\s+(\d+) of (\d+) nodes")
-KILL_MS = 5_000
 
+class SessionImport(QObject):
+    """One import at a time. `said` carries a sentence and its colour; `came` the path of each new session."""
 
-class Import(QObject):
-    """One import. `done` carries the report of each file; `failed` what was said when there is none."""
+    said = Signal(str, str)
+    came = Signal(object)
 
-    progress = Signal(str, int, int)
-    """File, nodes done, nodes in all (0 = not known yet)."""
-    done = Signal(list)
-    failed = Signal(str)
-    cancelled = Signal()
+    def __init__(self, dialog: Dialog, folder: Path) -> None:
+        """Puts its buttons left in the dialog; `bar` is placed by the dialog itself."""
+        super().__init__(dialog)
+        self._dialog = dialog
+        self._folder = folder
+        self._job: ImportJob | None = None
+        self.report = ""
+        self.bar = QProgressBar(dialog)
+        self.bar.setTextVisible(False)
+        self.bar.setAccessibleName(self.tr("Progress of the import"))
+        self.bar.hide()
+        self.import_button = dialog.add_button(self.tr("Import…"), self._choose, left=True)
+        self.cancel_button = dialog.add_button(self.tr("Cancel the import"), self.cancel, left=True)
+        self.cancel_button.hide()
+        self.report_button = dialog.add_button(self.tr("Show the report"), self._show_report, left=True)
+        self.report_button.hide()
 
-    def __init__(self, files: list[str], folder: Path, parent: QObject) -> None:
-        super().__init__(parent)
-        self._file = ""
-        self._said: list[str] = []
-        self._stopping = False
-        self._process = QProcess(self)
-        environment = QProcessEnvironment()
-        for name, value in engine_environment().items():
-            environment.insert(name, value)
-        self._process.setProcessEnvironment(environment)
-        self._process.readyReadStandardError.connect(self._read)
-        self._process.finished.connect(self._finished)
-        self._process.errorOccurred.connect(self._broken)
-        self._process.start(
-            sys.executable,
-            ["-m", "worldline", "import", *files, "--out", str(folder), "--json", "--progress"],
-        )
+    def _choose(self) -> None:
+        dialog = QFileDialog(self._dialog, self.tr("Import sessions"))
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
+        dialog.filesSelected.connect(self.start)
+        dialog.open()
+
+    def start(self, files: list[str]) -> None:
+        if self._job is not None:
+            self.said.emit(self.tr("An import is still going on."), "warn")
+            return
+        self._job = ImportJob(files, self._folder, self)
+        self._job.progress.connect(self._show_progress)
+        self._job.done.connect(self._done)
+        self._job.failed.connect(self._failed)
+        self._job.cancelled.connect(self._cancelled)
+        self.bar.setRange(0, 0)
+        self.bar.show()
+        self.cancel_button.show()
+        self.import_button.hide()
+        self.report_button.hide()
+        self.said.emit(self.tr("Importing %n file(s)…", "", len(files)), "accent")
+        self._job.start()
 
     def cancel(self) -> None:
-        """What is half imported is removed by the importer; whole sessions stay."""
-        self._stopping = True
-        self._process.terminate()
+        if self._job is not None:
+            self._job.cancel()
+            self.said.emit(self.tr("Stopping the import…"), "muted")
 
     def stop_and_wait(self) -> None:
         """For the end of the dialog."""
-        if self._process.state() != QProcess.ProcessState.NotRunning:
-            self._process.finished.disconnect(self._finished)
-            self._process.terminate()
-            if not self._process.waitForFinished(KILL_MS):
-                self._process.kill()
-                self._process.waitForFinished(KILL_MS)
+        if self._job is not None:
+            self._job.stop_and_wait()
+            self._job = None
 
-    def _read(self) -> None:
-        for line in (
-            bytes(self._process.readAllStandardError().data()).decode("utf-8", "replace").splitlines()
-        ):
-            if found := _FILE.match(line):
-                self._file = found[3]
-                self.progress.emit(self._file, 0, 0)
-            elif found := _NODES.match(line):
-                self.progress.emit(self._file, int(found[1]), int(found[2]))
-            else:
-                self._said.append(line)
+    def _show_progress(self, file: str, done: int, total: int) -> None:
+        self.bar.setRange(0, total)
+        self.bar.setValue(done)
+        share = self.tr("{done} of {total} nodes").format(done=done, total=total) if total else ""
+        text = " · ".join(filter(None, (self.tr("Importing {}").format(file), share)))
+        self.said.emit(text, "accent")
 
-    def _broken(self, error: QProcess.ProcessError) -> None:
-        if error is QProcess.ProcessError.FailedToStart:
-            self.failed.emit(self._process.errorString())
+    def _over(self) -> None:
+        if self._job is not None:
+            self._job.deleteLater()
+            self._job = None
+        self.bar.hide()
+        self.cancel_button.hide()
+        self.import_button.show()
 
-    def _finished(self) -> None:
-        self._read()
-        if self._stopping:
-            self.cancelled.emit()
-            return
-        out = bytes(self._process.readAllStandardOutput().data()).decode("utf-8", "replace")
-        try:
-            files: list[dict[str, Any]] = json.loads(out)["files"]
-        except (ValueError, KeyError, TypeError):
-            self.failed.emit("\n".join(self._said)[-600:] or out[-300:])
-            return
-        self.done.emit(files)
+    def _failed(self, why: str) -> None:
+        self._over()
+        self.said.emit(self.tr("The import failed: {}").format(engine_words.say(why)), "bad")
+
+    def _cancelled(self) -> None:
+        self._over()
+        self.said.emit(self.tr("The import was cancelled. What was half imported is gone again."), "warn")
+
+    def _done(self, files: list[dict[str, Any]]) -> None:
+        self._over()
+        good = [one for one in files if one.get("out") and not one.get("error")]
+        for one in good:
+            self.came.emit(Path(str(one["out"])))
+        nodes = sum(int(one.get("nodes", 0)) for one in good)
+        gaps = sum(len(one.get("gaps") or []) for one in files)
+        bad = len(files) - len(good)
+        text = [self.tr("Imported: {files} files, {nodes} nodes.").format(files=len(good), nodes=nodes)]
+        if bad:
+            text.append(self.tr("%n file(s) could not be imported.", "", bad))
+        if gaps:
+            text.append(self.tr("%n place(s) could not be read.", "", gaps))
+        self.report = report_text(files)
+        self.report_button.show()
+        self.said.emit(" ".join(text), "warn" if bad else "ok")
+
+    def _show_report(self) -> None:
+        viewer = TextViewer(self.tr("Report of the import"), self._dialog)
+        viewer.append(self.report)
+        viewer.open()
 
 
 def report_text(files: list[dict[str, Any]]) -> str:

@@ -8,13 +8,11 @@ from typing import Any
 from PySide6.QtCore import QDateTime, QLocale, Qt, QTimer, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import (
-    QFileDialog,
     QInputDialog,
     QLineEdit,
     QListWidget,
     QListWidgetItem,
     QMessageBox,
-    QProgressBar,
     QPushButton,
     QWidget,
 )
@@ -25,8 +23,7 @@ from worldline.ui.chat import words as said
 from worldline.ui.chat.row_base import ColorLabel
 from worldline.ui.dialogs.base import Dialog, while_open
 from worldline.ui.dialogs.session_files import SessionFile, read_session, to_trash, trash_dir
-from worldline.ui.dialogs.session_import import Import, report_text
-from worldline.ui.dialogs.text_viewer import TextViewer
+from worldline.ui.dialogs.session_import import SessionImport
 from worldline.ui.recents import short_path
 from worldline.ui.session_state import SessionState
 from worldline.ui.theme import theme
@@ -57,10 +54,8 @@ class SessionsDialog(Dialog):
         self._folder = folder or paths.sessions_dir()
         self._state = state
         self._busy = busy or set()
-        self._import: Import | None = None
         self._hits: dict[str, str] = {}
         self._files: dict[str, SessionFile] = {}
-        self._report = ""
         self.search = QLineEdit(self)
         self.search.setPlaceholderText(
             self.tr("Search titles, folders and everything that was said")
@@ -79,17 +74,11 @@ class SessionsDialog(Dialog):
         self._note = ColorLabel("", "muted", self)
         self._note.setFont(theme().font_ui())
         self._note.setWordWrap(True)
-        self.bar = QProgressBar(self)
-        self.bar.setTextVisible(False)
-        self.bar.setAccessibleName(self.tr("Progress of the import"))
-        self.bar.hide()
-        for widget in (self.search, self.list, self.bar, self._note):
+        self.importing = SessionImport(self, self._folder)
+        self.importing.said.connect(self.set_note)
+        self.importing.came.connect(self._came)
+        for widget in (self.search, self.list, self.importing.bar, self._note):
             self.body.addWidget(widget, 1 if widget is self.list else 0)
-        self.import_button = self.add_button(self.tr("Import…"), self._choose, left=True)
-        self.cancel_button = self.add_button(self.tr("Cancel the import"), self.cancel_import, left=True)
-        self.cancel_button.hide()
-        self.report_button = self.add_button(self.tr("Show the report"), self._show_report, left=True)
-        self.report_button.hide()
         self.rename_button = self.add_button(self.tr("Rename…"), self.rename, left=True)
         self.reveal_button = self.add_button(self.tr("Show in the folder"), self._reveal, left=True)
         self.trash_button = self.add_button(self.tr("Delete…"), self.ask_trash, left=True)
@@ -105,7 +94,7 @@ class SessionsDialog(Dialog):
         self._timer.start()
         self._search_timer = QTimer(self, singleShot=True, interval=SEARCH_MS)
         self._search_timer.timeout.connect(self._search_texts)
-        self.finished.connect(lambda _code: self._stop_import())
+        self.finished.connect(lambda _code: self.importing.stop_and_wait())
         self._refresh_buttons()
         self.set_note("")
 
@@ -311,13 +300,7 @@ class SessionsDialog(Dialog):
         self.set_note(self.tr("“{title}” is in {place} now.").format(title=session.title, place=place), "ok")
         self._refresh_buttons()
 
-    # -- import
-
-    def _choose(self) -> None:
-        dialog = QFileDialog(self, self.tr("Import sessions"))
-        dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
-        dialog.filesSelected.connect(self.import_files)
-        dialog.open()
+    # -- files from outside
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if event.mimeData().hasUrls():
@@ -330,76 +313,8 @@ class SessionsDialog(Dialog):
             self.opened.emit(own[0])
             self.accept()
         elif files:
-            self.import_files(files)
+            self.importing.start(files)
 
-    def import_files(self, files: list[str]) -> None:
-        if self._import is not None:
-            self.set_note(self.tr("An import is still going on."), "warn")
-            return
-        self._import = Import(files, self._folder, self)
-        self._import.progress.connect(self._show_progress)
-        self._import.done.connect(self._imported)
-        self._import.failed.connect(self._import_failed)
-        self._import.cancelled.connect(self._import_cancelled)
-        self.bar.setRange(0, 0)
-        self.bar.show()
-        self.cancel_button.show()
-        self.import_button.hide()
-        self.report_button.hide()
-        self.set_note(self.tr("Importing %n file(s)…", "", len(files)), "accent")
-
-    def cancel_import(self) -> None:
-        if self._import is not None:
-            self._import.cancel()
-            self.set_note(self.tr("Stopping the import…"))
-
-    def _stop_import(self) -> None:
-        if self._import is not None:
-            self._import.stop_and_wait()
-            self._import = None
-
-    def _show_progress(self, file: str, done: int, total: int) -> None:
-        self.bar.setRange(0, total)
-        self.bar.setValue(done)
-        share = self.tr("{done} of {total} nodes").format(done=done, total=total) if total else ""
-        self.set_note(" · ".join(filter(None, (self.tr("Importing {}").format(file), share))), "accent")
-
-    def _import_over(self) -> None:
-        if self._import is not None:
-            self._import.deleteLater()
-            self._import = None
-        self.bar.hide()
-        self.cancel_button.hide()
-        self.import_button.show()
-
-    def _import_failed(self, said: str) -> None:
-        self._import_over()
-        self.set_note(self.tr("The import failed: {}").format(engine_words.say(said)), "bad")
-
-    def _import_cancelled(self) -> None:
-        self._import_over()
-        self.set_note(self.tr("The import was cancelled. What was half imported is gone again."), "warn")
-
-    def _imported(self, files: list[dict[str, Any]]) -> None:
-        self._import_over()
-        good = [one for one in files if one.get("out") and not one.get("error")]
-        for one in good:
-            path = Path(str(one["out"]))
-            if str(path) not in self._files:
-                self.add(read_session(path), first=True)
-        nodes = sum(int(one.get("nodes", 0)) for one in good)
-        gaps = sum(len(one.get("gaps") or []) for one in files)
-        bad = len(files) - len(good)
-        text = [self.tr("Imported: {files} files, {nodes} nodes.").format(files=len(good), nodes=nodes)]
-        if bad:
-            text.append(self.tr("%n file(s) could not be imported.", "", bad))
-        if gaps:
-            text.append(self.tr("%n place(s) could not be read.", "", gaps))
-        self._report = report_text(files)
-        self.report_button.show()
-        self.set_note(" ".join(text), "warn" if bad else "ok")
-
-    def _show_report(self) -> None:
-        viewer = TextViewer(self.tr("Report of the import"), self)
-        viewer.append(self._report)
-        viewer.open()
+    def _came(self, path: Path) -> None:
+        if str(path) not in self._files:
+            self.add(read_session(path), first=True)
