@@ -25,6 +25,7 @@ from worldline.core import log, paths
 from worldline.core.kinds import NodeFlag, Outcome
 from worldline.core.secrets import mask_reply, mask_value
 from worldline.protocol import commands as c
+from worldline.protocol.events import Delta, ToolOutput
 from worldline.rehearsal.events import Call, Reply
 
 MARK = "[masked: GitHub token]"
@@ -159,6 +160,19 @@ def named(name: str) -> str:
     return "Zq" + hashlib.sha256(name.encode()).hexdigest()[:30]
 
 
+def running_text(b: Bench) -> str:
+    """Replies and outputs as the window puts them together from their pieces."""
+    texts: dict[tuple[object, ...], str] = {}
+    for name, event in b.events:
+        if isinstance(event, Delta | ToolOutput):
+            key = (
+                name,
+                *(getattr(event, field, "") for field in ("run", "turn", "block", "kind", "node", "stream")),
+            )
+            texts[key] = texts.get(key, "") + event.text
+    return "\n".join(texts.values())
+
+
 @pytest.fixture
 def log_file(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("WORLDLINE_LOG", "DEBUG")
@@ -188,10 +202,11 @@ async def test_a_planted_secret_is_found_nowhere(
     outputs = [json.dumps(b.doc.body(n.uid).end_message) for n in b.nodes("tool") if n.tool == "bash"]
     assert "41" in outputs[0]
 
-    # What the window is told: text that is being written and what it is asked about, and then never again.
-    live = ("delta", "approval_asked", "question_asked", "process_changed", "tool_output", "status")
-    said = "\n".join(e.model_dump_json() for name, e in b.events if name not in live).encode()
+    # What the window is told: exactly what an approval is about, and nothing else; also while it comes in.
+    said = "\n".join(e.model_dump_json() for name, e in b.events if name != "approval_asked").encode()
     assert leaks(said, everywhere) == set()
+    assert leaks(running_text(b).encode(), everywhere) == set()
+    assert MARK in running_text(b)
 
     # Kept: the session, its index, logs, notes, copies, exports.
     for name in ("html", "markdown"):
@@ -248,6 +263,21 @@ async def test_what_was_masked_is_marked_and_the_persons_own_words_are_told(
     assert build_view(path, ViewOptions()).thinking_intact is False
     later = path_nodes(b.doc.path_bodies(b.doc.cursor))
     assert build_view(later, ViewOptions()).messages == build_view(later, ViewOptions()).messages
+
+
+async def test_what_comes_in_is_masked_while_it_does_and_nothing_of_it_is_lost(bench: Open) -> None:
+    b = await bench()
+    text = f"Words before, {token('says')} in the middle of them, and the end: {token('end')}"
+    command = f"for i in 1 2 3; do printf 'line %s\\n' $i; done; printf 'ghp_'; sleep 0.3; printf '{token('output')[4:]} end\\ntoken: a'"
+    b.script(reply(text, call("bash", command=command)), "Done.")
+    assert await b.ask("go") == "completed"
+    shown: dict[str, str] = {}
+    for _, event in b.events:
+        if isinstance(event, Delta):
+            shown[f"{event.turn} {event.kind}"] = shown.get(f"{event.turn} {event.kind}", "") + event.text
+    assert shown["1 text"] == f"Words before, {MARK} in the middle of them, and the end: {MARK}"
+    output = "".join(e.text for _, e in b.events if isinstance(e, ToolOutput))
+    assert output == f"line 1\nline 2\nline 3\n{MARK} end\ntoken: a"
 
 
 async def test_a_partial_reply_is_masked_too(bench: Open) -> None:

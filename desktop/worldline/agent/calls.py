@@ -111,7 +111,7 @@ class CallRunner:
     async def _run_group(self, says: str) -> None:
         running = self._running
         self.deps.watcher.working(
-            f"Running {call_preview(running[0].call, 60)}."
+            f"Running {one_line(mask(call_preview(running[0].call, 2000))[0], 60)}."
             if len(running) == 1
             else f"Running {len(running)} reads."
         )

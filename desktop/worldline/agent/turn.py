@@ -11,6 +11,7 @@ from worldline.agent.compact import Compactor
 from worldline.agent.deps import ModelPort, RunDeps, RunSettings
 from worldline.agent.healing import Healer, remembered
 from worldline.agent.journal import Journal
+from worldline.agent.live import LiveReply
 from worldline.agent.quiet import QUIET_S, QuietWatch
 from worldline.agent.repetition import RepetitionWatch
 from worldline.agent.stops import Stopped, offers_for
@@ -165,6 +166,7 @@ class TurnRunner:
                 self._note_fallback(event)
             elif event.kind == "discard":
                 self._partial.clear()
+                live.discard()
                 self.journal.emit(
                     "reply_discarded", ReplyDiscarded(run=self.journal.run, turn=turn, why=event.text)
                 )
@@ -173,15 +175,18 @@ class TurnRunner:
                 self._partial.setdefault(event.block, (event.kind, []))[1].append(event.text)
                 if event.kind == "text":
                     watch.feed(event.text)
-                self.journal.emit(
-                    "delta",
-                    Delta(
-                        run=self.journal.run, turn=turn, block=event.block, kind=event.kind, text=event.text,
-                        tool=event.tool,
-                    ),
-                )  # fmt: skip
+                live.feed(event)
                 if watch.looping and not task.done():
                     task.cancel()
+
+        def show(event: StreamEvent) -> None:
+            assert event.kind != "discard"
+            delta = Delta(
+                run=self.journal.run, turn=turn, block=event.block, kind=event.kind, text=event.text, tool=event.tool
+            )  # fmt: skip
+            self.journal.emit("delta", delta)
+
+        live = LiveReply(show)
 
         def cut(exchange: Exchange) -> None:
             self._cut = exchange
@@ -197,7 +202,9 @@ class TurnRunner:
         )
         waiting = asyncio.ensure_future(quiet.run())
         try:
-            return await task
+            answer = await task
+            live.end()
+            return answer
         except asyncio.CancelledError:
             current = asyncio.current_task()
             if watch.looping and not (current is not None and current.cancelling()):

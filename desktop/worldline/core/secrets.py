@@ -9,9 +9,13 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 MARK = "[masked: {}]"
+_MARKS = ("[masked:", "[\ue000")
+"""Of what is masked already, in the text itself or while it is searched."""
 
 _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (kind, re.compile(pattern, re.DOTALL))
@@ -72,6 +76,7 @@ _LITERALS = (
 )  # fmt: skip
 _NAMES = ("secret", "token", "passw", "passphrase", "api", "access", "private", "credential")
 assert len(_LITERALS) == len(_PATTERNS)
+_HINTS = (*dict.fromkeys(literal for literals in _LITERALS for literal in literals), *_NAMES)
 
 
 def _random(value: str) -> bool:
@@ -87,34 +92,67 @@ def _random(value: str) -> bool:
     return entropy >= 3.0
 
 
-def mask(text: str) -> tuple[str, int]:
-    """`text` with secrets replaced by a mark, and how many there were."""
-    count = 0
-    lowered = text.lower()
+@dataclass(slots=True, frozen=True)
+class Found:
+    """A secret in a text: what is replaced by its mark."""
 
-    def replace(match: re.Match[str], kind: str) -> str:
-        nonlocal count
-        value = match.groupdict().get("v")
-        whole = match[0]
-        if "[masked:" in whole or _PLACEHOLDER.fullmatch(value or whole):
-            return whole
-        count += 1
-        if value is None:
-            return MARK.format(kind)
-        start, end = match.span("v")
-        return whole[: start - match.start()] + MARK.format(kind) + whole[end - match.start() :]
+    start: int
+    end: int
+    kind: str
+
+
+def hinted(lowered: str) -> bool:
+    """Whether a text in lower case holds anything without which there is no secret in it. Cheap."""
+    return any(map(lowered.__contains__, _HINTS))
+
+
+def find(text: str) -> list[Found]:
+    """The secrets in `text`, in order, none within another."""
+    lowered = text.lower()
+    found: list[Found] = []
+    if not hinted(lowered):
+        return found
+    # What a special form has found already is nothing in which a general one looks, nor is it part of a word.
+    rest = text
+
+    def take(matches: Iterable[re.Match[str]], kind: str) -> None:
+        nonlocal rest
+        spans = []
+        for match in matches:
+            value = match.groupdict().get("v")
+            if not any(mark in match[0] for mark in _MARKS) and not _PLACEHOLDER.fullmatch(value or match[0]):
+                spans.append(match.span("v" if value is not None else 0))
+        if spans:
+            found.extend(Found(start, end, kind) for start, end in spans)
+            rest = replaced(rest, spans, lambda start, end: "[" + "\ue000" * (end - start - 1))
 
     for (kind, pattern), literals in zip(_PATTERNS, _LITERALS, strict=True):
-        if not any(literal in lowered for literal in literals):
-            continue
-        text = pattern.sub(lambda match, kind=kind: replace(match, kind), text)  # type: ignore[misc]
-
-    def named(match: re.Match[str]) -> str:
-        return replace(match, "secret") if _random(match["v"]) else match[0]
-
+        if any(literal in lowered for literal in literals):
+            take(pattern.finditer(rest), kind)
     if any(name in lowered for name in _NAMES):
-        text = _NAMED.sub(named, text)
-    return text, count
+        take((m for m in _NAMED.finditer(rest) if _random(m["v"])), "secret")
+    found.sort(key=lambda secret: secret.start)
+    return found
+
+
+def replaced(text: str, spans: Iterable[tuple[int, int]], by: Callable[[int, int], str]) -> str:
+    """`text` with other words in the place of each span; these are in order."""
+    parts: list[str] = []
+    at = 0
+    for start, end in spans:
+        parts += [text[at:start], by(start, end)]
+        at = end
+    return "".join([*parts, text[at:]])
+
+
+def mask(text: str) -> tuple[str, int]:
+    """`text` with secrets replaced by a mark, and how many there were."""
+    found = find(text)
+    if not found:
+        return text, 0
+    marks = iter(found)
+    spans = [(secret.start, secret.end) for secret in found]
+    return replaced(text, spans, lambda *_: MARK.format(next(marks).kind)), len(found)
 
 
 def mask_value(value: Any) -> tuple[Any, int]:

@@ -27,6 +27,7 @@ from pathlib import Path
 import psutil
 
 from worldline.core.access import CommandResult, Emit
+from worldline.core.live_mask import LiveMask
 from worldline.tools.process_table import ProcessEntry, ProcessTable
 
 OUTPUT_LIMIT = 4_000_000
@@ -108,20 +109,29 @@ class Output:
 
 
 class _Live:
-    """Hands text to the loop, at most one call waiting; a flood drops what nobody could read anyway."""
+    """Hands text to the loop with secrets masked, at most one call waiting; a flood drops what nobody could read anyway."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, emit: Emit) -> None:
         self._loop = loop
         self._emit = emit
         self._lock = threading.Lock()
         self._text = ""
+        self._dropped = ""
+        """Of what is not shown: enough to know whether a key went on in it."""
         self._waiting = False
+        self._over = False
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._mask = LiveMask()
+        """Used on the loop only."""
 
-    def add(self, chunk: bytes) -> None:
+    def add(self, chunk: bytes, *, last: bool = False) -> None:
         with self._lock:
-            self._text = (self._text + self._decoder.decode(chunk))[-_LIVE_LIMIT:]
-            if self._waiting or not self._text:
+            text = self._text + self._decoder.decode(chunk, last)
+            self._over = last
+            if len(text) > _LIVE_LIMIT:
+                self._dropped = (self._dropped + text[:-_LIVE_LIMIT])[-_LIVE_LIMIT:]
+            self._text = text[-_LIVE_LIMIT:]
+            if self._waiting or not (self._text or last):
                 return
             self._waiting = True
         with contextlib.suppress(RuntimeError):  # the loop is closed: nobody looks any more
@@ -129,8 +139,13 @@ class _Live:
 
     def _flush(self) -> None:
         with self._lock:
-            text, self._text, self._waiting = self._text, "", False
-        self._emit(text, "out")
+            text, dropped = self._text, self._dropped
+            self._text, self._dropped, self._waiting, over = "", "", False, self._over
+        if dropped:
+            self._mask.left_out(dropped)
+        shown = self._mask.feed(text) + (self._mask.rest() if over else "")
+        if shown:
+            self._emit(shown, "out")
 
 
 @dataclass(slots=True)
@@ -194,6 +209,8 @@ def start(
             started.output.add(chunk)
             if live is not None:
                 live.add(chunk)
+        if live is not None:
+            live.add(b"", last=True)
         process.stdout.close()
         tell(started.closed)
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
+from worldline.core.secrets import mask
 from worldline.protocol.model import ProcessInfo, ProcessPort
 
 KEEP_ENDED = 20
@@ -37,7 +38,7 @@ class ProcessEntry:
         return ProcessInfo(
             id=self.id,
             pid=self.pid,
-            command=self.command[:500],
+            command=mask(self.command)[0][:500],
             node=self.node,
             started=self.started,
             running=not self.ended,
