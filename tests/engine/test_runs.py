@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from worldline.agent.gate import Gate
 from worldline.core.kinds import NodeFlag
 from worldline.protocol.commands import GoOn, Prompt, QueueEdit
 from worldline.rehearsal.events import Call, Reply
@@ -233,6 +234,37 @@ async def test_interrupt_stops_and_asks_anew(bench: Any) -> None:
     await b.actor.runs.idle()
     assert [r.stop_reason.value for r in b.doc.runs()] == ["aborted", "completed"]
     assert [h.preview for h in b.nodes("user")] == ["go", "no, this"]
+
+
+async def test_a_pause_is_not_the_runs_time(bench: Any) -> None:
+    b = await bench(limits={"seconds": 50, "session_seconds": 200})
+    now = [100.0]
+    b.actor.runs.gate = Gate(lambda: now[0])
+    b.script(reply("", call("list_dir", path=".")), "Done.")
+    b.actor.runs.pause(True)
+    asking = asyncio.create_task(b.ask("go"))
+    while not b.actor.runs.gate.holding:
+        await asyncio.sleep(0.01)
+    now[0] += 5000  # the person is away for long
+    b.actor.runs._loop._time_up()  # its timer rings meanwhile
+    assert b.actor.runs._loop.why is None
+    b.actor.runs.pause(False)
+    assert await asking == "completed"
+    (record,) = b.doc.records("paused")
+    assert record.data["seconds"] == 5000
+    # Nor is it the session's.
+    b.script("Done.")
+    assert await b.ask("more") == "completed"
+
+
+async def test_time_that_is_worked_while_a_pause_is_wanted_counts(bench: Any) -> None:
+    b = await bench(limits={"seconds": 0.5})
+    b.script(reply("", call("bash", command="sleep 30")), "Done.")
+    asking = asyncio.create_task(b.ask("go"))
+    while not b.nodes("tool"):
+        await asyncio.sleep(0.01)
+    b.actor.runs.pause(True)
+    assert await asking == "time_limit"
 
 
 async def test_pause_holds_before_the_next_step(bench: Any) -> None:

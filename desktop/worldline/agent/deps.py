@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from worldline.agent.gate import Gate
 from worldline.agent.limits import Limits
 from worldline.core.usage import Usage
 from worldline.protocol.model import Mode
@@ -117,7 +118,7 @@ class RunDeps:
     delivered: Callable[[Delivery, str], Callable[[], None]]
     """Record, in one transaction with its node, that it is in the session as this node. What comes back is to be called
     when that is durable."""
-    gate: asyncio.Event
+    gate: Gate
     """Cleared while the person pauses the run."""
     retry_now: asyncio.Event
     hooks: Hooks

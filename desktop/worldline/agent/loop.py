@@ -23,6 +23,9 @@ from worldline.core.stop import StopReason
 from worldline.provider.model import Answer
 from worldline.session.model import NodeDraft
 
+PAUSED = "paused"
+"""Kind of the record of a run that says how long the person held it."""
+_LOOK_S = 1.0
 logger = logging.getLogger(__name__)
 
 _SECRET_IN_PROMPT = "Your message holds what looks like a secret. It is kept and sent as you wrote it; in all else secrets are masked."
@@ -44,6 +47,9 @@ class RunLoop:
         self._work: asyncio.Task[RunEnd] | None = None
         self._why: RunEnd | None = None
         """Why the work was cancelled; the first one counts."""
+        self._timer: asyncio.TimerHandle | None = None
+        self._paused = 0.0
+        """Seconds of this run in which the person held it."""
         self._nudges = 0
         self._continuations = 0
 
@@ -71,7 +77,8 @@ class RunLoop:
         if self._why is not None:
             self._work.cancel()
         limit = self.meter.seconds_left
-        timer = loop.call_later(limit, self._time_up) if limit else None
+        held = self._deps.gate.held()
+        self._timer = loop.call_later(limit, self._time_up) if limit else None
         try:
             while not self._work.done():
                 try:
@@ -79,8 +86,9 @@ class RunLoop:
                 except asyncio.CancelledError:
                     self.stop(self._cancelled_by())
         finally:
-            if timer is not None:
-                timer.cancel()
+            if self._timer is not None:
+                self._timer.cancel()
+            self._paused = self._deps.gate.held() - held
         end = self._verdict(self._work)
         end.usage = self.meter.usage
         await self._tell_hooks(end)
@@ -97,6 +105,12 @@ class RunLoop:
         await self._turns.make_room("manual", self.meter.turns, instructions=instructions)
 
     def _time_up(self) -> None:
+        left = self.meter.seconds_left - self.meter.seconds
+        if left > 0 or self._deps.gate.holding:
+            # A pause is not the run's time. While it lasts nothing is used up, so it is looked at now and then.
+            again = max(left, _LOOK_S if self._deps.gate.holding else 0.001)
+            self._timer = asyncio.get_running_loop().call_later(again, self._time_up)
+            return
         if self._deps.waiting():
             self.stop(
                 RunEnd(
@@ -142,6 +156,8 @@ class RunLoop:
         try:
             if end.reason is StopReason.INTERNAL_ERROR:
                 self.journal.diagnose("engine", end.detail, node=self.journal.tip)
+            if self._paused >= 1:
+                self.journal.doc.add_record(PAUSED, {"seconds": round(self._paused, 3)}, run=self.journal.run)
             self.journal.doc.end_run(
                 self.journal.run, end.reason, detail=end.detail, api_said=end.api_said, usage=end.usage
             )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import time
 from collections.abc import Awaitable, Callable, Container, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +14,7 @@ from worldline.agent.compact import Compactor, fixed_size
 from worldline.agent.deps import RunDeps, RunSettings
 from worldline.agent.journal import Journal
 from worldline.agent.limits import Limits, Meter, Past
-from worldline.agent.loop import RunLoop
+from worldline.agent.loop import PAUSED, RunLoop
 from worldline.agent.side import SideJournal, SideLoop
 from worldline.agent.talk import side_start
 from worldline.agent.turn import TurnRunner
@@ -87,11 +86,12 @@ def memory_folder(root: str) -> Path:
 def past_of(shared: Shared) -> Past:
     """What this session has used, in steps and time; imported steps were not made here."""
     tree, runs = shared.doc.tree, shared.doc.runs()
+    paused = sum(float(r.data["seconds"]) for r in shared.doc.records(PAUSED))
     kinds = [tree.kind(seq) for seq in range(1, len(tree) + 1)]
     return Past(
         turns=kinds.count(NodeKind.ASSISTANT),
         tool_calls=kinds.count(NodeKind.TOOL),
-        seconds=sum(r.ended - r.started for r in runs if r.ended) / 1000,
+        seconds=max(0.0, sum(r.ended - r.started for r in runs if r.ended) / 1000 - paused),
     )
 
 
@@ -173,7 +173,7 @@ class LoopMaker:
             prompt=prompt.text,
         )
         self._started = self._started or bool(run.uid)
-        meter = Meter(settings.limits, doc.usage_total(), time.monotonic, past_of(shared))
+        meter = Meter(settings.limits, doc.usage_total(), deps.gate.now, past_of(shared))
         services = set(self._services()) | ({"task"} if not side_start(doc, doc.cursor) else set())
         tools = usable_tools(services, more)
         system = frozen_system(shared, settings.mode, shared.status.now.sandbox)

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+from worldline.agent.gate import Gate
 from worldline.agent.stops import RunEnd
 from worldline.core.errors import BadInput, SessionError, WorldlineError
 from worldline.core.ids import new_uid
@@ -45,8 +46,7 @@ class Runs:
         self._make_loop = make_loop
         self._effects_elsewhere = effects_elsewhere
         self.queue = Queue(shared)
-        self.gate = asyncio.Event()
-        self.gate.set()
+        self.gate = Gate()
         self.retry_now = asyncio.Event()
         self.current: RunInfo | None = None
         self.last: RunEnd | None = None
