@@ -198,3 +198,45 @@ async def test_take_a_file_and_bring_it_home(bench: Any, repo: Any) -> None:
     assert done.done
     assert (repo / "two.txt").read_text() == "2\n"
     assert (repo / "mine.txt").read_text() == "my own work\n"
+
+
+async def test_what_the_person_changed_stays_however_much_it_is(bench: Any, repo: Any) -> None:
+    """A node lists 1,000 changed paths at most; the others are the person's all the same."""
+    b = await bench(workspace=repo)
+    await two_writes(b)
+    (b.root / "mine").mkdir()
+    for number in range(1_100):
+        (b.root / "mine" / f"{number}").write_text(f"{number}\n")
+    b.script("Seen.")
+    await b.ask("look")
+
+    answer = await b.actor.jumps.jump(Jump(node="root"))
+
+    assert answer.plan is not None, "it is shown before"
+    done = await b.actor.jumps.jump(Jump(node="root", plan=answer.plan.id))
+    assert done.result is not None
+    assert len(list((b.root / "mine").iterdir())) == 1_100
+
+
+async def test_permissions_that_the_person_gave_stay(bench: Any, repo: Any) -> None:
+    b = await bench(workspace=repo)
+    await two_writes(b)
+    (b.root / "mine").mkdir(mode=0o755)
+    (b.root / "mine" / "notes").write_text("n\n")
+    b.script("Seen.")
+    await b.ask("look")
+    here = b.doc.cursor
+    b.script("Again.", "And again.")
+    await b.ask("think")
+    (b.root / "mine" / "notes").chmod(0o600)
+    tracked = next(p for p in sorted(b.root.iterdir()) if p.is_file() and not p.name.startswith("."))
+    tracked.chmod(0o755)
+    await b.ask("look again")
+
+    answer = await b.actor.jumps.jump(Jump(node=here))
+    if answer.plan is not None:
+        answer = await b.actor.jumps.jump(Jump(node=here, plan=answer.plan.id))
+
+    assert answer.result is not None
+    assert (b.root / "mine" / "notes").stat().st_mode & 0o777 == 0o600
+    assert tracked.stat().st_mode & 0o777 == 0o755

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from worldline.agent.capture import OUTSIDE
 from worldline.agent.stops import RunEnd
@@ -31,6 +31,9 @@ from worldline.protocol.model import Header, JumpPlan, JumpResult, PlanEntry
 from worldline.session.model import NodeDraft
 from worldline.tools.process_table import ProcessTable
 from worldline.workspace.model import NOT_CAPTURED, PlanItem, RestorePlan, RestoreReport
+
+if TYPE_CHECKING:
+    from worldline.workspace.engine import Workspace
 
 _PUT_BACK = frozenset({"create", "overwrite", "delete", "chmod"})
 
@@ -139,21 +142,32 @@ class Jumps:
     def _header(self, seq: int) -> NodeHeader:
         return self._shared.doc.headers_of([seq])[0]
 
-    def _users(self, target: Target) -> set[str]:
-        """Paths that the person changed on the way from where both paths part to the cursor."""
+    def _users(self, target: Target) -> tuple[set[str], list[tuple[str, str]]]:
+        """What the person changed on the way from where both paths part to the cursor: the paths that are on record,
+        which are not all of them, and the two states of each such step."""
         doc = self._shared.doc
         tree = doc.tree
         here = doc.header(doc.cursor).seq
         common = tree.lca(here, doc.header(target.cursor).seq)
+        on_the_way = [seq for seq in tree.path(here) if seq > common]
         found: set[str] = set()
-        for seq in tree.path(here):
-            if seq > common and tree.kind(seq) in (NodeKind.EXTERNAL_CHANGE, NodeKind.JUMP):
-                found.update(doc.body(self._header(seq).uid).detail.get("paths", []))
-        on_the_way = {seq for seq in tree.path(here) if seq > common}
+        steps: list[tuple[str, str]] = []
+
+        def add(seq: int, state: str, paths: list[str]) -> None:
+            found.update(paths)
+            parent = tree.parent(seq)
+            before = self._shared.good_state(doc.uid(parent)) if parent else ""
+            if before and state not in ("", NOT_CAPTURED):
+                steps.append((before, state))
+
+        for seq in on_the_way:
+            if tree.kind(seq) in (NodeKind.EXTERNAL_CHANGE, NodeKind.JUMP):
+                header = self._header(seq)
+                add(seq, header.state, doc.body(header.uid).detail.get("paths", []))
         for record in doc.records(OUTSIDE):
-            if doc.seq(record.node) in on_the_way:
-                found.update(record.data["paths"])
-        return found
+            if (seq := doc.seq(record.node)) in on_the_way:
+                add(seq, str(record.data["state"]), record.data["paths"])
+        return found, steps
 
     async def _plan(self, target: Target, choices: dict[str, str], default: str) -> RestorePlan | None:
         """None: there are no files to put back."""
@@ -162,12 +176,17 @@ class Jumps:
         if shared.work is None or target.state in ("", NOT_CAPTURED):
             return None
         last = shared.good_state(shared.doc.cursor)
-        users = self._users(target)
+        users, steps = self._users(target)
         state = target.state
         choice: Literal["keep", "restore"] = "restore" if default == "restore" else "keep"
-        return await shared.work.call(
-            lambda w: w.plan(state, last=last, users=users, choices=choices, default_choice=choice)
-        )
+
+        def plan(workspace: Workspace) -> RestorePlan:
+            from worldline.workspace.whose import changed_paths
+
+            mine = users | changed_paths(workspace.store, steps)
+            return workspace.plan(state, last=last, users=mine, choices=choices, default_choice=choice)
+
+        return await shared.work.call(plan)
 
     def _must_show(self, command: Jump, target: Target, plan: RestorePlan | None) -> bool:
         if command.plan:

@@ -72,10 +72,10 @@ class Planner:
     # --- whose is it ------------------------------------------------------------------------------------------
 
     @cached_property
-    def _staged(self) -> dict[str, bytes]:
+    def _staged(self) -> dict[str, Leaf]:
         main = self.now.main
         entries = read_index(self.store, main.index) if main is not None and main.index else []
-        return {entry.path: entry.oid for entry in entries if entry.stage == 0}
+        return {entry.path: Leaf(entry.mode, entry.oid) for entry in entries if entry.stage == 0}
 
     @cached_property
     def _head_tree(self) -> bytes:
@@ -86,16 +86,16 @@ class Planner:
         return entry.oid if entry is not None else b""
 
     def _is_gits(self, path: str, now: Leaf | None, before: Leaf | None) -> bool:
-        """What is on disk is what git put there: HEAD's or the staged content."""
+        """What is on disk is what git put there: HEAD's or the staged content, executable or not as it is there."""
         if now is None:
             # A branch without the file was checked out; a file that was just removed is the person's doing.
             moved = self.last.main is not None and self.now.main is not None
             moved = moved and self.last.main.head != self.now.main.head  # type: ignore[union-attr]
             return moved and before is not None and path not in self._staged and path in self.last.tracked
-        if self._staged.get(path) == now.oid:
+        if self._staged.get(path) == now:
             return True
         entry = self.store.lookup(self._head_tree, path) if self._head_tree else None
-        return entry is not None and entry.oid == now.oid
+        return entry is not None and (entry.mode, entry.oid) == now
 
     def _leaf(self, state: State, path: str) -> Leaf | None:
         entry = self.store.lookup(state.files, path)
@@ -254,7 +254,8 @@ class Planner:
             return None
         oid = "" if folder else now.oid.hex()
         item = PlanItem(path, "chmod", blob=oid, mode=kind | new, expect=oid, expect_mode=kind | old)
-        if self.last.permission(path, executable, folder) != old and self._choice(path, True) != "restore":
+        mine = path in self.users or self.last.permission(path, executable, folder) != old
+        if mine and self._choice(path, True) != "restore":
             item.action, item.choice, item.reason = "keep_mine", "keep", "you changed its permissions since"
         return item
 
