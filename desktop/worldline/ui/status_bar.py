@@ -23,6 +23,7 @@ from worldline.ui.session_state import SessionState
 from worldline.ui.theme import SPACE_L, SPACE_M, SPACE_S, SPACE_XS, STATUS_HEIGHT, caption, theme
 from worldline.ui.tree.glyphs import glyph
 from worldline.viewmodel import status as words
+from worldline.viewmodel import status_pages
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QKeyEvent, QPaintEvent
@@ -262,7 +263,7 @@ class StatusBar(QFrame):
 
     def explain(self, name: str) -> Popover:
         """Open the popover of a segment."""
-        title, lines, note = words.explain(name, self.state.status)
+        title, lines, note = status_pages.explain(name, self.state.status)
         if name == "state" and not note:
             note = self.parts["state"].segment.text
         popover = Popover(self, title, lines, note)

@@ -7,13 +7,13 @@ Python objects for each node are not kept: a hundred thousand of them would make
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from worldline.core.kinds import NodeFlag, NodeKind, Outcome
 from worldline.core.row_reader import Details, Shape
+from worldline.viewmodel.tree_previews import PreviewColumn
 from worldline.viewmodel.tree_uids import NO_ROW as NO_ROW
 from worldline.viewmodel.tree_uids import Later, UidColumn
 
@@ -32,8 +32,6 @@ _PROMPTS = frozenset({KIND_CODE[NodeKind.USER], KIND_CODE[NodeKind.IMPORTED_USER
 MARKS = (
     NodeFlag.EFFECT | NodeFlag.IRREVERSIBLE | NodeFlag.CHECKS_FAILED | NodeFlag.NOT_CAPTURED | NodeFlag.HIDDEN
 )
-
-
 _MARK_BITS = int(MARKS)
 
 
@@ -87,11 +85,7 @@ class TreeModel:
         self._run = array("I")
         self._tools, self._models, self._branches, self._runs = _Words(), _Words(), _Words(), _Words()
         self.uids = UidColumn()
-        self._text = bytearray()
-        self._text_end = array("Q")
-        self._ahead: list[Details] = []
-        """Details of rows in the middle that came before those above them."""
-        self._changed_text: dict[int, str] = {}
+        self._previews = PreviewColumn()
         self.labels: dict[int, NodeLabel] = {}
         self.marked: dict[int, int] = {}
         """Flags of the few rows that have any which keep them from being folded, or fold them away."""
@@ -135,16 +129,8 @@ class TreeModel:
         self._branch.append(self._branches.number(header.branch))
         self._run.append(self._runs.number(header.run))
         self.uids.append(header.uid)
-        self._pad(row)
-        self._text += header.preview.encode("utf-8", "replace")
-        self._text_end.append(len(self._text))
+        self._previews.append(row, header.preview)
         return row
-
-    def _pad(self, row: int) -> None:
-        """Rows whose details have not come yet have no text so far."""
-        if len(self._text_end) < row:
-            self._spill()
-            self._text_end.extend([len(self._text)] * (row - len(self._text_end)))
 
     def extend(self, headers: Iterable[NodeHeader]) -> None:
         for header in headers:
@@ -217,23 +203,7 @@ class TreeModel:
             column[first : first + count] = array(column.typecode, map(numbers.__getitem__, names))
         for row, (added, removed, files) in details.counts.items():
             self.added[row], self.removed[row], self.files[row] = added, removed, files
-        if len(self._text_end) == first:
-            start = len(self._text)
-            self._text += details.text
-            self._text_end.extend(start + end for end in details.ends)
-        else:
-            self._ahead.append(details)
-            if len(self._text_end) > first:
-                self._spill()
-
-    def _spill(self) -> None:
-        """Keep the words of rows in the middle apart, because their place in the buffer is taken by nothing."""
-        for details in self._ahead:
-            start = 0
-            for row, end in enumerate(details.ends, details.first):
-                self._changed_text.setdefault(row, details.text[start:end].decode("utf-8", "replace"))
-                start = end
-        self._ahead.clear()
+        self._previews.take(details)
 
     def update(self, header: NodeHeader) -> int:
         """Take over how a known node ended; returns its row. Its place and text stay."""
@@ -252,9 +222,7 @@ class TreeModel:
         self.added[row], self.removed[row], self.files[row] = header.added, header.removed, header.files
         self._branch[row] = self._branches.number(header.branch)
         self._model[row] = self._models.number(header.model)
-        if header.preview != self.preview(row):
-            # A reply that was empty when it was stored: its new text is kept beside the buffer.
-            self._changed_text[row] = header.preview
+        self._previews.change(row, header.preview)
         return row
 
     def set_lines(self, row: int, added: int, removed: int) -> bool:
@@ -280,46 +248,12 @@ class TreeModel:
         return self.uids.row(uid)
 
     def preview(self, row: int) -> str:
-        changed = self._changed_text.get(row)
-        if changed is not None:
-            return changed
-        if row >= len(self._text_end):
-            return self._preview_ahead(row)
-        start = self._text_end[row - 1] if row else 0
-        return self._text[start : self._text_end[row]].decode("utf-8", "replace")
-
-    def _preview_ahead(self, row: int) -> str:
-        """Of a row whose details have not come in their order."""
-        for details in self._ahead:
-            at = row - details.first
-            if 0 <= at < len(details.ends):
-                start = details.ends[at - 1] if at else 0
-                return details.text[start : details.ends[at]].decode("utf-8", "replace")
-        return ""
+        return self._previews.get(row)
 
     def rows_with_text(self, text: str) -> list[int]:
         """Rows whose preview, label or note has the text in it, without regard to case, ascending."""
         needle = text.casefold()
-        found: set[int] = set()
-        self._spill()
-        raw = needle.encode("utf-8", "replace")
-        if raw.isascii():
-            # One search through the buffer in C instead of a decode for every row.
-            buffer = bytes(self._text).lower()
-            at = buffer.find(raw)
-            while at >= 0:
-                row = bisect_right(self._text_end, at)
-                if at + len(raw) <= self._text_end[row]:
-                    found.add(row)
-                    at = buffer.find(raw, self._text_end[row])
-                else:
-                    at = buffer.find(raw, at + 1)
-        else:
-            found.update(row for row in range(len(self)) if needle in self.preview(row).casefold())
-        for row, preview in self._changed_text.items():
-            found.discard(row)
-            if needle in preview.casefold():
-                found.add(row)
+        found = self._previews.rows_with(needle)
         found.update(
             row for row, label in self.labels.items() if needle in f"{label.label} {label.note}".casefold()
         )
@@ -393,10 +327,10 @@ class TreeModel:
     def bytes_used(self) -> int:
         """Memory of the arrays, for the benchmark."""
         arrays = (self.parent, self.kind, self.outcome, self.flags, self.created, self.took, self.added, self.removed,
-                  self.files, self.children, self._tool, self._model, self._branch, self._run, self._text_end)  # fmt: skip
+                  self.files, self.children, self._tool, self._model, self._branch, self._run)  # fmt: skip
         return (
             sum(a.itemsize * len(a) for a in arrays)
             + len(self.uids.packed)
-            + len(self._text)
+            + self._previews.bytes_used()
             + 2 * len(self.single)
         )
