@@ -62,6 +62,16 @@
     </message>
 </context>
 <context>
+    <name>Composing</name>
+    <message numerus="yes">
+        <source>%n attachment(s) too large to be kept if the window closes: send it first.</source>
+        <translation>
+            <numerusform>%n attachment is too large to be kept if the window closes: send it first.</numerusform>
+            <numerusform>%n attachments are too large to be kept if the window closes: send them first.</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>DividerRow</name>
     <message numerus="yes">
         <source>%n thing(s) not captured</source>
@@ -226,6 +236,16 @@
         <translation>
             <numerusform> · and %n more</numerusform>
             <numerusform> · and %n more</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>WindowNotices</name>
+    <message numerus="yes">
+        <source>%n file(s) put back and verified</source>
+        <translation>
+            <numerusform>%n file put back and verified</numerusform>
+            <numerusform>%n files put back and verified</numerusform>
         </translation>
     </message>
 </context>

@@ -726,6 +726,16 @@
         <source>This session is open for reading only.</source>
         <translation>此会话以只读方式打开。</translation>
     </message>
+    <message numerus="yes">
+        <source>%n attachment(s) too large to be kept if the window closes: send it first.</source>
+        <translation>
+            <numerusform>%n 个附件过大，关闭窗口后不会保留，请先发送。</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>What you write cannot be kept if the window closes: {why}</source>
+        <translation>关闭窗口后将无法保留你写的内容：{why}</translation>
+    </message>
 </context>
 <context>
     <name>DiagnosticsDialog</name>
@@ -2012,6 +2022,10 @@ The agent works in {work}</source>
         <source>Your own words</source>
         <translation>你自己的话</translation>
     </message>
+    <message>
+        <source>Choose one, or write your own words.</source>
+        <translation>请选择一项，或写下你自己的话。</translation>
+    </message>
 </context>
 <context>
     <name>QuestionRow</name>
@@ -3139,6 +3153,10 @@ Click a node to go back to it, files included.</source>
         <translation>在树中显示</translation>
     </message>
     <message>
+        <source>What the model was told with it</source>
+        <translation>同时告知模型的信息</translation>
+    </message>
+    <message>
         <source>You said: {}</source>
         <translation>你说：{}</translation>
     </message>
@@ -3449,9 +3467,11 @@ Click a node to go back to it, files included.</source>
         <source> on {branch}</source>
         <translation>，分支 {branch}</translation>
     </message>
-    <message>
-        <source>{n} files put back and verified</source>
-        <translation>已恢复并核对 {n} 个文件</translation>
+    <message numerus="yes">
+        <source>%n file(s) put back and verified</source>
+        <translation>
+            <numerusform>已恢复并核对 %n 个文件</numerusform>
+        </translation>
     </message>
     <message>
         <source>1 effect remains</source>

@@ -20,6 +20,7 @@ from worldline.ui.chat.pane import ChatPane
 from worldline.ui.diff.pane import ChangesPane
 from worldline.ui.session_state import SessionState
 from worldline.viewmodel.chat_rows import RowKind
+from worldline.viewmodel.drafts import Draft
 
 from . import full, sample
 
@@ -124,12 +125,46 @@ def test_completion_comes_from_the_engine(chat: ChatPane, qtbot: Any) -> None:
     assert chat.composer.text() == "@src/lexer.py "
 
 
-def test_the_draft_of_a_session_is_kept(chat: ChatPane, qtbot: Any) -> None:
+def test_the_draft_of_a_session_is_kept_with_what_was_pasted(chat: ChatPane, qtbot: Any) -> None:
+    drafts = chat.composing.drafts
+    qtbot.waitUntil(lambda: not drafts._looking)
     chat.composer.edit.set_text("half a thought")
-    chat.composing.save_draft()
+    chat.composer.add_text("a log\n" * 9000)
+    chat.composer.add_image("image/png", "iVBORw0KGgo=")
+    chat.hide()  # as when the window closes; nothing else is done for it
+    drafts.settled()
     again = ChatPane(chat.state)
     qtbot.addWidget(again)
-    assert again.composer.text() == "half a thought"
+    qtbot.waitUntil(lambda: again.composer.text() == "half a thought")
+    assert again.composer.draft() == chat.composer.draft()
+    assert "a log" in again.composer.message()
+
+
+def test_a_message_that_was_sent_leaves_no_draft(chat: ChatPane, qtbot: Any) -> None:
+    drafts = chat.composing.drafts
+    qtbot.waitUntil(lambda: not drafts._looking)
+    chat.composer.add_text("a log\n" * 9000)
+    drafts.flush()
+    drafts.settled()
+    assert drafts._folder is not None and drafts._folder.load() is not None
+    QTest.keyClick(chat.composer.edit, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: not chat.composer.draft())
+    drafts.settled()
+    assert not drafts._folder.folder.exists()
+
+
+def test_words_written_while_an_old_draft_is_read_stay(chat: ChatPane, qtbot: Any) -> None:
+    chat.composer.edit.set_text("new words")
+    chat.composer.restore(Draft("old words", ["a paste"], []))
+    assert chat.composer.draft() == Draft("new words", ["a paste"], [])
+    assert chat.composer.edit.history[-1] == "old words"
+
+
+def test_it_is_said_when_a_draft_cannot_be_kept(chat: ChatPane, qtbot: Any) -> None:
+    chat.composing.drafts.failed.emit("No space left on device")
+    assert "No space left on device" in chat.composer._note.text()
+    chat.composing.drafts.left_out.emit(0)
+    assert chat.composer._note.isHidden()
 
 
 def test_models_are_offered_with_their_efforts(chat: ChatPane, qtbot: Any) -> None:

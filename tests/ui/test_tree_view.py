@@ -225,6 +225,55 @@ def test_a_label_in_place(state: Any, qtbot: Any) -> None:
     assert state.tree.labels[13].label == "dead end"
 
 
+def test_enter_in_a_label_keeps_it_and_goes_nowhere(state: Any, qtbot: Any) -> None:
+    pane = pane_of(state, qtbot)
+    gone: list[str] = []
+    state.go = gone.append
+    pane.view.look_at(13)
+    QTest.keyClick(pane.view, Qt.Key.Key_L, Qt.KeyboardModifier.ShiftModifier)
+    editor = pane.view.viewport().findChild(LabelEditor)
+    assert editor.geometry().left() <= pane.view.words_rect(13).left(), "no half word stays beside the field"
+    with qtbot.waitSignal(state.label_changed):
+        # What a widget lets pass goes on to what is below it, here as with a keyboard.
+        QTest.keyClick(editor, Qt.Key.Key_Return)
+    assert gone == []
+
+
+def test_the_overview_covers_neither_the_cursor_nor_what_is_looked_at(state: Any, qtbot: Any) -> None:
+    pane = pane_of(state, qtbot)
+    pane.resize(300, 330)
+    view, minimap = pane.view, pane.minimap
+    view.show_only("all", folding=False)
+    view.set_follow(False)
+    qtbot.waitUntil(minimap.isVisible)
+    for row in range(len(state.tree)):
+        view.reveal(row)
+        view.scene.set_cursor(row)
+        minimap.refresh()
+        assert minimap.isHidden() or not minimap.geometry().intersects(view.rect_of(row)), row
+    places = set()
+    for row in range(1, len(state.tree), 3):
+        view.look_at(row)
+        taken = [view.rect_of(one) for one in (row, view.scene.cursor)]
+        assert minimap.isHidden() or not any(minimap.geometry().intersects(one) for one in taken), row
+        places.add((minimap.isHidden(), minimap.y()))
+    assert len({y for hidden, y in places if not hidden}) > 1, "it has moved out of the way"
+
+
+def test_the_overview_stays_where_it_is_while_it_is_in_nobodys_way(state: Any, qtbot: Any) -> None:
+    pane = pane_of(state, qtbot)
+    pane.resize(300, 420)
+    view, minimap = pane.view, pane.minimap
+    view.show_only("all", folding=False)
+    view.set_follow(False)
+    view.scroll_to_item(0)
+    view.scene.set_cursor(1)
+    minimap.refresh()
+    place = minimap.pos()
+    view.look_at(2)
+    assert minimap.isVisible() and minimap.pos() == place
+
+
 def test_the_menu_offers_what_can_be_done(state: Any, qtbot: Any) -> None:
     pane = pane_of(state, qtbot)
     menu = pane.menu.build(13)

@@ -43,7 +43,7 @@ def pixmap(name: str, color: str = "text", size: int = ICON, ratio: float = 1.0)
 
 
 def icon(name: str, color: str = "text", size: int = ICON) -> QIcon:
-    """The icon for buttons and menus, with a muted disabled state, sharp at 100 to 300 %. Empty before the first
+    """The icon for buttons and menus, with a muted disabled state, sharp at any scale. Empty before the first
     paint, which drawing forty of them would put off; `theme().changed` says when to ask again."""
     if first_paint.pending():
         # Not a null icon: buttons would show their text instead.
@@ -61,9 +61,8 @@ def icon(name: str, color: str = "text", size: int = ICON) -> QIcon:
 def _icon(name: str, color: str, muted: str, size: int, sharpest: float) -> QIcon:
     """Shared: rows of the chat ask for the same six again and again."""
     result = QIcon()
-    for ratio in (1.0, 2.0, 3.0):
-        if ratio >= sharpest + 1:
-            break
+    # Also at exactly the ratio of the screen: at 125 or 150 % any other would be scaled and blurred.
+    for ratio in sorted({1.0, 2.0, sharpest} if sharpest > 1 else {1.0}):
         result.addPixmap(pixmap(name, color, size, ratio))
         result.addPixmap(pixmap(name, muted, size, ratio), QIcon.Mode.Disabled)
     return result

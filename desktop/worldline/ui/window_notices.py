@@ -131,12 +131,12 @@ class WindowNotices(QObject):
     def _jumped(self, result: dict[str, Any]) -> None:
         state = self._window.state
         row = state.tree.row(str(result.get("node", "")))
-        title = tree_text.title(state.tree, row) if row >= 0 else ""
-        parts = [self.tr("At “{title}”").format(title=title[:60])]
+        title = tree_text.short_title(state.tree, row) if row >= 0 else ""
+        parts = [self.tr("At “{title}”").format(title=title)]
         if result.get("branch"):
             parts[0] += self.tr(" on {branch}").format(branch=short_branch(str(result["branch"])))
         if result.get("of"):
-            parts.append(self.tr("{n} files put back and verified").format(n=result["verified"]))
+            parts.append(self.tr("%n file(s) put back and verified", "", int(result["verified"])))
         left = len(result.get("effects_left") or [])
         if left == 1:
             parts.append(self.tr("1 effect remains"))

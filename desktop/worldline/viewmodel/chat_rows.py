@@ -183,6 +183,26 @@ def text_of(body: Body | None, kind: str = "text") -> str:
     return "\n\n".join(part for part in parts if isinstance(part, str) and part)
 
 
+def said_of(body: Body | None) -> str:
+    """What the person wrote, without the facts that go to the model with it (`notes_of`)."""
+    if body is not None and not body.detail.get("by_engine") and isinstance(body.detail.get("text"), str):
+        return str(body.detail["text"])
+    return text_of(body)
+
+
+def notes_of(body: Body | None) -> list[str]:
+    """The facts that the model is told before what the person wrote, without the marks that are meant for it."""
+    if body is None or body.detail.get("by_engine"):
+        return []
+    notes = body.detail.get("notes")
+    return [_plain_note(str(note)) for note in notes] if isinstance(notes, list) else []
+
+
+def _plain_note(note: str) -> str:
+    plain = note.removeprefix("[Worldline: ").removesuffix("]")
+    return plain[:1].upper() + plain[1:]
+
+
 def images_of(body: Body | None) -> list[str]:
     """Base64 data of the images of a message."""
     found = []

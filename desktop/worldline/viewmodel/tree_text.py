@@ -42,6 +42,13 @@ _RESULT = re.compile(
 """What an ended step says of its result, at the end of its preview."""
 _CHECKS = re.compile(r"([\d,]+) passed, ([\d,]+) failed")
 
+_MARKUP = re.compile(r"[*`#|\[]")
+_FENCE = re.compile(r"```[\w+-]*")
+_TABLE = re.compile(r"\s*\|(?:[\s:|-]*\|)?\s*")
+_LINK = re.compile(r"!?\[([^\]]*)\]\([^)\s]*\)")
+_LEAD = re.compile(r"(?:(?<=^)|(?<=\s))#{1,6}\s+")
+_EMPHASIS = re.compile(r"(?<![\w*])(\*\*\*|\*\*|\*)(?=\S)(.+?)(?<=\S)\1(?![\w*])")
+
 _COLOURS = {
     Outcome.OK: "ok",
     Outcome.FAILED: "bad",
@@ -200,7 +207,28 @@ def title(model: TreeModel, row: int) -> str:
         if kind is NodeKind.ASSISTANT and model.outcome_of(row) is Outcome.RUNNING:
             return translate("tree", "thinking…")
         return kind_word(kind)
+    if kind in (NodeKind.ASSISTANT, NodeKind.IMPORTED_ASSISTANT):
+        return unmarked(preview)
     return say(preview) if kind in _OURS else preview
+
+
+def unmarked(text: str) -> str:
+    """A reply in one line without the marks of Markdown, which only mean something where it is laid out."""
+    if not _MARKUP.search(text):
+        return text
+    plain = _TABLE.sub(" · ", _FENCE.sub(" ", text))
+    plain = _EMPHASIS.sub(r"\2", _EMPHASIS.sub(r"\2", _LINK.sub(r"\1", _LEAD.sub("", plain))))
+    return " ".join(plain.replace("`", "").split()).strip(" ·") or text
+
+
+def short_title(model: TreeModel, row: int, limit: int = 60) -> str:
+    """The words of a node for a sentence: cut at a length, and seen to be cut."""
+    words = (
+        translate("tree", "Start of the session")
+        if model.kind_of(row) is NodeKind.ROOT
+        else title(model, row)
+    )
+    return words if len(words) <= limit else words[: limit - 1].rstrip() + "…"
 
 
 def _result_of(model: TreeModel, row: int) -> str:

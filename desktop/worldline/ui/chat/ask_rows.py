@@ -119,6 +119,19 @@ class QuestionForm(QWidget):
         self.own.setAccessibleName(self.tr("Your own words"))
         self.own.setVisible(question.free_text)
         layout.addWidget(self.own)
+        self._missing = ColorLabel(self.tr("Choose one, or write your own words."), "warn", self)
+        self._missing.hide()
+        layout.addWidget(self._missing)
+
+    def take_focused(self) -> None:
+        """Enter on a choice means that one; the arrow keys alone only go over what was never chosen."""
+        button = self._group.checkedButton()
+        focused = next((one for one in self._group.buttons() if one.hasFocus()), None)
+        if button is None and focused is not None and not self.own.text().strip():
+            focused.setChecked(True)
+
+    def say_missing(self) -> None:
+        self._missing.show()
 
     def answer(self) -> dict[str, object] | None:
         """None while nothing is chosen and nothing written."""
@@ -157,5 +170,7 @@ class QuestionRow(RowWidget):
 
     def _send(self) -> None:
         answer = self._form.answer()
-        if answer is not None:
+        if answer is None:
+            self._form.say_missing()
+        else:
             self.signals.answer.emit(answer)

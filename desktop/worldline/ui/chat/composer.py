@@ -6,15 +6,16 @@ from typing import Any
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from worldline.ui.chat import words
 from worldline.ui.chat.chooser import Chooser
 from worldline.ui.chat.composer_edit import ComposerEdit
 from worldline.ui.chat.pasting import is_large
-from worldline.ui.chat.row_base import Card, ColorLabel, tool_button
+from worldline.ui.chat.row_base import Card, ColorLabel, ElidedLabel, tool_button
 from worldline.ui.icons import keep
 from worldline.ui.theme import TEXT_WIDTH, theme
+from worldline.viewmodel.drafts import Draft
 
 CHARS_PER_TOKEN = 3.6
 """Rough, and only for the line below the field; the engine counts exactly."""
@@ -115,7 +116,11 @@ class Composer(QWidget):
         inner.setContentsMargins(8, 6, 8, 8)
         inner.setSpacing(6)
         inner.addLayout(self._chips)
+        self._note = ColorLabel("", "warn", card)
+        self._note.setWordWrap(True)
+        self._note.hide()
         inner.addWidget(self.edit)
+        inner.addWidget(self._note)
         inner.addLayout(tools)
         # As wide as the text of the chat, and in the middle with it.
         layout = QHBoxLayout(self)
@@ -157,6 +162,11 @@ class Composer(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._fit()
+
+    def say(self, text: str) -> None:
+        """A line below the field, "" = none."""
+        self._note.setText(text)
+        self._note.setVisible(bool(text))
 
     def set_read_only(self, why: str) -> None:
         self.edit.setReadOnly(bool(why))
@@ -210,6 +220,20 @@ class Composer(QWidget):
             text = ""
         self.edit.set_text(text)
         self.edit.setFocus()
+
+    def draft(self) -> Draft:
+        """What is being written, to be kept for the next window."""
+        return Draft(self.text(), list(self._texts), list(self._images))
+
+    def restore(self, draft: Draft) -> None:
+        """Take up an earlier draft. What has been written meanwhile stays; the words of the draft come back with Up."""
+        if self.text().strip():
+            self.edit.remember(draft.text.strip())
+        elif draft.text:
+            self.edit.set_text(draft.text)
+        self._texts = [*draft.texts, *self._texts]
+        self._images = [*draft.images, *self._images]
+        self._show_chips()
 
     def add_text(self, text: str) -> None:
         """Keep a large text beside the field."""
@@ -336,7 +360,7 @@ class WaitingBar(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._label = QLabel(self)
+        self._label = ElidedLabel(self)
         self._label.setTextFormat(Qt.TextFormat.PlainText)
         # A long command must not make the pane wide.
         self._label.setMinimumWidth(40)

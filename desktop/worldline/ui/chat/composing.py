@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import base64
 from typing import Any
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QWidget
 
 from worldline.ui.chat import opening
 from worldline.ui.chat.composer import Composer, WaitingBar
+from worldline.ui.chat.drafts import Drafts
 from worldline.ui.chat.waiting import recent_prompts, waiting_texts
-from worldline.ui.preferences import settings as window_settings
 from worldline.ui.session_state import SessionState
-
-DRAFT_MS = 400
 
 
 class Composing(QObject):
@@ -28,8 +25,10 @@ class Composing(QObject):
         self.waiting = WaitingBar(pane)
         self._held: tuple[str, dict[str, Any]] | None = None
         """Node and prompt that is sent as soon as the session is there."""
-        self._draft_timer = QTimer(self, singleShot=True, interval=DRAFT_MS)
-        self._draft_timer.timeout.connect(self.save_draft)
+        self.drafts = Drafts(self.composer.draft, self)
+        self.drafts.found.connect(self.composer.restore)
+        self.drafts.left_out.connect(self._on_left_out)
+        self.drafts.failed.connect(self._on_draft_failed)
         self._connect()
 
     def _connect(self) -> None:
@@ -54,7 +53,7 @@ class Composing(QObject):
             lambda number, text: state.request("queue_edit", {"id": number, "text": text})
         )
         composer.queue_send.connect(lambda number: state.request("queue_edit", {"id": number, "send": True}))
-        composer.draft_changed.connect(lambda _text: self._draft_timer.start())
+        composer.draft_changed.connect(lambda _text: self.drafts.changed())
         composer.edit.escaped.connect(lambda: state.select("") if state.selection else None)
         self.waiting.show_clicked.connect(lambda: opening.approvals(state))
 
@@ -88,9 +87,9 @@ class Composing(QObject):
             if info.get("read_only")
             else ""
         )
-        draft = window_settings().value(f"drafts/{self._draft_key()}", "")
-        if draft and not self.composer.text():
-            self.composer.edit.set_text(str(draft))
+        path = str(info.get("path") or "")
+        if path and not info.get("read_only"):
+            self.drafts.open(path)
 
     def ask_models(self) -> None:
         def answered(result: dict[str, Any]) -> None:
@@ -99,12 +98,17 @@ class Composing(QObject):
 
         self._state.request("models", {}, answered)
 
-    def _draft_key(self) -> str:
-        return base64.urlsafe_b64encode(str(self._state.info.get("path", "")).encode()).decode()
+    def _on_left_out(self, number: int) -> None:
+        self.composer.say(
+            self.tr("%n attachment(s) too large to be kept if the window closes: send it first.", "", number)
+            if number
+            else ""
+        )
 
-    def save_draft(self) -> None:
-        if self._state.info:
-            window_settings().setValue(f"drafts/{self._draft_key()}", self.composer.text())
+    def _on_draft_failed(self, why: str) -> None:
+        self.composer.say(
+            self.tr("What you write cannot be kept if the window closes: {why}").format(why=why)
+        )
 
     # -- what the person wants
 

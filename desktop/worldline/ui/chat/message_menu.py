@@ -6,7 +6,7 @@ from PySide6.QtCore import QCoreApplication, QPoint, Qt
 from PySide6.QtWidgets import QMenu, QWidget
 
 from worldline.ui.session_state import SessionState
-from worldline.viewmodel.chat_rows import ChatRow, text_of
+from worldline.viewmodel.chat_rows import ChatRow, said_of
 from worldline.viewmodel.tree_model import NO_ROW
 
 
@@ -18,7 +18,7 @@ def message_menu(state: SessionState, row: ChatRow, parent: QWidget) -> QMenu:
     uid = row.uid
     menu = QMenu(parent)
     menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    text = text_of(row.body) or (row.header.preview if row.header is not None else "")
+    text = said_of(row.body) or (row.header.preview if row.header is not None else "")
     menu.addAction(translate("MessageMenu", "Copy message")).triggered.connect(lambda: copy_text(text))
     menu.addAction(translate("MessageMenu", "Show in the tree")).triggered.connect(
         lambda: state.reveal_asked.emit(uid)

@@ -15,7 +15,7 @@ from worldline.ui.markdown.view import MarkdownView
 from worldline.ui.pictures import Decoder, size_of
 from worldline.ui.theme import theme
 from worldline.viewmodel.chat_markdown import plain_html
-from worldline.viewmodel.chat_rows import ChatRow, RowKind, images_of, text_of, words_in
+from worldline.viewmodel.chat_rows import ChatRow, RowKind, images_of, notes_of, said_of, text_of, words_in
 
 LONG_PROMPT = 4000
 WHOLE_PROMPT = 40_000
@@ -43,7 +43,12 @@ class UserRow(RowWidget):
         self._prose = Prose(card)
         self._more = QPushButton(card)
         self._more.setProperty("role", "link")
-        self._more.clicked.connect(self._flip)
+        self._more.clicked.connect(lambda: self._open(""))
+        self._told = QPushButton(self.tr("What the model was told with it"), card)
+        self._told.setProperty("role", "link")
+        self._told.clicked.connect(lambda: self._open("told"))
+        self._notes = ColorLabel("", "muted", card)
+        self._notes.setWordWrap(True)
         self._images = QHBoxLayout()
         self._images.setSpacing(8)
         self._shown_images: list[str] = []
@@ -54,12 +59,18 @@ class UserRow(RowWidget):
         inner.addWidget(self._prose)
         inner.addWidget(self._more, 0, Qt.AlignmentFlag.AlignLeft)
         inner.addLayout(self._images)
+        inner.addWidget(self._told, 0, Qt.AlignmentFlag.AlignLeft)
+        inner.addWidget(self._notes)
         self.hold(card)
         self.show_row(row)
 
     def show_row(self, row: ChatRow) -> None:
         self.row = row
-        self._text = text_of(row.body) or (row.header.preview if row.header is not None else "")
+        notes = notes_of(row.body)
+        self._told.setVisible(bool(notes))
+        self._notes.setText("\n".join(notes))
+        self._notes.setVisible(bool(notes) and bool(self.signals.open.get(f"{row.key}/told")))
+        self._text = said_of(row.body) or (row.header.preview if row.header is not None else "")
         shown = self._text
         opened = bool(self.signals.open.get(row.key))
         long = len(shown) > LONG_PROMPT
@@ -84,8 +95,10 @@ class UserRow(RowWidget):
             else self.tr("Show all of it · {}").format(words.size(len(self._text)))
         )
 
-    def _flip(self) -> None:
-        self.signals.open[self.row.key] = not self.signals.open.get(self.row.key, False)
+    def _open(self, part: str) -> None:
+        """Open or close the whole text, or the notes."""
+        key = f"{self.row.key}/{part}" if part else self.row.key
+        self.signals.open[key] = not self.signals.open.get(key, False)
         self.show_row(self.row)
         self.changed_height()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QResizeEvent
+from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QHideEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from worldline.core.headers import NodeHeader
@@ -310,6 +310,11 @@ class ChatPane(QWidget):
                 self._window = len(path) - path.index(row) + WINDOW // 10
                 self._refresh(again=True)
         self.view.show_key(uid)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        # The window closes, perhaps: what was written in the last moment is kept as well.
+        self.composing.drafts.flush()
+        super().hideEvent(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -79,6 +79,7 @@ class SettingsDialog(Dialog):
         self.body.addWidget(self.problem)
         self.add_button(self.tr("Close"), self.accept, default=True)
         self.list.setCurrentRow(0)
+        self.search.setFocus()
 
     def show_page(self, name: str) -> None:
         if name in self.pages:

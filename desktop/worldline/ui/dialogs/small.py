@@ -35,8 +35,11 @@ class QuestionDialog(Dialog):
         self.add_button(self.tr("Answer"), self._send, role="primary")
 
     def _send(self) -> None:
+        self._form.take_focused()
         answer = self._form.answer()
-        if answer is not None:
+        if answer is None:
+            self._form.say_missing()
+        else:
             self.answered.emit(answer)
             self.accept()
 

@@ -30,8 +30,8 @@ class LabelEditor(QLineEdit):
         self.setPlaceholderText(hint)
         self.setAccessibleName(hint)
         self.setMaxLength(200)
-        width = min(260, view.viewport().width() - 24)
-        self.setGeometry(view.viewport().width() - width - 12, place.center().y() - 15, width, 30)
+        # Over all of the row's words: half a word beside the field would be read as a part of it.
+        self.setGeometry(place.left(), place.center().y() - 15, place.width(), 30)
         self.selectAll()
         self.show()
         self.setFocus()
@@ -47,6 +47,8 @@ class LabelEditor(QLineEdit):
             self._view.setFocus()
             return
         super().keyPressEvent(event)
+        # A line that hears Enter lets it pass on to what is below: there it means "go to this node".
+        event.accept()
 
 
 class NodeMenu:
@@ -144,7 +146,7 @@ class NodeMenu:
             dialog.open()
             return
         hint = self._view.tr("Label")
-        editor = LabelEditor(self._view, self._view.rect_of(row), text, hint)
+        editor = LabelEditor(self._view, self._view.words_rect(row), text, hint)
         editor.setFont(theme().font_ui())
         editor.done.connect(lambda said: self._state.set_label(uid, what, said, color))
 

@@ -1,10 +1,14 @@
-"""The whole tree in a corner: where the view is, and a way to anywhere."""
+"""The whole tree in a corner: where the view is, and a way to anywhere.
+
+It lies over rows, so it stays away from the two that count: where the person is and what they look at. It moves only
+when one of them comes under it.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QImage, QPainter, QPen
 from PySide6.QtWidgets import QWidget
 
@@ -15,6 +19,8 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QMouseEvent, QPaintEvent
 
 WIDTH, HEIGHT = 92, 130
+GAP = 12
+"""Pixels to the edges of the tree."""
 
 
 class Minimap(QWidget):
@@ -29,6 +35,7 @@ class Minimap(QWidget):
         self.setAccessibleName(self.tr("Overview of the tree"))
         self.setToolTip(self.tr("Overview: click to go to a part of the tree"))
         view.looks_changed.connect(self.refresh)
+        view.state.selection_changed.connect(lambda _uid: self.refresh())
         theme().changed.connect(self.update)
         self.refresh()
 
@@ -36,10 +43,35 @@ class Minimap(QWidget):
         view = self._view
         geometry, count = view.scene.geometry, len(view.scene.items)
         extent = view.viewport().width() if geometry.sideways else view.viewport().height()
-        self.setVisible(self.wanted and geometry.length(count) > extent * 1.5 and view.width() > WIDTH * 2)
-        view.cover(HEIGHT + 12 if self.isVisibleTo(view) and not geometry.sideways else 0)
-        self.move(view.viewport().width() - WIDTH - 12, view.viewport().height() - HEIGHT - 12)
+        useful = self.wanted and geometry.length(count) > extent * 1.5 and view.width() > WIDTH * 2
+        view.cover(HEIGHT + GAP if useful and not geometry.sideways else 0)
+        place = self._free_place() if useful else None
+        if place is not None:
+            self.move(place)
+        self.setVisible(place is not None)
         self.update()
+
+    def _free_place(self) -> QPoint | None:
+        """Where it covers neither the cursor nor what is looked at: as it is, if it can stay. None = nowhere."""
+        ground = self._view.viewport().rect().adjusted(0, GAP, -GAP, -GAP)
+        scene = self._view.scene
+        rows = {row for row in (scene.cursor, scene.current) if 0 <= row < len(scene.layout)}
+        taken = [self._view.rect_of(row) for row in rows]
+        x = ground.right() - WIDTH + 1
+        left = x if not scene.geometry.sideways else max(GAP, (ground.width() - WIDTH) // 2)
+        places = [
+            QPoint(at, y)
+            for at in dict.fromkeys((x, left))
+            for y in (ground.bottom() - HEIGHT + 1, ground.top(), ground.center().y() - HEIGHT // 2)
+            if y >= ground.top()
+        ]
+        if self.isVisibleTo(self._view) and self.pos() in places:
+            places.insert(0, self.pos())
+        for place in places:
+            box = QRect(place, QSize(WIDTH, HEIGHT))
+            if not any(box.intersects(one) for one in taken):
+                return place
+        return None
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         view, t = self._view, theme().tokens

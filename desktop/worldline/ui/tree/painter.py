@@ -39,6 +39,8 @@ class Scene:
         self.chosen: list[int] = []
         self.hits: set[int] = set()
         """Rows found by the search."""
+        self.needle = ""
+        """What is searched for, in small letters."""
         self.snippets: dict[int, str] = {}
         """Row → the words around what was found, when the row itself does not show them."""
         self.pulse = 0.0
@@ -292,6 +294,13 @@ def _lanes_at(scene: Scene, segments: list[int], first: int, last: int) -> list[
             if right[at - first] < lane:
                 right[at - first] = lane
     return right
+
+
+def words_left(scene: Scene, item: int) -> float:
+    """Where the words of a row begin."""
+    row = scene.items.row(item)
+    segments = scene.layout.segments_between(row, scene.items.last_row(item))
+    return scene.geometry.across(_lanes_at(scene, segments, item, item)[0]) + GLYPH / 2 + 8
 
 
 def _paint_grounds(painter: QPainter, scene: Scene, first: int, last: int, width: float) -> None:

@@ -30,6 +30,14 @@ MANY_RUNS = 2_000
 """The ends of so many runs are shown; looking for older ones would be felt."""
 
 
+def around(snippet: str) -> str:
+    """What the engine found, beginning shortly before the words that were looked for: there is little room."""
+    at = snippet.find("\x02")
+    start = snippet.rfind(" ", 0, max(at - 16, 0)) + 1 if at > 24 else 0
+    words = " ".join(snippet[start:].replace("\x02", "").replace("\x03", "").split())
+    return f"…{words}" if start else words
+
+
 class TreePane(QWidget):
     def __init__(self, state: SessionState, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -283,6 +291,7 @@ class TreePane(QWidget):
 
     def _search(self) -> None:
         text = self.search_edit.text().strip()
+        self.view.scene.needle = text.casefold()
         if not text:
             self._take_hits([])
             return
@@ -290,7 +299,8 @@ class TreePane(QWidget):
         self.view.scene.snippets = {}
         self._take_hits(rows)
         # The words around each: only for those that can be looked at one after the other.
-        self.view.scene.snippets = {row: self.state.tree.why_found(row, text) for row in rows[:MANY_HITS]}
+        tree = self.state.tree
+        self.view.scene.snippets = {row: tree.why_found(row, text) for row in rows[:MANY_HITS]}
         # Bodies and outputs are searched by the engine; what it finds is added.
         self.state.client.request(
             "search", {"text": text, "limit": 500}, lambda result: self._more_hits(text, result)
@@ -300,8 +310,7 @@ class TreePane(QWidget):
         if text == self.search_edit.text().strip():
             rows = {int(hit["seq"]) - 1 for hit in result.get("hits", [])}
             for hit in result.get("hits", []):
-                said = str(hit.get("snippet", "")).replace("\x02", "").replace("\x03", "")
-                self.view.scene.snippets.setdefault(int(hit["seq"]) - 1, " ".join(said.split()))
+                self.view.scene.snippets.setdefault(int(hit["seq"]) - 1, around(str(hit.get("snippet", ""))))
             found = sorted({*self._hits, *(row for row in rows if 0 <= row < len(self.state.tree))})
             if found != self._hits:
                 at = self._hits[self._hit] if 0 <= self._hit < len(self._hits) else None

@@ -80,11 +80,14 @@ def paint_words(
         else "text"
     )
     found = scene.snippets.get(row, "") if row in scene.hits and not small else ""
-    if found and found not in said.text:
+    shown = said.text.casefold()
+    if found.casefold().strip("…") in shown or (scene.needle and scene.needle in shown):
+        found = ""  # the title says it already
+    if found:
         # Why it was found takes the place of most of the title.
         text = metrics.elidedText(said.text, Qt.TextElideMode.ElideRight, max(60.0, room * 0.4))
     at = left + put(text, token, left, font, metrics) + 6
-    if found and found not in said.text:
+    if found:
         rest = side_metrics.elidedText(found, Qt.TextElideMode.ElideRight, max(0.0, left + room - at))
         put(rest, "warn", at, note, side_metrics)
         return

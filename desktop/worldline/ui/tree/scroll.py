@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPointF, QRect, Signal
+from PySide6.QtCore import QPoint, QPointF, QRect, Signal
 from PySide6.QtWidgets import QAbstractScrollArea, QWidget
 
 from worldline.ui.tree.geometry import DEFAULT_SCALE, MAX_SCALE, MIN_SCALE
-from worldline.ui.tree.painter import Scene
+from worldline.ui.tree.painter import Scene, words_left
 from worldline.viewmodel.tree_model import NO_ROW
 
 MAX_BAR = 2_000_000_000
@@ -130,3 +130,11 @@ class TreeScroll(QAbstractScrollArea):
         if geometry.sideways:
             return QRect(int(x) - half, int(y) - 14, half * 2, 44)
         return QRect(0, int(y) - half, self.viewport().width(), half * 2)
+
+    def words_rect(self, row: int) -> QRect:
+        """Where the words of a row are; never narrower than what can be written in."""
+        whole = self.rect_of(row)
+        if self.scene.geometry.sideways:
+            return whole.adjusted(0, 20, max(0, 160 - whole.width()), 0)
+        left = int(words_left(self.scene, self.scene.items.item(row))) - 9
+        return QRect(QPoint(min(left, whole.right() - 160), whole.top()), whole.bottomRight() - QPoint(6, 0))

@@ -1,0 +1,74 @@
+"""The words of nodes."""
+
+from __future__ import annotations
+
+import pytest
+
+from worldline.core.headers import NodeHeader
+from worldline.core.kinds import NodeKind
+from worldline.protocol.model import Body
+from worldline.viewmodel.chat_rows import notes_of, said_of
+from worldline.viewmodel.tree_model import TreeModel
+from worldline.viewmodel.tree_text import short_title, title, unmarked
+
+
+@pytest.mark.parametrize(
+    ("reply", "shown"),
+    [
+        ("I am a **scripted model**: I do not think", "I am a scripted model: I do not think"),
+        (
+            "Pass now: | price | read as | | --- | --- | | `12.50` | 12.50 |",
+            "Pass now: · price · read as · 12.50 · 12.50",
+        ),
+        ("# Plan\n\n1. *look* at [the docs](https://x.y/z)", "Plan 1. look at the docs"),
+        ("```python print(1) ```", "print(1)"),
+        ("2 * 3 * 4 and snake_case_name stay", "2 * 3 * 4 and snake_case_name stay"),
+        ("a_b and __init__ stay", "a_b and __init__ stay"),
+        ("plain words", "plain words"),
+        ("**", "**"),
+        ("修改 **解析器**，然后测试", "修改 解析器，然后测试"),
+    ],
+)
+def test_a_reply_in_one_line_has_no_marks(reply: str, shown: str) -> None:
+    assert unmarked(reply) == shown
+
+
+def tree() -> TreeModel:
+    def row(seq: int, kind: NodeKind, text: str) -> NodeHeader:
+        return NodeHeader(seq=seq, uid=f"{seq:016x}", parent=seq - 1, kind=kind, created=seq, preview=text)
+
+    model = TreeModel()
+    model.extend([
+        row(1, NodeKind.ROOT, "Prices"),
+        row(2, NodeKind.USER, "Fix **all** of it " * 9),
+        row(3, NodeKind.ASSISTANT, "I **look**."),
+    ])  # fmt: skip
+    return model
+
+
+def test_what_the_person_wrote_is_shown_as_written() -> None:
+    assert title(tree(), 1).startswith("Fix **all** of it") and title(tree(), 2) == "I look."
+
+
+def test_a_title_in_a_sentence_is_cut_so_that_it_is_seen() -> None:
+    short = short_title(tree(), 1)
+    assert short.endswith("…") and len(short) <= 60
+    assert short_title(tree(), 0) == "Start of the session"
+
+
+def test_facts_for_the_model_are_not_the_persons_words() -> None:
+    note = "[Worldline: this conversation was taken back to an earlier point.]"
+    body = Body(
+        uid="a",
+        kind="user",
+        message={
+            "role": "user",
+            "content": [{"type": "text", "text": note}, {"type": "text", "text": "hello"}],
+        },
+        detail={"text": "hello", "notes": [note]},
+    )
+    assert said_of(body) == "hello"
+    assert notes_of(body) == ["This conversation was taken back to an earlier point."]
+    own = body.model_copy(update={"detail": {"text": "hello", "notes": [note], "by_engine": True}})
+    assert note in said_of(own) and notes_of(own) == []
+    assert said_of(body.model_copy(update={"detail": {}})).endswith("hello")
