@@ -98,4 +98,20 @@ def open_workspace(work: Path, tmp_path: Path) -> Iterator[Callable[..., Workspa
         workspace.close()
 
 
+@pytest.fixture
+def two_states(
+    sh: Callable[..., str], open_workspace: Callable[..., Workspace]
+) -> Callable[[str, str], tuple[Workspace, str, str]]:
+    """A workspace and its states before and after `change`, in a folder that `setup` has made."""
+
+    def make(setup: str, change: str) -> tuple[Workspace, str, str]:
+        sh(setup)
+        workspace = open_workspace()
+        first = workspace.capture(None).state
+        sh(change)
+        return workspace, first, workspace.capture(first).state
+
+    return make
+
+
 REPO = "git init -q -b main . && "

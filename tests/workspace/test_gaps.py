@@ -15,18 +15,14 @@ from .conftest import REPO, run_sh, snapshot
 
 Sh = Callable[..., str]
 Open = Callable[..., Workspace]
+TwoStates = Callable[[str, str], tuple[Workspace, str, str]]
 
 
-def test_a_file_in_the_way_can_be_forced_and_nothing_is_lost(
-    work: Path, sh: Sh, open_workspace: Open
-) -> None:
-    sh(REPO + "echo 1 > cache.bin && git add . && git commit -qm i")
-    ws = open_workspace()
-    first = ws.capture(None).state
-    sh(
-        "git rm -q cache.bin && echo '*.bin' > .gitignore && git add . && git commit -qm ignore && echo precious > cache.bin"
+def test_a_file_in_the_way_can_be_forced_and_nothing_is_lost(work: Path, two_states: TwoStates) -> None:
+    ws, first, second = two_states(
+        REPO + "echo 1 > cache.bin && git add . && git commit -qm i",
+        "git rm -q cache.bin && echo '*.bin' > .gitignore && git add . && git commit -qm ignore && echo precious > cache.bin",
     )
-    second = ws.capture(first).state
     plan = ws.plan(first, last=second)
     assert next(i for i in plan.items if i.path == "cache.bin").action == "keep_foreign"
     plan = ws.plan(first, last=second, choices={"cache.bin": "restore"})
@@ -36,14 +32,11 @@ def test_a_file_in_the_way_can_be_forced_and_nothing_is_lost(
     assert (work / "cache.bin.before-jump-1").read_text() == "precious\n"
 
 
-def test_forcing_is_undone_as_a_whole(work: Path, sh: Sh, open_workspace: Open) -> None:
-    sh(REPO + "echo 1 > cache.bin && git add . && git commit -qm i")
-    ws = open_workspace()
-    first = ws.capture(None).state
-    sh(
-        "git rm -q cache.bin && echo '*.bin' > .gitignore && git add . && git commit -qm x && echo precious > cache.bin"
+def test_forcing_is_undone_as_a_whole(work: Path, two_states: TwoStates) -> None:
+    ws, first, second = two_states(
+        REPO + "echo 1 > cache.bin && git add . && git commit -qm i",
+        "git rm -q cache.bin && echo '*.bin' > .gitignore && git add . && git commit -qm x && echo precious > cache.bin",
     )
-    second = ws.capture(first).state
     before = snapshot(work)
     plan = ws.plan(first, last=second, choices={"cache.bin": "restore"})
 
@@ -69,14 +62,13 @@ def test_sparse_checkout(work: Path, sh: Sh, open_workspace: Open) -> None:
 
 
 def test_rules_of_the_person(
-    work: Path, sh: Sh, open_workspace: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    work: Path, two_states: TwoStates, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "mine").write_text("*.scratch\n")
-    sh(REPO + f"git config core.excludesFile {tmp_path}/mine && echo 1 > a && git add . && git commit -qm i")
-    ws = open_workspace()
-    first = ws.capture(None).state
-    sh("echo 2 > a && echo notes > x.scratch")
-    second = ws.capture(first).state
+    ws, first, second = two_states(
+        REPO + f"git config core.excludesFile {tmp_path}/mine && echo 1 > a && git add . && git commit -qm i",
+        "echo 2 > a && echo notes > x.scratch",
+    )
     assert ws.store.lookup(ws.state(second).files, "x.scratch") is None
     report = ws.apply(ws.plan(first, last=second), new_branch="worldline/s/1")
     assert report.done and (work / "x.scratch").read_text() == "notes\n" and (work / "a").read_text() == "1\n"
@@ -99,14 +91,11 @@ def test_a_repository_of_somebody_else(work: Path, sh: Sh, open_workspace: Open)
     assert main is not None and (main.index or main.trouble)
 
 
-def test_a_repository_made_inside_an_existing_folder_is_seen(
-    work: Path, sh: Sh, open_workspace: Open
-) -> None:
-    sh(REPO + "mkdir d && echo 1 > d/x && git add . && git commit -qm i")
-    ws = open_workspace()
-    first = ws.capture(None).state
-    sh("cd d && git init -q . && git add x && echo 2 > x")
-    second = ws.capture(first).state
+def test_a_repository_made_inside_an_existing_folder_is_seen(two_states: TwoStates) -> None:
+    ws, _, second = two_states(
+        REPO + "mkdir d && echo 1 > d/x && git add . && git commit -qm i",
+        "cd d && git init -q . && git add x && echo 2 > x",
+    )
     assert [root.path for root in ws.state(second).roots] == ["", "d"]
 
 
@@ -125,13 +114,11 @@ def test_a_person_repository_is_never_removed(work: Path, sh: Sh, open_workspace
 
 
 def test_a_small_disk_refuses_before_anything_is_touched(
-    work: Path, sh: Sh, open_workspace: Open, monkeypatch: pytest.MonkeyPatch
+    work: Path, two_states: TwoStates, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sh(REPO + "head -c 100000 /dev/urandom > a && git add . && git commit -qm i")
-    ws = open_workspace()
-    first = ws.capture(None).state
-    sh("echo 2 > a")
-    second = ws.capture(first).state
+    ws, first, second = two_states(
+        REPO + "head -c 100000 /dev/urandom > a && git add . && git commit -qm i", "echo 2 > a"
+    )
     plan = ws.plan(first, last=second)
     before = snapshot(work)
     import shutil

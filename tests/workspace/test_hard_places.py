@@ -24,6 +24,7 @@ from .conftest import REPO, run_sh, snapshot
 
 Sh = Callable[..., str]
 Open = Callable[..., Workspace]
+TwoStates = Callable[[str, str], tuple[Workspace, str, str]]
 COMMIT = REPO + "echo 1 > a && git add . && git commit -qm 0"
 
 
@@ -34,13 +35,11 @@ def go(ws: Workspace, target: str, last: str, branch: str = "worldline/t/2") -> 
 
 @pytest.mark.parametrize("inside", ["", "empty"])
 def test_an_empty_ignored_folder_makes_room_for_a_file(
-    work: Path, sh: Sh, open_workspace: Open, inside: str
+    work: Path, two_states: TwoStates, inside: str
 ) -> None:
-    sh(COMMIT)
-    ws = open_workspace()
-    first = ws.capture(None).state
-    sh(f"git rm -q a && mkdir -p a/{inside} && echo a > .git/info/exclude")
-    second = ws.capture(first).state
+    ws, first, second = two_states(
+        COMMIT, f"git rm -q a && mkdir -p a/{inside} && echo a > .git/info/exclude"
+    )
     report = ws.apply(ws.plan(first, last=second, default_choice="restore"), new_branch="worldline/t/2")
     assert report.done and not report.failed
     if inside:  # what is in it was never captured: it stays, and the plan says so
@@ -53,27 +52,23 @@ def test_an_empty_ignored_folder_makes_room_for_a_file(
 
 
 def test_an_empty_folder_that_was_captured_goes_although_it_is_ignored_there(
-    work: Path, sh: Sh, open_workspace: Open
+    work: Path, two_states: TwoStates
 ) -> None:
-    sh(COMMIT + " && echo d/ > .gitignore && echo file > d && git add -f d .gitignore")
-    ws = open_workspace()
-    first = ws.capture(None).state
-    sh("git rm -qf d .gitignore && mkdir -p d/e")
-    second = ws.capture(first).state
+    ws, first, second = two_states(
+        COMMIT + " && echo d/ > .gitignore && echo file > d && git add -f d .gitignore",
+        "git rm -qf d .gitignore && mkdir -p d/e",
+    )
     go(ws, first, second)
     assert (work / "d").read_text() == "file\n"
     go(ws, second, first, "worldline/t/3")
     assert (work / "d" / "e").is_dir()
 
 
-def test_a_repository_below_something_that_is_no_folder_stays_away(
-    work: Path, sh: Sh, open_workspace: Open
-) -> None:
-    sh(COMMIT + " && git init -q d/n && cd d/n && git commit -q --allow-empty -m n")
-    ws = open_workspace()
-    first = ws.capture(None).state
-    sh("rm -rf d && mkfifo d && echo 2 > a")
-    second = ws.capture(first).state
+def test_a_repository_below_something_that_is_no_folder_stays_away(work: Path, two_states: TwoStates) -> None:
+    ws, first, second = two_states(
+        COMMIT + " && git init -q d/n && cd d/n && git commit -q --allow-empty -m n",
+        "rm -rf d && mkfifo d && echo 2 > a",
+    )
     go(ws, first, second)
     assert stat.S_ISFIFO((work / "d").stat().st_mode) and (work / "a").read_text() == "1\n"
 
@@ -104,14 +99,8 @@ def test_folders_get_their_permissions_whatever_the_umask_is(
     assert snapshot(work) == before
 
 
-def test_a_folder_that_holds_only_a_pipe_is_not_taken_for_empty(
-    work: Path, sh: Sh, open_workspace: Open
-) -> None:
-    sh(COMMIT + " && echo file > d")
-    ws = open_workspace()
-    first = ws.capture(None).state
-    sh("rm d && mkdir d && mkfifo d/pipe")
-    second = ws.capture(first).state
+def test_a_folder_that_holds_only_a_pipe_is_not_taken_for_empty(work: Path, two_states: TwoStates) -> None:
+    ws, first, second = two_states(COMMIT + " && echo file > d", "rm d && mkdir d && mkfifo d/pipe")
     plan = ws.plan(first, last=second, default_choice="restore")
     assert [(i.action, i.reason) for i in plan.items if i.path == "d"] == [
         ("keep_foreign", "a folder with d/pipe is in its place")
@@ -121,13 +110,11 @@ def test_a_folder_that_holds_only_a_pipe_is_not_taken_for_empty(
 
 
 def test_a_folder_that_something_ignored_keeps_gets_the_permissions_of_the_node(
-    work: Path, sh: Sh, open_workspace: Open
+    work: Path, two_states: TwoStates
 ) -> None:
-    sh(COMMIT + " && mkdir d && echo i > .git/info/exclude")
-    ws = open_workspace()
-    first = ws.capture(None).state
-    sh("echo i > d/i && echo f > d/f && chmod 700 d")
-    second = ws.capture(first).state
+    ws, first, second = two_states(
+        COMMIT + " && mkdir d && echo i > .git/info/exclude", "echo i > d/i && echo f > d/f && chmod 700 d"
+    )
     go(ws, first, second)
     assert (work / "d").stat().st_mode & 0o777 == 0o755
     assert (work / "d" / "i").exists() and not (work / "d" / "f").exists()
