@@ -104,3 +104,13 @@ def wait_until(fits: Callable[[], bool], seconds: float = PATIENCE_S) -> None:
     while not fits():
         assert time.monotonic() < end, "it did not come about"
         time.sleep(0.02)
+
+
+def check_files(work: Path, expect: dict[str, Any]) -> None:
+    """What a case says of the files of its workspace: `content`, `exists`, `absent` and `no_file`."""
+    for path, text in expect.get("content", {}).items():
+        assert (work / path).read_text() == text, path
+    for path in expect.get("exists", []):
+        assert (work / path).exists(), path
+    for path in (*expect.get("absent", []), *expect.get("no_file", [])):
+        assert not (work / path).exists(), path

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests_support import Done
 from worldline.cli.main import main
 from worldline.rehearsal.conversation import Conversation
 from worldline.rehearsal.events import Call, Reply
@@ -40,25 +41,14 @@ def scenario() -> Scenario:
     return Scenario(answerer=answer, name="acceptance")
 
 
-@dataclass
-class Said:
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
-def worldline(*arguments: str | Path) -> Said:
+def worldline(*arguments: str | Path) -> Done:
     """One command in this process: what it imports is loaded once for all cases."""
     out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = main([str(word) for word in arguments])
     out.flush()
     raw = out.buffer.getvalue()  # type: ignore[attr-defined]
-    return Said(code, raw.decode("utf-8", "surrogateescape"), err.getvalue())
+    return Done(code, raw.decode("utf-8", "surrogateescape"), err.getvalue())
 
 
 def shell(command: str, folder: Path, *, check: bool = True) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests_support import check_files
 from worldline.engine import opening  # noqa: F401 - loaded once, before a test measures its own time
 
 from .conftest import FULL, MODES, StartSession
@@ -102,12 +103,7 @@ class _Actions:
 
 def _judge(driver: Driver, expect: dict[str, Any], before: dict[str, str]) -> None:
     work, said = driver.work, driver.said
-    for path, text in expect.get("content", {}).items():
-        assert (work / path).read_text() == text, path
-    for path in expect.get("exists", []):
-        assert (work / path).exists(), path
-    for path in (*expect.get("absent", []), *expect.get("no_file", [])):
-        assert not (work / path).exists(), path
+    check_files(work, expect)
     for path, action in expect.get("actions", {}).items():
         assert driver.action(path) == action, driver.last
     for path in expect.get("excluded_reported", []):

@@ -16,6 +16,7 @@ from pathlib import Path
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "desktop"))
 
+from goals import report
 from PySide6.QtWidgets import QApplication
 
 from worldline.core.headers import NodeHeader
@@ -123,14 +124,8 @@ def main() -> int:
         ("100 KB / 1 KB, median of pairs", grown, 1.3),
         ("jump in 10,000 messages, ms (median)", scrolling(10_000), 50.0),
     ]
-    failed = 0
-    for name, value, goal in rows:
-        failed += value > goal
-        sys.stdout.write(
-            f"{name:44} {value:8.2f}   goal {goal:6.2f}  {'ok' if value <= goal else 'MISSED'}\n"
-        )
     app.quit()
-    return 1 if failed else 0
+    return report(rows)
 
 
 if __name__ == "__main__":

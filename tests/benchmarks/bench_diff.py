@@ -17,6 +17,7 @@ from pathlib import Path
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "desktop"))
 
+from goals import report
 from PySide6.QtWidgets import QApplication
 
 from worldline.protocol.model import DiffRow, FileChange, FileDiff
@@ -101,14 +102,8 @@ def main() -> int:
         ("side by side: jump, plain, ms", jump_ms, 25.0),
         ("side by side: colours afterwards, ms", statistics.median(times), 100.0),
     ]
-    failed = 0
-    for name, value, goal in rows:
-        failed += value > goal
-        sys.stdout.write(
-            f"{name:44} {value:8.2f}   goal {goal:6.2f}  {'ok' if value <= goal else 'MISSED'}\n"
-        )
     app.quit()
-    return 1 if failed else 0
+    return report(rows)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -250,6 +250,17 @@ server.run()
 """
 
 
+def answering(same: dict[str, Any]) -> tuple[list[Any], Callable[[Any], dict[str, Any]]]:
+    """A person who always says the same, and what they were asked."""
+    asked: list[Any] = []
+
+    def answer(approval: Any) -> dict[str, Any]:
+        asked.append(approval)
+        return same
+
+    return asked, answer
+
+
 def walled(folder: Path, **more: Any) -> dict[str, Any]:
     folder.mkdir(exist_ok=True)
     (folder / "walled.py").write_text(WALLED)
@@ -284,12 +295,7 @@ async def test_a_server_of_the_project_is_confined_and_its_refusals_have_names(
             reply("", call("walled__get", url=url)),
             "Done.",
         )
-        asked: list[Any] = []
-
-        def answer(approval: Any) -> dict[str, Any]:
-            asked.append(approval)
-            return {"decision": "allow", "scope": "once"}
-
+        asked, answer = answering({"decision": "allow", "scope": "once"})
         async with person(b, answer):
             assert await b.ask("go") == "completed"
         assert seen == []  # the host's own loopback is not that of the session
@@ -322,12 +328,7 @@ async def test_a_host_is_asked_about_when_a_confined_server_wants_it(bench: Any,
             reply("", call("walled__get", url=f"http://localhost:{port}/yes")),
             reply("", call("walled__get", url=f"http://localhost:{port}/no")), "Done.",
         )  # fmt: skip
-        asked: list[Any] = []
-
-        def answer(approval: Any) -> dict[str, Any]:
-            asked.append(approval)
-            return {"decision": "allow", "scope": "once"}
-
+        asked, answer = answering({"decision": "allow", "scope": "once"})
         async with person(b, answer):
             assert await b.ask("go") == "completed"
         hosts = [a for a in asked if a.title == "Allow this network request?"]
@@ -350,12 +351,7 @@ async def test_a_project_that_wants_its_server_unconfined_is_shown_as_such(bench
     (work / ".mcp.json").write_text(json.dumps({"mcpServers": walled(work, confined=False)}))
     b = await bench(work, attended=True, in_place=True)
     b.script("Without it.")
-    asked: list[Any] = []
-
-    def answer(approval: Any) -> dict[str, Any]:
-        asked.append(approval)
-        return {"decision": "deny", "reason": "no"}
-
+    asked, answer = answering({"decision": "deny", "reason": "no"})
     async with person(b, answer):
         assert await b.ask("go") == "completed"
     assert "It is NOT confined" in asked[0].agent_says and asked[0].input["confined"] is False

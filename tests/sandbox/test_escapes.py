@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import socket
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from sandbox.conftest import Lab, furnish, git, lab_root
+from sandbox.conftest import Lab, git, walled_lab
 from sandbox.world import changes, picture, settings
 from worldline.policy.sandbox.model import Label
-from worldline.policy.sandbox.network import SessionNetwork
 
 
 @pytest.fixture(scope="module")
 def place(best_label: Label) -> Iterator[Lab]:
-    if best_label != "complete":
-        pytest.skip("no user namespaces here")
-    with (
-        tempfile.TemporaryDirectory(prefix=".worldline-lab-", dir=lab_root()) as folder,
-        contextlib.closing(SessionNetwork.create()) as network,
-    ):
-        yield furnish(Lab(Path(folder), "complete", network=network))
+    with walled_lab(best_label) as lab:
+        yield lab
 
 
 @pytest.fixture(scope="module")

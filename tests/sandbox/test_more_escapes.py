@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.conftest import Lab, furnish, git, lab_root
+from sandbox.conftest import Lab, git, walled_lab
 from sandbox.test_escapes import PY, RAW, outside_of
 from sandbox.world import changes
 from worldline.policy.sandbox.model import Grant, Label
@@ -25,13 +25,7 @@ from worldline.policy.sandbox.network import SessionNetwork
 
 @pytest.fixture(scope="module")
 def place(best_label: Label) -> Iterator[Lab]:
-    if best_label != "complete":
-        pytest.skip("no user namespaces here")
-    with (
-        tempfile.TemporaryDirectory(prefix=".worldline-lab-", dir=lab_root()) as folder,
-        contextlib.closing(SessionNetwork.create()) as network,
-    ):
-        lab = furnish(Lab(Path(folder), "complete", network=network))
+    with walled_lab(best_label) as lab:
         (lab.outside / "linked").write_text("shared\n")
         (lab.outside / "folder").mkdir()
         git(lab.base, "init", "-q", "--bare", "-b", "main", "remote.git")

@@ -20,7 +20,7 @@ from worldline.ui.main_window import MainWindow
 from worldline.ui.session_state import SessionState
 from worldline.ui.theme import theme
 
-from . import sample
+from . import full, sample
 from .desk import desk
 
 __all__ = ["desk"]
@@ -69,6 +69,14 @@ def fake(tmp_path: Path, qtbot: Any) -> Iterator[Callable[..., EngineProcess]]:
     yield make
     for client in made:
         client.stop_and_wait(5)
+
+
+@pytest.fixture
+def full_state(tmp_path: Path, qtbot: Any) -> Iterator[SessionState]:
+    """A session with everything in it, on a small engine of its own."""
+    session = full.open_state(tmp_path, qtbot)
+    yield session
+    session.client.stop_and_wait(5)
 
 
 @pytest.fixture

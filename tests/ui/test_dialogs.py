@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -36,10 +35,8 @@ from . import full, sample
 
 
 @pytest.fixture
-def state(tmp_path: Path, qtbot: Any) -> Iterator[SessionState]:
-    session = full.open_state(tmp_path, qtbot)
-    yield session
-    session.client.stop_and_wait(5)
+def state(full_state: SessionState) -> SessionState:
+    return full_state
 
 
 @pytest.fixture

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,10 +24,8 @@ from . import full, sample
 
 
 @pytest.fixture
-def state(tmp_path: Path, qtbot: Any) -> Iterator[SessionState]:
-    session = full.open_state(tmp_path, qtbot)
-    yield session
-    session.client.stop_and_wait(5)
+def state(full_state: SessionState) -> SessionState:
+    return full_state
 
 
 @pytest.fixture

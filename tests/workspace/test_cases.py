@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests_support import check_files
 from worldline.core.errors import WorkspaceError
 from worldline.workspace.engine import Workspace
 from worldline.workspace.model import DISK, NOT_CAPTURED, RestorePlan
@@ -128,12 +129,7 @@ def test_case(
         assert sh("git symbolic-ref HEAD").strip() == "refs/heads/worldline/s/1"
         assert sh("git rev-parse main") == main and sh("git rev-parse HEAD") != head
         return
-    for path, text in expect.get("content", {}).items():
-        assert (work / path).read_text() == text, path
-    for path in expect.get("exists", []):
-        assert (work / path).exists(), path
-    for path in (*expect.get("absent", []), *expect.get("no_file", [])):
-        assert not (work / path).exists(), path
+    check_files(work, expect)
     for path in expect.get("excluded_reported", []):
         assert any(said.startswith(path) for said in session.said), session.said
     if "warning" in expect:

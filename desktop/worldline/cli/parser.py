@@ -63,17 +63,21 @@ def _reading(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     p.add_argument("b", nargs="?", default="disk", metavar="NODE_B|disk|base")
 
 
-def _moving(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    p = commands.add_parser("jump", help="go to a node: put its files back, fork, move the cursor")
-    p.add_argument("file", type=Path, metavar="FILE")
-    p.add_argument("node", metavar="NODE")
-    p.add_argument("--dry-run", action="store_true", help="only show what would happen")
+def _yours(p: argparse.ArgumentParser) -> None:
     p.add_argument(
         "--yours",
         choices=["keep", "restore"],
         default="keep",
         help="what becomes of files that you changed yourself",
     )
+
+
+def _moving(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    p = commands.add_parser("jump", help="go to a node: put its files back, fork, move the cursor")
+    p.add_argument("file", type=Path, metavar="FILE")
+    p.add_argument("node", metavar="NODE")
+    p.add_argument("--dry-run", action="store_true", help="only show what would happen")
+    _yours(p)
     p.add_argument("--json", action="store_true")
 
     p = commands.add_parser(
@@ -86,12 +90,7 @@ def _moving(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
         default="keep",
         help="keep: no file is touched (default); back: as they were when HEAD left your branch",
     )
-    p.add_argument(
-        "--yours",
-        choices=["keep", "restore"],
-        default="keep",
-        help="what becomes of files that you changed yourself",
-    )
+    _yours(p)
     p.add_argument("--json", action="store_true")
 
 

@@ -3,6 +3,17 @@
 from __future__ import annotations
 
 from enum import IntFlag, StrEnum
+from typing import TypeVar
+
+_Word = TypeVar("_Word", bound=StrEnum)
+
+
+def member(words: type[_Word], word: str, otherwise: _Word) -> _Word:
+    """The member of an enumeration for a stored word; `otherwise` for a word of a newer version."""
+    try:
+        return words(word)
+    except ValueError:
+        return otherwise
 
 
 class NodeKind(StrEnum):
@@ -34,10 +45,7 @@ class NodeKind(StrEnum):
     @classmethod
     def of(cls, word: str) -> NodeKind:
         """The kind for a stored word; `UNKNOWN` for a word of a newer version."""
-        try:
-            return cls(word)
-        except ValueError:
-            return cls.UNKNOWN
+        return member(cls, word, cls.UNKNOWN)
 
 
 class Outcome(StrEnum):
@@ -60,10 +68,7 @@ class Outcome(StrEnum):
 
     @classmethod
     def of(cls, word: str) -> Outcome:
-        try:
-            return cls(word)
-        except ValueError:
-            return cls.NONE
+        return member(cls, word, cls.NONE)
 
 
 class NodeFlag(IntFlag):

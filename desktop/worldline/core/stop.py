@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from worldline.core.kinds import Outcome
+from worldline.core.kinds import Outcome, member
 
 
 class StopReason(StrEnum):
@@ -38,10 +38,7 @@ class StopReason(StrEnum):
 
     @classmethod
     def of(cls, word: str) -> StopReason:
-        try:
-            return cls(word)
-        except ValueError:
-            return cls.UNKNOWN
+        return member(cls, word, cls.UNKNOWN)
 
     @property
     def outcome(self) -> Outcome:

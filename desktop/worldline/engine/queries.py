@@ -16,7 +16,7 @@ from worldline.core.stop import StopReason
 from worldline.core.usage import Usage
 from worldline.engine.shared import Shared
 from worldline.protocol import commands as c
-from worldline.protocol.model import Body, BranchInfo, Diagnostic, Header, RunInfo
+from worldline.protocol.model import Body, BranchInfo, Diagnostic, Header, NodeLabels, RunInfo
 from worldline.provider import prices
 from worldline.session.model import Record, RunRecord
 
@@ -107,7 +107,7 @@ class Queries:
     def labels(self) -> c.Labels:
         return c.Labels(
             labels=[
-                c.LabelInfo(node=uid, label=m.label, note=m.note, bookmark=m.bookmark, color=m.color)
+                NodeLabels(node=uid, label=m.label, note=m.note, bookmark=m.bookmark, color=m.color)
                 for uid, m in self._shared.doc.marks().items()
             ]
         )

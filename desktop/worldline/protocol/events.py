@@ -13,6 +13,7 @@ from worldline.protocol.model import (
     Diagnostic,
     EffectInfo,
     Header,
+    NodeLabels,
     ProcessInfo,
     Question,
     RunInfo,
@@ -116,12 +117,8 @@ class QueueChanged(Message):
     """[{"id", "text", "when"}]."""
 
 
-class LabelChanged(Message):
-    node: str
-    label: str = ""
-    note: str = ""
-    bookmark: str = ""
-    color: str = ""
+class LabelChanged(NodeLabels):
+    """All that is written on the node now."""
 
 
 class TitleChanged(Message):

@@ -86,6 +86,16 @@ class Header(Message):
         )
 
 
+class NodeLabels(Message):
+    """What the person wrote on a node; "" = nothing. Never sent to the model."""
+
+    node: str
+    label: str = ""
+    note: str = ""
+    bookmark: str = ""
+    color: str = ""
+
+
 class SessionInfo(Message):
     """What the window shows of a session as a whole."""
 

@@ -18,7 +18,7 @@ from worldline.workspace.ignore import RuleSet, Stack
 from worldline.workspace.model import ProgressCall
 from worldline.workspace.repos import GitRoot, global_rules, stack_for
 from worldline.workspace.safefs import SafeTree
-from worldline.workspace.scan import Walk
+from worldline.workspace.scan import Found, Walk
 from worldline.workspace.store import Store
 
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
@@ -50,34 +50,17 @@ class _Survey(Walk):
         self._plain = frozenset(entry.name for entry in found if entry.is_file(follow_symlinks=False))
         return [(entry.name, entry.is_dir(follow_symlinks=False), entry.inode()) for entry in found]
 
-    def _file(
-        self,
-        fd: int,
-        name: str,
-        limit: int,
-        known: FileSig | None,
-        files: dict[str, FileSig],
-        skipped: dict[str, str],
-    ) -> None:
+    def _file(self, here: Found, name: str, limit: int, known: FileSig | None) -> None:
         if name in self._plain:
-            files[name] = _PLAIN
+            here.files[name] = _PLAIN
         else:
-            super()._file(fd, name, limit, known, files, skipped)
+            super()._file(here, name, limit, known)
 
-    def _read(
-        self,
-        fd: int,
-        name: str,
-        limit: int,
-        known: FileSig | None,
-        now: os.stat_result,
-        files: dict[str, FileSig],
-        skipped: dict[str, str],
-    ) -> None:
+    def _read(self, here: Found, name: str, limit: int, known: FileSig | None, now: os.stat_result) -> None:
         if stat.S_ISREG(now.st_mode) or stat.S_ISLNK(now.st_mode):
-            files[name] = (now.st_mtime_ns, now.st_ctime_ns, now.st_size, now.st_ino, now.st_mode, b"")
+            here.files[name] = (now.st_mtime_ns, now.st_ctime_ns, now.st_size, now.st_ino, now.st_mode, b"")
         else:
-            skipped[name] = "is no regular file"
+            here.skipped[name] = "is no regular file"
 
 
 class Copy:

@@ -145,17 +145,21 @@ class CommitPlan:
             index.read_tree(
                 self.objects.repo[pygit2.Oid(raw=tree_of(self.repo, self.head.commit))].peel(pygit2.Tree)
             )
+        self._enter(index)
+        tree = index.write_tree(self.objects.repo)
+        _copy_tree(self.repo, self.objects, bytes(tree.raw))
+        who = _signature(self.repo)
+        text = self.message.rstrip() + "\n"
+        return str(self.repo.create_commit(None, who, who, text, tree, parents))
+
+    def _enter(self, index: pygit2.Index) -> None:
+        """Give the paths of the commit their new entries."""
         for path, leaf in self.wanted.items():
             if leaf is not None:
                 index.add(pygit2.IndexEntry(path, pygit2.Oid(raw=leaf.oid), pygit2.enums.FileMode(leaf.mode)))
             else:
                 with contextlib.suppress(OSError, KeyError):
                     index.remove(path)
-        tree = index.write_tree(self.objects.repo)
-        _copy_tree(self.repo, self.objects, bytes(tree.raw))
-        who = _signature(self.repo)
-        text = self.message.rstrip() + "\n"
-        return str(self.repo.create_commit(None, who, who, text, tree, parents))
 
     def run(self) -> str:
         """Write the commit, stage its paths, move the branch. On a failure the staging area and the branch are as
@@ -181,12 +185,7 @@ class CommitPlan:
     def _stage(self) -> None:
         index = self.repo.index
         index.read(True)
-        for path, leaf in self.wanted.items():
-            if leaf is not None:
-                index.add(pygit2.IndexEntry(path, pygit2.Oid(raw=leaf.oid), pygit2.enums.FileMode(leaf.mode)))
-            else:
-                with contextlib.suppress(OSError, KeyError):
-                    index.remove(path)
+        self._enter(index)
         index.write()
 
     def _move(self, commit: str) -> None:

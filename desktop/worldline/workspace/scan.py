@@ -11,6 +11,7 @@ import errno
 import os
 import stat
 import time
+from typing import NamedTuple
 
 from worldline.workspace.filesig import SPECIAL, FileSig, clashes, is_fresh, read_file, signature, size_text
 from worldline.workspace.folders import CHOSEN_CAP, IGNORED, STAGING, Context, Dir
@@ -23,6 +24,19 @@ _RULING = (".git", ".gitignore")
 """Names that decide about others."""
 _ONLY_WATCHED = (-1, -1)
 """In place of a folder's times: its names are known from what the kernel told. Without that, list it again."""
+
+
+class Found(NamedTuple):
+    """What a folder was found to hold: signatures of files, and reasons of what is left out, by name."""
+
+    fd: int
+    files: dict[str, FileSig]
+    skipped: dict[str, str]
+
+
+def _differ(new: dict[str, FileSig], old: dict[str, FileSig]) -> bool:
+    """Whether content or mode of a file of `new` is not that of `old`."""
+    return any(sig[5] != old[name][5] or sig[4] != old[name][4] for name, sig in new.items())
 
 
 class Walk:
@@ -130,7 +144,7 @@ class Walk:
             return None
         stat_of = os.stat
         limit = min(self.c.max_bytes, CHOSEN_CAP)  # what is allowed for any file that was captured before
-        read: dict[str, FileSig] = {}
+        read = Found(fd, {}, {})
         try:
             for name, known in node.files.items():
                 now = stat_of(name, dir_fd=fd, follow_symlinks=False)
@@ -142,14 +156,13 @@ class Walk:
                 ):
                     if name == ".gitignore" or now.st_size > limit:
                         return None
-                    self._read(fd, name, limit, known, now, read, {})
-                    if name not in read:
+                    self._read(read, name, limit, known, now)
+                    if name not in read.files:
                         return None
         except OSError:
             return None
-        old = node.files
-        changed = any(sig[5] != old[name][5] or sig[4] != old[name][4] for name, sig in read.items())
-        old.update(read)
+        changed = _differ(read.files, node.files)
+        node.files.update(read.files)
         return changed
 
     def _named(self, fd: int, node: Dir, names: set[str]) -> bool | None:
@@ -157,7 +170,7 @@ class Walk:
         if node.clash or (node.skipped and any(reason != IGNORED for reason in node.skipped.values())):
             return None
         limit = min(self.c.max_bytes, CHOSEN_CAP)
-        read: dict[str, FileSig] = {}
+        read = Found(fd, {}, {})
         gone: list[str] = []
         for name in names:
             known = node.files.get(name)
@@ -176,13 +189,11 @@ class Walk:
             if known is None or name in _RULING or now.st_size > limit:
                 return None
             if (now.st_mtime_ns, now.st_ctime_ns, now.st_size, now.st_ino) != known[:4]:
-                self._read(fd, name, limit, known, now, read, {})
-                if name not in read:
+                self._read(read, name, limit, known, now)
+                if name not in read.files:
                     return None
-        changed = any(
-            sig[5] != node.files[name][5] or sig[4] != node.files[name][4] for name, sig in read.items()
-        )
-        node.files.update(read)
+        changed = _differ(read.files, node.files)
+        node.files.update(read.files)
         for name in gone:
             del node.files[name]
         return changed or bool(gone)
@@ -204,14 +215,14 @@ class Walk:
             force = True
         if node.rules is not None:
             stack = (*stack, node.rules)
-        files: dict[str, FileSig] = {}
+        here = Found(fd, {}, {})
+        files, skipped = here.files, here.skipped
         dirs: dict[str, Dir] = {}
-        skipped: dict[str, str] = {}
         known = {} if force or node.stale else node.files
         small = min(self.c.max_bytes, CHOSEN_CAP)
         for name, is_dir, inode in found:
             if name in known and not is_dir:  # captured before under the same rules
-                self._file(fd, name, small, known[name], files, skipped)
+                self._file(here, name, small, known[name])
                 if name in files:
                     continue
                 skipped.pop(name, None)
@@ -240,7 +251,7 @@ class Walk:
                     skipped[name] = IGNORED
                     continue
                 limit = min(limit, CHOSEN_CAP)
-            self._file(fd, name, limit, node.files.get(name), files, skipped)
+            self._file(here, name, limit, node.files.get(name))
         changed = self._differs(node, files, dirs, skipped)
         node.files, node.dirs, node.skipped = files, dirs, skipped
         node.stale = False
@@ -274,8 +285,7 @@ class Walk:
     def _differs(node: Dir, files: dict[str, FileSig], dirs: dict[str, Dir], skipped: dict[str, str]) -> bool:
         if files.keys() != node.files.keys() or dirs.keys() != node.dirs.keys() or skipped != node.skipped:
             return True
-        old = node.files
-        return any(sig[5] != old[name][5] or sig[4] != old[name][4] for name, sig in files.items())
+        return _differ(files, node.files)
 
     def _enter(self, fd: int, name: str, path: str, child: Dir, skipped: dict[str, str]) -> bool:
         """Look whether a folder is a repository of its own; False when it is left out."""
@@ -300,37 +310,20 @@ class Walk:
             return None
         return RuleSet(got[0], prefix) if got is not None else None
 
-    def _file(
-        self,
-        fd: int,
-        name: str,
-        limit: int,
-        known: FileSig | None,
-        files: dict[str, FileSig],
-        skipped: dict[str, str],
-    ) -> None:
+    def _file(self, here: Found, name: str, limit: int, known: FileSig | None) -> None:
         try:
-            now = os.stat(name, dir_fd=fd, follow_symlinks=False)
+            now = os.stat(name, dir_fd=here.fd, follow_symlinks=False)
             if known is not None and (now.st_mtime_ns, now.st_ctime_ns, now.st_size, now.st_ino) == known[:4]:
-                files[name] = known
+                here.files[name] = known
                 return
         except FileNotFoundError:
             return
         except OSError as error:
-            skipped[name] = f"cannot be read ({error.strerror or error})"
+            here.skipped[name] = f"cannot be read ({error.strerror or error})"
             return
-        self._read(fd, name, limit, known, now, files, skipped)
+        self._read(here, name, limit, known, now)
 
-    def _read(
-        self,
-        fd: int,
-        name: str,
-        limit: int,
-        known: FileSig | None,
-        now: os.stat_result,
-        files: dict[str, FileSig],
-        skipped: dict[str, str],
-    ) -> None:
+    def _read(self, here: Found, name: str, limit: int, known: FileSig | None, now: os.stat_result) -> None:
         learned = self.c.learned.get(now.st_ino)
         if learned is not None and learned[:5] == (
             now.st_mtime_ns,
@@ -339,26 +332,26 @@ class Walk:
             now.st_ino,
             now.st_mode,
         ):
-            files[name] = learned
+            here.files[name] = learned
             return
         try:
             if stat.S_ISLNK(now.st_mode):
-                data = os.fsencode(os.readlink(name, dir_fd=fd))
+                data = os.fsencode(os.readlink(name, dir_fd=here.fd))
             elif stat.S_ISREG(now.st_mode):
-                got = read_file(name, fd, limit)
+                got = read_file(name, here.fd, limit)
                 if got is None:
-                    skipped[name] = f"is larger than {size_text(limit)}"
+                    here.skipped[name] = f"is larger than {size_text(limit)}"
                     return
                 data, now = got
             else:
-                skipped[name] = SPECIAL.get(stat.S_IFMT(now.st_mode), "is a special file")
+                here.skipped[name] = SPECIAL.get(stat.S_IFMT(now.st_mode), "is a special file")
                 return
         except FileNotFoundError:
             return
         except OSError as error:
-            skipped[name] = f"cannot be read ({error.strerror or error})"
+            here.skipped[name] = f"cannot be read ({error.strerror or error})"
             return
         oid = object_id(BLOB, data)
         if known is None or known[5] != oid:
             self.c.store.put_known(oid, BLOB, data)
-        files[name] = signature(now, oid)
+        here.files[name] = signature(now, oid)

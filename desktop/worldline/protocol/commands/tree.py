@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from worldline.core.usage import Usage
-from worldline.protocol.model import Body, BranchInfo, Diagnostic, Header
+from worldline.protocol.model import Body, BranchInfo, Diagnostic, Header, NodeLabels
 from worldline.protocol.wire import Message
 
 
@@ -53,16 +53,8 @@ class SetLabel(Message):
     color: str = ""
 
 
-class LabelInfo(Message):
-    node: str
-    label: str = ""
-    note: str = ""
-    bookmark: str = ""
-    color: str = ""
-
-
 class Labels(Message):
-    labels: list[LabelInfo]
+    labels: list[NodeLabels]
 
 
 class Branches(Message):
