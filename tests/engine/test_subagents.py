@@ -103,7 +103,7 @@ async def test_how_a_sub_agent_can_end(bench: Any) -> None:
     b.script(
         reply("", call("task", prompt="turns")), *echo,
         reply("", call("task", prompt="empty")), Reply(blocks=[]), Reply(blocks=[]),
-        reply("", call("task", prompt="time", timeout_s=3)),
+        reply("", call("task", prompt="time", timeout_s=8)),
         reply("", call("bash", command="echo s > s.txt; sleep 60")),
         "I know.",
     )  # fmt: skip

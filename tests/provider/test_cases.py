@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from provider.cases import case, of_kind
-from provider.conftest import FAST, PATIENT, Heard, request_for
+from provider.conftest import FAST, PATIENT, SHORT, Heard, request_for
 from tests_support import measured
 from worldline.core.stop import StopReason
 from worldline.provider.arguments import parse_arguments
@@ -75,7 +75,7 @@ async def play_case(entry: dict[str, Any], *, limits: Limits) -> tuple[Exchange,
     FAULTS["case"] = Fault("case", "case", entry["given"], player(entry["payload"]["events"]))
     gateway = Gateway(ProviderSettings(retry=FAST, local_limits=limits))
     try:
-        with RehearsalServer(Scenario(faults=lambda _: "case"), max_hang_s=5) as server:
+        with RehearsalServer(Scenario(faults=lambda _: "case"), max_hang_s=30) as server:
             answer = await gateway.ask(request_for(server), Heard())
             return answer.exchange, server, gateway
     finally:
@@ -89,7 +89,7 @@ async def test_stream(uid: str) -> None:
     expect = entry["payload"]["expect"]
     stalls = any("seconds" in event for event in entry["payload"]["events"])
     # Only streams that stop may meet a short watchdog: a slow machine must not fail the others.
-    limits = Limits(2, 0.5, 0.3, 0.3, 0.5) if stalls else PATIENT
+    limits = SHORT if stalls else PATIENT
     exchange, server, _ = await play_case(entry, limits=limits)
     failure = failure_of(exchange)
     if expect.get("stop_reason") == "error":
@@ -121,7 +121,7 @@ async def test_a_stall_can_be_stopped_at_once() -> None:
     entry = case("stl-001")
     gateway = Gateway(ProviderSettings(retry=FAST, local_limits=PATIENT))
     FAULTS["case"] = Fault("case", "case", "", player(entry["payload"]["events"]))
-    with RehearsalServer(Scenario(faults=lambda _: "case"), max_hang_s=5) as server:
+    with RehearsalServer(Scenario(faults=lambda _: "case"), max_hang_s=30) as server:
         heard = Heard()
         started = asyncio.Event()
         asking = asyncio.create_task(gateway.ask(request_for(server), lambda e: (heard(e), started.set())[0]))

@@ -176,7 +176,7 @@ async def test_one_outcome_and_no_exception(
     gateway: Gateway, impatient: Gateway, server: RehearsalServer, fault: str
 ) -> None:
     outcome, kind, runnable = EXPECTED[fault]
-    server.drill(fault)
+    server.drill("slow-headers:20" if fault == "slow-headers" else fault)
     heard = Heard()
     exchange = await one_exchange(impatient if outcome == "stalled" else gateway, server, heard)
     failure = failure_of(exchange)

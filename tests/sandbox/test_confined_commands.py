@@ -373,14 +373,18 @@ class TestStopping:
 
         async def stop_early() -> None:
             call = asyncio.ensure_future(
-                lab.begin(f"sleep 0.6; echo after >> {lab.outside / 'file'}", background=True)
+                lab.begin(
+                    f"while [ ! -e go ]; do sleep 0.05; done; echo after >> {lab.outside / 'file'}",
+                    background=True,
+                )
             )
             while not lab.table.entries():
                 await asyncio.sleep(0.01)
             call.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await call
-            for _ in range(500):
+            (lab.workspace / "go").touch()
+            for _ in range(3_000):
                 if lab.entered:
                     return
                 await asyncio.sleep(0.02)
