@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from worldline.core.errors import WorkspaceError
-from worldline.workspace import gitagain, gitmove, staging
+from worldline.workspace import gitagain, gitfiles, gitmove, staging
 from worldline.workspace.beforehand import check_space, folders_there
 from worldline.workspace.durable import write_durably
 from worldline.workspace.ending import finish, undo
@@ -180,7 +180,7 @@ class Restorer:
             return
         copy = self.journal.folder / f"index-{number}"
         try:
-            write_durably(copy, (Path(move.gitdir) / "index").read_bytes())
+            write_durably(copy, gitfiles.read(Path(move.gitdir), "index"))
         except FileNotFoundError:
             move.index_was_there = False
         move.index_before = str(copy)

@@ -8,6 +8,7 @@ import shutil
 import stat
 from pathlib import Path
 
+from worldline.core.plainfile import read_plain
 from worldline.workspace import durable, gitmove
 from worldline.workspace.gitcopy import write_copy
 from worldline.workspace.journal import Journal
@@ -32,10 +33,13 @@ def can_remake(work: Path, wanted: RootState, tree: SafeTree) -> bool:
         status = tree.lstat("/".join(parts[:depth]))
         if status is not None and not stat.S_ISDIR(status.st_mode):
             return False
-    if wanted.pointer:
-        # By text: the folder that `..` starts from may be gone.
-        return Path(os.path.normpath(work / wanted.path / _target(wanted.pointer)), "HEAD").is_file()
-    return bool(wanted.git)
+    if not wanted.pointer:
+        return bool(wanted.git)
+    try:
+        root = _behind(work, wanted)
+    except (OSError, ValueError):
+        return False
+    return (root.gitdir / "HEAD").is_file() and not root.foreign()
 
 
 def _target(pointer: str) -> str:
@@ -44,12 +48,19 @@ def _target(pointer: str) -> str:
 
 def root_of(work: Path, wanted: RootState) -> tuple[GitRoot, RootState]:
     """The repository behind a pointer that is gone, and what is known of it now."""
-    gitdir = Path(os.path.normpath(work / wanted.path / _target(wanted.pointer)))
-    root = GitRoot(wanted.path, work / wanted.path, gitdir, gitdir, os.fsencode(wanted.pointer))
-    if (gitdir / "commondir").is_file():
-        root.common = (gitdir / os.fsdecode((gitdir / "commondir").read_bytes().strip())).resolve()
+    root = _behind(work, wanted)
+    root.trouble = root.foreign() or root.find_trouble()
     head = root.head()
     return root, RootState(wanted.path, head.commit, head.ref, wanted.pointer)
+
+
+def _behind(work: Path, wanted: RootState) -> GitRoot:
+    # By text: the folder that `..` starts from may be gone.
+    gitdir = Path(os.path.normpath(work / wanted.path / _target(wanted.pointer))).resolve()
+    root = GitRoot(wanted.path, work / wanted.path, gitdir, gitdir, os.fsencode(wanted.pointer))
+    if (gitdir / "commondir").is_file():
+        root.common = (gitdir / os.fsdecode(read_plain(gitdir / "commondir").strip())).resolve()
+    return root
 
 
 def remake(

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import errno
 import hashlib
+import logging
 import os
 import time
 from collections.abc import Callable
@@ -17,12 +19,15 @@ from pathlib import Path
 import pygit2
 
 from worldline.core.errors import WorkspaceError
-from worldline.workspace import durable, indexfile
+from worldline.core.plainfile import read_plain
+from worldline.workspace import durable, gitfiles, indexfile
 from worldline.workspace.journal import RootMove
 from worldline.workspace.objects import MODE_GITLINK
 from worldline.workspace.repos import GitRoot
 from worldline.workspace.states import RootState, State, read_index
 from worldline.workspace.store import Store
+
+log = logging.getLogger(__name__)
 
 DETACHED = "@"
 """In place of the name of a home branch: HEAD was on none. No branch can be called so."""
@@ -30,8 +35,16 @@ LOCK_WAIT = 2.0
 """Seconds that a lock of the person's git is waited for."""
 
 
-class LockHeld(Exception):
+class LockHeld(WorkspaceError):
     """Somebody else holds the lock of this file."""
+
+    def __init__(self, lock: Path) -> None:
+        super().__init__(
+            f"Another git command holds {lock}.",
+            "Wait until it has finished, or remove the lock file if no git is running. Then open the session again: what "
+            "was begun is put back.",
+            kind="repo_busy",
+        )
 
 
 def locked_replace(path: Path, data: bytes, token: str, wait: float = LOCK_WAIT) -> None:
@@ -39,9 +52,11 @@ def locked_replace(path: Path, data: bytes, token: str, wait: float = LOCK_WAIT)
     lock = path.with_name(path.name + ".lock")
     temp = path.with_name(f"{path.name}.worldline-{token}")
     try:
-        _write(temp, data)
+        # A repository whose HEAD or staging area is empty after a loss of power is broken: they are never renamed into
+        # place before their content is on the disk.
+        gitfiles.write_new(temp, data)
         with contextlib.suppress(FileNotFoundError):
-            temp.chmod(path.stat().st_mode & 0o777)
+            temp.chmod(path.lstat().st_mode & 0o777)
         until = time.monotonic() + wait
         while True:
             try:
@@ -49,20 +64,11 @@ def locked_replace(path: Path, data: bytes, token: str, wait: float = LOCK_WAIT)
                 break
             except FileExistsError:
                 if time.monotonic() >= until:
-                    raise LockHeld(str(lock)) from None
+                    raise LockHeld(lock) from None
                 time.sleep(0.02)
         lock.replace(path)
     finally:
         temp.unlink(missing_ok=True)
-
-
-def _write(path: Path, data: bytes) -> None:
-    """A repository whose HEAD or staging area is empty after a loss of power is broken: they are never renamed into
-    place before their content is on the disk."""
-    with path.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def clean_locks(move: RootMove, token: str) -> None:
@@ -73,7 +79,7 @@ def clean_locks(move: RootMove, token: str) -> None:
         lock = gitdir / f"{name}.lock"
         with contextlib.suppress(OSError):
             same = temp.exists() and temp.samefile(lock)
-            if same or (digest and _digest(lock.read_bytes()) == digest):
+            if same or (digest and _digest(gitfiles.read(gitdir, lock.name)) == digest):
                 lock.unlink()
         temp.unlink(missing_ok=True)
 
@@ -143,7 +149,7 @@ def plan_move(
         reason = root.trouble or now.trouble or wanted.trouble
         return move, [f"Of {name} only files are put back: {reason}."]
     move.progress_before = {n: base64.b64encode(d).decode("ascii") for n, d in root.progress().items()}
-    move.head_before = (root.gitdir / "HEAD").read_text("utf-8", "surrogateescape")
+    move.head_before = os.fsdecode(gitfiles.read(root.gitdir, "HEAD"))
     ref, note = _choose_ref(root, now, wanted, new_branch, home if not wanted.path else "")
     if note:
         return RootMove(wanted.path, str(root.gitdir)), [note]
@@ -174,11 +180,11 @@ def checked_out_elsewhere(root: GitRoot, ref: str) -> str:
         if gitdir == root.gitdir:
             continue
         try:
-            if (gitdir / "HEAD").read_bytes().strip() != wanted:
+            if read_plain(gitdir / "HEAD").strip() != wanted:
                 continue
             if gitdir == root.common:
                 return "" if _is_bare(root) else str(root.common.parent)
-            place = Path(os.fsdecode((gitdir / "gitdir").read_bytes().strip())).parent
+            place = Path(os.fsdecode(read_plain(gitdir / "gitdir").strip())).parent
         except OSError:
             continue
         if place.exists():  # git forgets a worktree whose folder is gone
@@ -273,31 +279,29 @@ def index_file(move: RootMove) -> Path:
 
 
 def _reflog(root: GitRoot, old: str, new: str) -> None:
-    log = root.gitdir / "logs" / "HEAD"
-    if not log.is_file() or old == new:
+    if old == new:
         return
     zero = "0" * 40
     line = f"{old or zero} {new or zero} Worldline <worldline@localhost> {int(time.time())} +0000\tworldline: jump\n"
-    with contextlib.suppress(OSError), log.open("a", encoding="utf-8") as file:
-        file.write(line)
+    gitfiles.append(root.gitdir, "logs/HEAD", line)
 
 
 def _write_progress(gitdir: Path, before: dict[str, str], after: dict[str, str]) -> None:
     """Replace the files of an operation in progress. Files that are not the ones recorded are left alone."""
     for name, data in before.items():
         if name not in after:
-            path = gitdir / name
-            with contextlib.suppress(OSError):
-                if path.read_bytes() == base64.b64decode(data):
-                    path.unlink()
-                    if "/" in name:
-                        path.parent.rmdir()
+            gitfiles.remove(gitdir, name, base64.b64decode(data))
     for name, data in after.items():
-        path = gitdir / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temp = path.with_name(path.name + ".worldline")
-        _write(temp, base64.b64decode(data))
-        temp.replace(path)
+        try:
+            gitfiles.replace(gitdir, name, base64.b64decode(data))
+        except OSError as error:
+            if error.errno not in (errno.ELOOP, errno.ENOTDIR, errno.EISDIR):
+                raise
+            raise WorkspaceError(
+                f"{gitdir / name} is not where git would put it: something leads elsewhere there.",
+                "Look at it, remove it, then jump again.",
+                kind="repo_busy",
+            ) from error
 
 
 def take_back(move: RootMove, token: str) -> None:
@@ -306,25 +310,30 @@ def take_back(move: RootMove, token: str) -> None:
     if not gitdir.is_dir():
         return
     clean_locks(move, token)
-    if move.head_after and (gitdir / "HEAD").read_text("utf-8", "surrogateescape") == move.head_after:
+    if move.head_after and os.fsdecode(gitfiles.read(gitdir, "HEAD")) == move.head_after:
         locked_replace(gitdir / "HEAD", move.head_before.encode("utf-8", "surrogateescape"), token, 10)
     index = gitdir / "index"
-    if move.index_after and index.is_file() and _digest(index.read_bytes()) == move.index_after:
+    is_there = gitfiles.is_file(gitdir, "index")
+    if move.index_after and is_there and _digest(gitfiles.read(gitdir, "index")) == move.index_after:
         if move.index_was_there:
             locked_replace(index, Path(move.index_before).read_bytes(), token, 10)
         else:
             index.unlink()
     if move.progress_moves:
-        _write_progress(gitdir, move.progress_after, move.progress_before)
+        try:
+            _write_progress(gitdir, move.progress_after, move.progress_before)
+        except (OSError, WorkspaceError) as error:
+            # Everything else goes back all the same; the safety state has these files.
+            log.warning("the operation in progress of %s could not be put back: %s", gitdir, error)
     if move.branch_made:
         common = gitdir
         if (gitdir / "commondir").is_file():
-            common = (gitdir / os.fsdecode((gitdir / "commondir").read_bytes().strip())).resolve()
+            common = (gitdir / os.fsdecode(read_plain(gitdir / "commondir").strip())).resolve()
         for path in (common / move.branch_made, common / "logs" / move.branch_made):
             with contextlib.suppress(OSError):
                 if path.parts[-1] and (
                     "logs" in path.parts
                     # Empty: the power was lost before its content was on the disk.
-                    or path.read_text("ascii").strip("\0 \n") in (move.branch_at, "")
+                    or os.fsdecode(read_plain(path)).strip("\0 \n") in (move.branch_at, "")
                 ):
                     path.unlink()

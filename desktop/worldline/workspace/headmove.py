@@ -16,6 +16,7 @@ from pathlib import Path
 import pygit2
 
 from worldline.core.errors import WorkspaceError
+from worldline.workspace import gitfiles
 from worldline.workspace.gitmove import LockHeld, checked_out_elsewhere, locked_replace, short
 from worldline.workspace.repos import GitRoot, operation_of
 
@@ -181,15 +182,12 @@ def _move(root: GitRoot, now: Standing, text: str, to: str, new: str = "") -> No
 
 def _reflog(root: GitRoot, now: Standing, to: str, new: str) -> None:
     """As git writes it, so that `git switch -` and `@{-1}` lead back."""
-    log = root.gitdir / "logs" / "HEAD"
     zero = "0" * 40
     line = (
         f"{now.commit or zero} {new or zero} Worldline <worldline@localhost> {int(time.time())} +0000\t"
         f"checkout: moving from {short(now.ref) or now.commit} to {to}\n"
     )
-    if log.is_file():
-        with contextlib.suppress(OSError), log.open("a", encoding="utf-8", errors="surrogateescape") as file:
-            file.write(line)
+    gitfiles.append(root.gitdir, "logs/HEAD", line)
 
 
 def _clean(gitdir: Path) -> None:

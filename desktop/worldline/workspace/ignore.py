@@ -57,8 +57,14 @@ def _bracket(pattern: str, start: int) -> tuple[str, int] | None:
 
 
 def translate(pattern: str) -> str | None:
-    """A glob of git as a regular expression; None for one that can match nothing."""
-    out = ""
+    """A glob of git as a regular expression; None for one that can match nothing.
+
+    A star takes the nearest place where what follows it fits, and keeps to it: another one would leave less for the rest.
+    Tried one after the other, a few stars in a row would take longer than anybody waits.
+    """
+    tail = ""
+    parts: list[list[str]] = [[""]]
+    """Between `**/`, each cut at its stars."""
     i = 0
     size = len(pattern)
     while i < size:
@@ -67,33 +73,49 @@ def translate(pattern: str) -> str | None:
             end = i
             while end < size and pattern[end] == "*":
                 end += 1
-            at_start = i == 0 or pattern[i - 1] == "/"
-            if end - i == 2 and at_start and end < size and pattern[end] == "/":
-                out += "(?:.*/)?"
+            # Git compares what stands before the first wildcard by itself, so that the rest begins there.
+            first = "/" in pattern and not any(c in "*?[\\" for c in pattern[:i])
+            at_start = i == 0 or pattern[i - 1] == "/" or first
+            if end - i >= 2 and at_start and end < size and pattern[end] == "/":
+                parts.append([""])
                 end += 1
-            elif end - i == 2 and at_start and end == size:
-                out += ".*" if i == 0 else ".+"
+            elif end - i >= 2 and at_start and end == size:
+                tail = ".*" if i == 0 or pattern[i - 1] != "/" else ".+"
             else:
-                out += "[^/]*"
+                parts[-1].append("")
             i = end
             continue
         if char == "?":
-            out += "[^/]"
+            parts[-1][-1] += "[^/]"
         elif char == "[":
             bracket = _bracket(pattern, i)
             if bracket is None:
                 return None
-            out += bracket[0]
+            parts[-1][-1] += bracket[0]
             i = bracket[1]
             continue
         elif char == "\\":
             if i + 1 >= size:
                 return None
             i += 1
-            out += re.escape(pattern[i])
+            parts[-1][-1] += re.escape(pattern[i])
         else:
-            out += re.escape(char)
+            parts[-1][-1] += re.escape(char)
         i += 1
+    out = _segments(parts[0], last=len(parts) == 1 and not tail)
+    for number, part in enumerate(parts[1:], 2):
+        last = number == len(parts)
+        inner = _segments(part, last=last and not tail)
+        out += f"(?:.*/)?{inner}" if last else f"(?>(?:.*?/)??{inner})"
+    return out + tail
+
+
+def _segments(pieces: list[str], *, last: bool) -> str:
+    """Pieces with a star between each two. `last`: the pattern ends with them."""
+    out = pieces[0]
+    for number, piece in enumerate(pieces[1:], 2):
+        ends = last and number == len(pieces)
+        out += f"[^/]*{piece}" if ends else f"(?>[^/]*?{piece})"
     return out
 
 

@@ -20,6 +20,7 @@ import pygit2
 
 from worldline.core import paths
 from worldline.core.errors import WorkspaceError
+from worldline.core.plainfile import read_plain
 from worldline.workspace import copytree, guard, indexfile, leases, nogc, worktrees
 from worldline.workspace.ignore import RuleSet
 from worldline.workspace.model import ProgressCall
@@ -58,7 +59,7 @@ def include_rules(source: Path, include_ignored: Sequence[str] | None) -> RuleSe
     if include_ignored is not None:
         return RuleSet(os.fsencode("\n".join(include_ignored)))
     try:
-        text = (source / INCLUDE_FILE).read_bytes()
+        text = read_plain(source / INCLUDE_FILE)
     except OSError:
         text = b""
     return RuleSet(text)

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pygit2
 
-from worldline.workspace import indexfile
+from worldline.core.plainfile import read_plain
+from worldline.workspace import gitfiles, indexfile
 from worldline.workspace.ignore import RuleSet, Stack
 from worldline.workspace.objects import MODE_GITLINK
 
@@ -27,6 +28,8 @@ _OPERATIONS = {
     "REVERT_HEAD": "revert", "BISECT_LOG": "bisect",
 }  # fmt: skip
 _MAX_PROGRESS_BYTES = 4 << 20
+_MAX_REF = 10_000
+_OID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _UNUSUAL = re.compile(rb"(?im)^\s*(refstorage|objectformat)\s*=\s*\"?(\w+)")
 
 
@@ -40,6 +43,29 @@ class Head:
     @property
     def branch(self) -> str:
         return self.ref.removeprefix("refs/heads/")
+
+
+def _folders(work: Path) -> tuple[Path, Path, bytes] | None:
+    """The git folder of `work`, the one it shares with other worktrees, and the text of a `.git` that is a file. None:
+    there is no repository. Raises OSError."""
+    dot = work / ".git"
+    if dot.is_symlink() or dot.is_dir():
+        gitdir, pointer = dot.resolve(), b""
+    else:
+        pointer = read_plain(dot, _MAX_REF)
+        if not pointer.startswith(b"gitdir:"):
+            return None
+        gitdir = (work / os.fsdecode(pointer[7:].strip())).resolve()
+    shared = _text(gitdir / "commondir")
+    return gitdir, (gitdir / shared).resolve() if shared else gitdir, pointer
+
+
+def _text(path: Path) -> str:
+    """Of a small file that says where something is; "" = there is none."""
+    try:
+        return os.fsdecode(read_plain(path, _MAX_REF)).strip() if path.is_file() else ""
+    except OSError:
+        return ""
 
 
 def operation_of(names: set[str]) -> str:
@@ -88,7 +114,7 @@ class GitRoot:
         parts = self.outer.split("/")[:-1]
         for depth in range(len(parts)):
             try:
-                text = self.work.joinpath(*parts[:depth], ".gitignore").read_bytes()
+                text = read_plain(self.work.joinpath(*parts[:depth], ".gitignore"))
             except OSError:
                 continue
             rules.append(("/".join(parts[depth:]) + "/", text))
@@ -96,33 +122,49 @@ class GitRoot:
 
     @classmethod
     def find(cls, work: Path, path: str) -> GitRoot | None:
-        dot = work / ".git"
         try:
-            if dot.is_symlink() or dot.is_dir():
-                gitdir = dot.resolve()
-                pointer = b""
-            else:
-                pointer = dot.read_bytes()
-                if not pointer.startswith(b"gitdir:"):
-                    return None
-                gitdir = (work / os.fsdecode(pointer[7:].strip())).resolve()
-            if not (gitdir / "HEAD").is_file():
-                return None
-            common_file = gitdir / "commondir"
-            common = gitdir
-            if common_file.is_file():
-                common = (gitdir / os.fsdecode(common_file.read_bytes().strip())).resolve()
-        except OSError:
+            found = _folders(work)
+        except (OSError, ValueError):
             return None
-        root = cls(path, work, gitdir, common, pointer)
-        root.trouble = root.find_trouble()
+        if found is None or not (found[0] / "HEAD").is_file():
+            return None
+        root = cls(path, work, *found)
+        root.trouble = root.foreign() or root.find_trouble()
         return root
+
+    def foreign(self) -> str:
+        """Why a repository inside the workspace is not touched: its `.git` leads to a repository elsewhere, which is not
+        part of the workspace, or to the one around it, or parts of it lead elsewhere. A command of the agent can write
+        such a `.git` and would have us move the HEAD of another repository. "" = it is one of its own."""
+        if not self.path:
+            return ""
+        if strange := gitfiles.strange_parts(self.gitdir):
+            return f"{strange} in its git folder is no file"
+        top = self.work
+        for _ in self.path.split("/"):
+            top = top.parent
+        top = top.resolve()
+        try:
+            outer = _folders(top)
+        except (OSError, ValueError):
+            outer = None
+        own = [] if outer is None else [outer[0], outer[1]]
+        if self.gitdir in own:
+            return "its .git leads to the repository around it"
+        homes = [top, *(folder / "modules" for folder in own)]
+        linked = _text(self.gitdir / "gitdir")
+        if linked and Path(linked).resolve() == (self.work / ".git").resolve() and self.common not in own:
+            return ""  # a worktree of another repository: that one says so itself
+        for folder in (self.gitdir, self.common):
+            if folder in own or not any(folder.is_relative_to(home) for home in homes):
+                return "its .git leads to a repository elsewhere"
+        return ""
 
     def find_trouble(self) -> str:
         try:
-            found = dict(_UNUSUAL.findall((self.common / "config").read_bytes()))
+            found = dict(_UNUSUAL.findall(read_plain(self.common / "config")))
         except OSError as error:
-            return f"its configuration cannot be read ({error.strerror})"
+            return f"its configuration cannot be read ({error.strerror or error})"
         words = {key.lower(): value.lower() for key, value in found.items()}
         if words.get(b"objectformat", b"sha1") != b"sha1":
             return "it uses SHA-256 object names"
@@ -153,34 +195,36 @@ class GitRoot:
 
     def head(self) -> Head:
         try:
-            text = (self.gitdir / "HEAD").read_text("utf-8", "surrogateescape").strip()
+            text = os.fsdecode(gitfiles.read(self.gitdir, "HEAD", _MAX_REF)).strip()
         except OSError:
             return Head()
         if not text.startswith("ref:"):
-            return Head(commit=text)
+            return Head(commit=text if _OID.fullmatch(text) else "")
         ref = text[4:].strip()
         return Head(commit=self.resolve(ref), ref=ref)
 
     def resolve(self, ref: str) -> str:
         """The commit a ref names, "" when there is none."""
         for _ in range(5):
+            if not ref.startswith("refs/") or ".." in ref.split("/") or "\0" in ref:
+                return ""
             text = ""
             for folder in (self.common, self.gitdir):
                 try:
-                    text = (folder / ref).read_text("utf-8", "surrogateescape").strip()
+                    text = os.fsdecode(read_plain(folder / ref, _MAX_REF)).strip()
                     break
                 except OSError:
                     continue
             if not text:
                 return self._packed(ref)
             if not text.startswith("ref:"):
-                return text
+                return text if _OID.fullmatch(text) else ""
             ref = text[4:].strip()
         return ""
 
     def _packed(self, ref: str) -> str:
         try:
-            data = (self.common / "packed-refs").read_bytes()
+            data = read_plain(self.common / "packed-refs", gitfiles.MAX_BYTES)
         except OSError:
             return ""
         at = data.find(b" " + os.fsencode(ref) + b"\n")
@@ -192,20 +236,17 @@ class GitRoot:
         """Files of an operation in progress, relative to the git folder."""
         found: dict[str, bytes] = {}
         size = 0
-        for name in _PROGRESS_FILES:
+        names = list(_PROGRESS_FILES)
+        for folder in _PROGRESS_FOLDERS:
+            names += gitfiles.files_below(self.gitdir, folder)
+        for name in names:
             try:
-                found[name] = (self.gitdir / name).read_bytes()
+                data = gitfiles.read(self.gitdir, name, _MAX_PROGRESS_BYTES)
             except OSError:
                 continue
-        for folder in _PROGRESS_FOLDERS:
-            top = self.gitdir / folder
-            if not top.is_dir():
-                continue
-            for file in sorted(top.rglob("*")):
-                if file.is_file() and size < _MAX_PROGRESS_BYTES:
-                    data = file.read_bytes()
-                    size += len(data)
-                    found[str(file.relative_to(self.gitdir))] = data
+            if name in _PROGRESS_FILES or size < _MAX_PROGRESS_BYTES:
+                size += len(data)
+                found[name] = data
         if "MERGE_MSG" in found and not operation_of(set(found)):
             del found["MERGE_MSG"]  # left over from a commit; git ignores it as well
         return found
@@ -214,7 +255,7 @@ class GitRoot:
         """Read the staging area again if it changed. Returns the paths (relative to the workspace) that became and
         ceased to be tracked, None when it is as before."""
         try:
-            status = (self.gitdir / "index").stat()
+            status = (self.gitdir / "index").lstat()
             sig: tuple[int, ...] = (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
         except FileNotFoundError:
             sig = (0,)
@@ -222,9 +263,9 @@ class GitRoot:
             return None
         before = self.tracked()
         try:
-            data = (self.gitdir / "index").read_bytes() if sig != (0,) else b""
+            data = self._index() if sig != (0,) else b""
             self.entries = indexfile.parse(
-                data, self.hash_size, lambda name: (self.gitdir / f"sharedindex.{name}").read_bytes()
+                data, self.hash_size, lambda name: gitfiles.read(self.gitdir, f"sharedindex.{name}")
             )
             if self.trouble.startswith("its staging area"):
                 self.trouble = ""
@@ -235,6 +276,16 @@ class GitRoot:
         self.index_tree = b""
         after = self.tracked()
         return after - before, before - after
+
+    def _index(self) -> bytes:
+        try:
+            return gitfiles.read(self.gitdir, "index")
+        except FileNotFoundError:
+            return b""
+        except OSError as error:
+            raise indexfile.UnreadableIndex(
+                f"its staging area cannot be read ({error.strerror or error})"
+            ) from error
 
     def tracked(self) -> set[str]:
         if self.outer:
@@ -254,7 +305,7 @@ class GitRoot:
 
     def exclude_rules(self) -> RuleSet:
         try:
-            text = (self.common / "info" / "exclude").read_bytes()
+            text = read_plain(self.common / "info" / "exclude")
         except OSError:
             text = b""
         return RuleSet(text, self.path + "/" if self.path else "")
@@ -276,7 +327,7 @@ def global_rules(root: GitRoot | None) -> bytes:
     base = Path(os.environ.get("XDG_CONFIG_HOME") or "~/.config")
     path = Path(name) if name else base / "git" / "ignore"
     try:
-        return path.expanduser().read_bytes()
+        return read_plain(path.expanduser())
     except (OSError, RuntimeError):  # RuntimeError: there is no home folder
         return b""
 

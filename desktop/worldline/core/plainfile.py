@@ -1,0 +1,23 @@
+"""Reading files that somebody else may have put there: never waiting on a pipe, never without end."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+_OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+
+
+def read_plain(path: Path, limit: int = 64 << 20) -> bytes:
+    """Content of a regular file (links are followed). Raises OSError, also for what is no regular file or above the
+    limit."""
+    descriptor = os.open(path, _OPEN)
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(f"{path} is not a regular file")
+        data = file.read(limit + 1)
+        if len(data) > limit:
+            raise OSError(f"{path} is larger than {limit} bytes")
+        return data

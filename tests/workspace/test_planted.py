@@ -1,0 +1,173 @@
+"""What a command can plant in git folders of the workspace: it leads neither reads nor writes of ours elsewhere, and
+makes us wait for nothing."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from pathlib import Path
+
+import pytest
+
+from worldline.core.errors import WorkspaceError
+from worldline.workspace.engine import Workspace
+from worldline.workspace.ignore import RuleSet, StateRules
+
+from .conftest import run_sh, snapshot
+
+START = "git init -q -b main . && echo 1 > a && git add a && git commit -qm one"
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    run_sh(START, folder)
+    return folder
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Path:
+    """A repository of the person beside the workspace."""
+    folder = tmp_path / "other"
+    folder.mkdir()
+    run_sh(START, folder)
+    return folder
+
+
+PLANTED = {
+    "a pointer": "mkdir sub && echo 'gitdir: ../../other/.git' > sub/.git",
+    "a link": "mkdir sub && ln -s ../../other/.git sub/.git",
+    "a shared folder": "git init -q sub && cd sub && git commit -q --allow-empty -m s && echo ../../../other/.git > .git/commondir",
+    "refs that lead there": "git init -q sub && cd sub && git commit -q --allow-empty -m s && rm -r .git/refs && ln -s ../../../other/.git/refs .git/refs",
+    "the repository around": "mkdir sub && echo 'gitdir: ../.git' > sub/.git",
+}
+
+
+@pytest.mark.parametrize("how", PLANTED)
+def test_another_repository_stays_as_it_is(tmp_path: Path, work: Path, other: Path, how: str) -> None:
+    run_sh(PLANTED[how], work)
+    (work / "sub" / "x").write_text("1\n")
+    ws = Workspace(work, tmp_path / "store")
+    first = ws.capture(None).state
+    run_sh("echo 2 > a && git commit -qam two && git switch -qc mine && echo 3 > b && git add b", other)
+    (work / "sub" / "x").write_text("2\n")
+    last = ws.capture(first).state
+    before = snapshot(other, skip=())
+    branch = run_sh("git symbolic-ref HEAD", work)
+
+    report = ws.apply(ws.plan(first, last=last), new_branch="worldline/s/2")
+    ws.close()
+
+    assert report.done
+    assert snapshot(other, skip=()) == before
+    assert (work / "sub" / "x").read_text() == "1\n", "its files are put back all the same"
+    assert run_sh("git symbolic-ref HEAD", work) != branch
+
+
+def test_files_of_an_operation_are_not_written_through_a_link(tmp_path: Path, work: Path) -> None:
+    keys = tmp_path / "keys"
+    keys.mkdir()
+    (keys / "id").write_text("secret")
+    planted = work / ".git" / "sequencer"
+    planted.mkdir()
+    (planted / "authorized").write_text("theirs")
+    ws = Workspace(work, tmp_path / "store")
+    first = ws.capture(None).state
+    run_sh(f"rm -r .git/sequencer && ln -s '{keys}' .git/sequencer && echo 2 > a", work)
+    last = ws.capture(first)
+
+    assert b"secret" not in b"".join(ws.store.read(bytes(oid.raw)) for oid in ws.store.repo)
+    report = ws.apply(ws.plan(first, last=last.state))
+
+    assert not report.done and "sequencer" in report.note
+    assert (work / "a").read_text() == "2\n", "nothing was changed"
+    assert {p.name: p.read_text() for p in keys.iterdir()} == {"id": "secret"}
+    (work / ".git" / "sequencer").unlink()
+    assert ws.apply(ws.plan(first, last=last.state)).done
+    ws.close()
+
+
+def test_the_log_of_head_is_not_written_through_a_link(tmp_path: Path, work: Path) -> None:
+    profile = tmp_path / "profile"
+    profile.write_text("mine\n")
+    ws = Workspace(work, tmp_path / "store")
+    first = ws.capture(None).state
+    run_sh(f"echo 2 > a && git commit -qam two && ln -sf '{profile}' .git/logs/HEAD", work)
+    last = ws.capture(first).state
+
+    assert ws.apply(ws.plan(first, last=last), new_branch="worldline/s/2").done
+    ws.close()
+
+    assert profile.read_text() == "mine\n"
+
+
+PIPES = (
+    "mkdir sub; mkfifo sub/.git",
+    *(
+        f"git init -q sub; rm -f sub/.git/{name}; mkdir -p sub/.git/info; mkfifo sub/.git/{name}"
+        for name in ("HEAD", "index", "config", "info/exclude", "packed-refs", "MERGE_HEAD", "commondir", "refs/heads/main")
+    ),
+    "git init -q sub; ln -s /dev/zero sub/.git/index",
+    "rm -f .git/info/exclude; mkfifo .git/info/exclude",
+    "mkfifo .git/MERGE_HEAD",
+)  # fmt: skip
+
+
+def _capture(work: Path, store: Path) -> None:
+    ws = Workspace(work, store)
+    result = ws.capture(None)
+    os._exit(0 if not result.error else 1)
+
+
+@pytest.mark.parametrize("planted", PIPES)
+def test_no_pipe_is_waited_for(tmp_path: Path, work: Path, planted: str) -> None:
+    run_sh(planted, work)
+    # In a process of its own: one that waits holds its thread for ever.
+    capture = multiprocessing.get_context("fork").Process(target=_capture, args=(work, tmp_path / "store"))
+    capture.start()
+    capture.join(60)
+    hangs = capture.is_alive()
+    if hangs:
+        capture.kill()
+        capture.join()
+
+    assert not hangs
+    assert capture.exitcode == 0
+
+
+def test_stars_in_a_row_end() -> None:
+    rules = RuleSet(b"*a" * 20 + b"*z\n" + b"**/a/" * 12 + b"**/z\n")
+
+    assert rules.match("a" * 250, "a" * 250, False) is None
+    assert rules.match("a/" * 120 + "f", "f", False) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "ignored"),
+    [
+        ("*a*b\n", "xaxb", True),
+        ("*ab*c/d\n", "xabab-c/d", True),
+        ("x*/**/y*z\n", "xx/a/b/yyz", True),
+        ("**/a/**/b\n", "b/a/a/b", True),
+        ("**/a/**/b\n", "b/a/a/c", False),
+        ("***/b\n", "a/b", True),
+        ("a**/b\n", "axx/y/b", True),
+        ("a*/b\n", "a/x/b", False),
+    ],
+)
+def test_stars_mean_what_they_mean_to_git(tmp_path: Path, text: str, path: str, ignored: bool) -> None:
+    run_sh("git init -q .", tmp_path)
+    (tmp_path / ".gitignore").write_text(text)
+    said = run_sh(f"git check-ignore --no-index {path}", tmp_path, check=False)
+
+    assert bool(said.strip()) == ignored
+    assert StateRules((RuleSet(text.encode()),), lambda _: None).ignored(path) == ignored
+
+
+def test_a_held_lock_is_told_as_one(tmp_path: Path, work: Path) -> None:
+    from worldline.workspace.gitmove import locked_replace
+
+    (work / ".git" / "HEAD.lock").touch()
+    with pytest.raises(WorkspaceError, match=r"HEAD\.lock"):
+        locked_replace(work / ".git" / "HEAD", b"ref: refs/heads/x\n", "t", wait=0)
