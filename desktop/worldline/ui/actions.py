@@ -14,6 +14,7 @@ from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QToolButton, QWidget
 
 from worldline.ui import icons
+from worldline.ui.plain import as_tip
 from worldline.ui.slices import in_slices
 from worldline.ui.theme import ICON, theme
 
@@ -56,7 +57,9 @@ class Actions(QObject):
         action.setEnabled(enabled)
         if sequences:
             action.setToolTip(
-                f"{text.replace('…', '')} ({sequences[0].toString(QKeySequence.SequenceFormat.NativeText)})"
+                as_tip(
+                    f"{text.replace('…', '')} ({sequences[0].toString(QKeySequence.SequenceFormat.NativeText)})"
+                )
             )
         if icon:
             self._icons[name] = icon

@@ -161,14 +161,17 @@ class MainWindow(QMainWindow):
             "in_place": self.tr("in your folder"),
             "none": self.tr("imported, without files"),
         }
+        from worldline.ui.plain import as_tip
         from worldline.ui.recents import short_path
 
         place = short_path(str(info.get("root", "")))
         mode = modes.get(str(info.get("workspace_mode")), "")
         self.place_label.setText(" · ".join(filter(None, (place, mode))))
         self.place_label.setToolTip(
-            self.tr("You opened {root}\nThe agent works in {work}").format(
-                root=info.get("root", ""), work=info.get("work_path", "")
+            as_tip(
+                self.tr("You opened {root}\nThe agent works in {work}").format(
+                    root=info.get("root", ""), work=info.get("work_path", "")
+                )
             )
         )
         self._retitle()

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from worldline.ui.plain import as_tip
 from worldline.ui.session_state import SessionState
 from worldline.ui.theme import SPACE_L, SPACE_M, SPACE_S, SPACE_XS, STATUS_HEIGHT, caption, theme
 from worldline.ui.tree.glyphs import glyph
@@ -47,7 +48,7 @@ class SegmentButton(QToolButton):
             return
         self.segment = segment
         self.setText(segment.text)
-        self.setToolTip(segment.hint)
+        self.setToolTip(as_tip(segment.hint))
         self.setAccessibleName(f"{segment.hint}: {segment.text}" if segment.hint else segment.text)
         self.updateGeometry()
         self.update()

@@ -7,6 +7,7 @@ from PySide6.QtGui import QActionGroup
 from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
 from worldline.ui.icons import keep
+from worldline.ui.plain import as_tip
 
 
 class Chooser(QToolButton):
@@ -35,7 +36,7 @@ class Chooser(QToolButton):
         action = self._menu.addAction(text)
         action.setCheckable(True)
         action.setData(value)
-        action.setToolTip(tip)
+        action.setToolTip(as_tip(tip))
         self._group.addAction(action)
         action.triggered.connect(lambda _=False: self._choose(value))
         self._texts[value] = text
@@ -64,5 +65,5 @@ class Chooser(QToolButton):
     def _say(self) -> None:
         text = self._texts.get(self.value, "")
         self.setText(text)
-        self.setToolTip(self._name)
+        self.setToolTip(as_tip(self._name))
         self.setAccessibleName(f"{self._name}: {text}")

@@ -14,6 +14,7 @@ from worldline.ui.chat.composer_edit import ComposerEdit
 from worldline.ui.chat.pasting import is_large
 from worldline.ui.chat.row_base import Card, ColorLabel, ElidedLabel, tool_button
 from worldline.ui.icons import keep
+from worldline.ui.plain import as_tip
 from worldline.ui.theme import TEXT_WIDTH, theme
 from worldline.viewmodel.drafts import Draft
 
@@ -266,7 +267,7 @@ class Composer(QWidget):
                 self.tr("Take out of the queue"),
                 self._card,
             )
-            chip.setToolTip(text)
+            chip.setToolTip(as_tip(text))
             number = int(queued["id"])
             chip.close_button.clicked.connect(
                 lambda _=False, number=number: self.queue_edit.emit(number, None)
@@ -275,7 +276,7 @@ class Composer(QWidget):
         for at, text in enumerate(self._texts):
             facts = self.tr("%n line(s)", "", text.count("\n") + 1) + f" · {words.size(len(text.encode()))}"
             chip = Chip(self.tr("Pasted text · {}").format(facts), self.tr("Remove the text"), self._card)
-            chip.setToolTip(text[:600] + ("…" if len(text) > 600 else ""))
+            chip.setToolTip(as_tip(text[:600] + ("…" if len(text) > 600 else "")))
             chip.close_button.clicked.connect(lambda _=False, at=at: self._remove_text(at))
             self._chips.addWidget(chip)
         for at, image in enumerate(self._images):

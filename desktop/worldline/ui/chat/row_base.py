@@ -9,6 +9,7 @@ from PySide6.QtGui import QColor, QContextMenuEvent, QEnterEvent, QGuiApplicatio
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
 
 from worldline.ui.icons import keep
+from worldline.ui.plain import as_tip
 from worldline.ui.theme import RADIUS, caption, theme
 from worldline.viewmodel.chat_rows import ChatRow
 
@@ -173,7 +174,7 @@ class ElidedLabel(QLabel):
         text = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, self.width())
         painter.setPen(self.palette().color(self.foregroundRole()))
         painter.drawText(self.rect(), Qt.AlignmentFlag.AlignVCenter, text)
-        self.setToolTip(self.text() if text != self.text() else "")
+        self.setToolTip(as_tip(self.text() if text != self.text() else ""))
 
 
 class QuietButton(QToolButton):
@@ -194,7 +195,7 @@ def tool_button(
     """A small icon button that says its name on hover and to a screen reader."""
     button = QuietButton(parent) if quiet else QToolButton(parent)
     keep(button, icon_name, token)
-    button.setToolTip(name)
+    button.setToolTip(as_tip(name))
     button.setAccessibleName(name)
     button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
     return button

@@ -11,6 +11,7 @@ from worldline.protocol.model import DiffRow, FileChange, FileDiff
 from worldline.ui.chat import words
 from worldline.ui.chat.row_base import Card, ColorLabel, RowSignals, RowWidget, copy_text, tool_button
 from worldline.ui.icons import keep
+from worldline.ui.plain import as_tip
 from worldline.ui.syntax.code_view import CodeLine, CodeView
 from worldline.ui.theme import theme
 from worldline.viewmodel.chat_rows import ChatRow, ToolCall, ToolResult, tool_call, tool_result
@@ -104,10 +105,10 @@ class ToolCard(RowWidget):
         self._verb.setText(words.verb(self._call.verb))
         subject = self._call.subject.replace("\n", " ⏎ ")
         self._subject.setText(subject)
-        self._subject.setToolTip(self._call.subject[:2000])
+        self._subject.setToolTip(as_tip(self._call.subject[:2000]))
         glyph, token, word = words.outcome(header.outcome.value)
         self._outcome.set(glyph, token)
-        self._outcome.setToolTip(word)
+        self._outcome.setToolTip(as_tip(word))
         self._facts.setText("  ".join(self._fact_words()))
         notes = self._note_words()
         self._notes.setVisible(bool(notes) and (opened or bool(self._result.error)))

@@ -24,6 +24,7 @@ from worldline.protocol.model import FileChange, FileDiff
 from worldline.ui.chat import words
 from worldline.ui.chat.row_base import Card, ColorLabel
 from worldline.ui.diff.file_diff_panel import FileDiffPanel
+from worldline.ui.plain import as_tip
 from worldline.ui.tables import quiet
 from worldline.ui.theme import theme
 from worldline.viewmodel.compare import LETTERS, align, checks_words, file_rows, parting, steps_of
@@ -204,7 +205,7 @@ class CompareView(QWidget):
                 glyph, token, word = words.outcome(step.outcome)
                 item = QTableWidgetItem(f"{glyph} {step.text}".strip())
                 item.setData(ROLE, step.uid)
-                item.setToolTip(f"{step.text}\n{word}".strip())
+                item.setToolTip(as_tip(f"{step.text}\n{word}".strip()))
                 item.setForeground(
                     theme().tokens.color(
                         "muted" if at < part else token if token in ("bad", "warn") else "text"
@@ -223,7 +224,7 @@ class CompareView(QWidget):
             table.insertRow(at)
             name = QTableWidgetItem(row.path.rpartition("/")[2])
             name.setData(ROLE, row.path)
-            name.setToolTip(row.path)
+            name.setToolTip(as_tip(row.path))
             table.setItem(at, 0, name)
             for column, change in enumerate(row.changes):
                 text = _cell(change) if change is not None else "·"

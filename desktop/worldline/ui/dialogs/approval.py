@@ -23,6 +23,7 @@ from worldline.ui.chat import words
 from worldline.ui.chat.row_base import ColorLabel
 from worldline.ui.chat.tool_card import diff_lines
 from worldline.ui.dialogs.base import Dialog
+from worldline.ui.plain import as_tip
 from worldline.ui.syntax.code_view import CodeLine, CodeView
 from worldline.ui.syntax.lines import line_painter
 from worldline.ui.theme import theme
@@ -215,10 +216,9 @@ class ApprovalDialog(Dialog):
             button.setChecked(at == 0)
             self._scopes.addButton(button)
             if scope == "always":
-                button.setToolTip(
-                    self.tr("This rule is written to your settings: {}").format(self.approval.rule)
-                )
-                button.setAccessibleDescription(button.toolTip())
+                said = self.tr("This rule is written to your settings: {}").format(self.approval.rule)
+                button.setToolTip(as_tip(said))
+                button.setAccessibleDescription(said)
                 if len(self.approval.rule) > 28:
                     # A long rule has a line of its own.
                     line.addStretch(1)

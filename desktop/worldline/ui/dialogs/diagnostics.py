@@ -20,6 +20,7 @@ from worldline.protocol.model import Diagnostic
 from worldline.ui.chat import words
 from worldline.ui.chat.row_base import ColorLabel, copy_text
 from worldline.ui.dialogs.base import Dialog, while_open
+from worldline.ui.plain import as_tip
 from worldline.ui.session_state import SessionState
 from worldline.ui.tables import quiet
 from worldline.ui.theme import theme
@@ -113,7 +114,7 @@ class DiagnosticsPane(QWidget):
         self.table.insertRow(row)
         for column, text in enumerate((words.clock(item.at), words.diagnostic(item.kind), item.detail)):
             cell = QTableWidgetItem(text)
-            cell.setToolTip(text)
+            cell.setToolTip(as_tip(text))
             cell.setData(Qt.ItemDataRole.UserRole, item.node)
             if column < 2:
                 cell.setForeground(theme().tokens.color("muted"))

@@ -9,6 +9,7 @@ from worldline.protocol.model import JumpPlan, PlanEntry
 from worldline.ui.chat import words
 from worldline.ui.chat.row_base import ColorLabel
 from worldline.ui.dialogs.base import Dialog
+from worldline.ui.plain import as_tip
 from worldline.ui.theme import theme
 from worldline.viewmodel.plan import group, short_paths
 
@@ -102,7 +103,7 @@ class JumpPlanDialog(Dialog):
             label.setWordWrap(True)
             path = ColorLabel(entry.path, "text", self)
             path.setFont(theme().font_ui())
-            path.setToolTip(entry.reason)
+            path.setToolTip(as_tip(entry.reason))
             choice = QComboBox(self)
             choice.addItem(self.tr("keep mine"), "keep")
             choice.addItem(self.tr("put back"), "restore")

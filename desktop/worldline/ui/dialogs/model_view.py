@@ -12,6 +12,7 @@ from worldline.protocol.commands import View
 from worldline.ui.chat import words
 from worldline.ui.chat.row_base import copy_text
 from worldline.ui.dialogs.base import Dialog
+from worldline.ui.plain import as_tip
 from worldline.ui.session_state import SessionState
 from worldline.ui.sliced_text import SlicedText
 from worldline.ui.theme import theme
@@ -84,7 +85,7 @@ class ModelViewDialog(Dialog):
         item = QListWidgetItem(text[:160])
         item.setData(ROLE, part)
         item.setForeground(theme().tokens.color(token))
-        item.setToolTip(tip)
+        item.setToolTip(as_tip(tip))
         if tip:
             item.setData(Qt.ItemDataRole.AccessibleDescriptionRole, tip)
         self.parts.addItem(item)

@@ -24,6 +24,7 @@ from worldline.ui.chat.row_base import ColorLabel
 from worldline.ui.dialogs.base import Dialog, while_open
 from worldline.ui.dialogs.session_files import SessionFile, read_session, to_trash, trash_dir
 from worldline.ui.dialogs.session_import import SessionImport
+from worldline.ui.plain import as_tip
 from worldline.ui.recents import short_path
 from worldline.ui.session_state import SessionState
 from worldline.ui.theme import theme
@@ -120,7 +121,7 @@ class SessionsDialog(Dialog):
         self._files[str(session.path)] = session
         item = QListWidgetItem()
         item.setData(ROLE, str(session.path))
-        item.setToolTip(str(session.path))
+        item.setToolTip(as_tip(str(session.path)))
         self._word(item)
         self.list.insertItem(0 if first else self.list.count(), item)
         if self.list.count() == 1 or first:

@@ -27,6 +27,7 @@ from worldline.protocol.commands import Pruned, Storage
 from worldline.ui.chat import words
 from worldline.ui.chat.row_base import ColorLabel
 from worldline.ui.dialogs.base import Dialog, while_open
+from worldline.ui.plain import as_tip
 from worldline.ui.session_state import SessionState
 from worldline.ui.tables import quiet
 from worldline.ui.theme import SPACE_S, theme
@@ -199,7 +200,7 @@ class StorageDialog(Dialog):
             )
             for column, cell_text in enumerate((title, *sizes)):
                 cell = QTableWidgetItem(cell_text)
-                cell.setToolTip(session.path if not column else "")
+                cell.setToolTip(as_tip(session.path if not column else ""))
                 if column:
                     cell.setTextAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
                 if column == 3:

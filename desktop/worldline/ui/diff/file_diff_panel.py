@@ -19,6 +19,7 @@ from worldline.ui.chat import words
 from worldline.ui.chat.row_base import ColorLabel, tool_button
 from worldline.ui.diff.image_diff import ImageDiff
 from worldline.ui.diff.view import DiffView
+from worldline.ui.plain import as_tip
 from worldline.ui.preferences import settings as window_settings
 from worldline.ui.theme import theme
 from worldline.viewmodel import engine_words
@@ -115,7 +116,7 @@ class FileDiffPanel(QWidget):
         self._change = diff.change
         old = f"{diff.change.old_path} → " if diff.change.old_path else ""
         self._path.setText(old + diff.change.path)
-        self._path.setToolTip(old + diff.change.path)
+        self._path.setToolTip(as_tip(old + diff.change.path))
         self._rest.setVisible(diff.truncated)
         facts = fact_words(diff)
         self._facts.setText(" · ".join(facts))

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from worldline.protocol.model import FileChange
+from worldline.ui.plain import as_tip
 from worldline.ui.theme import theme
 from worldline.viewmodel.diff_files import FileNode, file_list, file_tree
 
@@ -110,7 +111,7 @@ class _FileItem(QTreeWidgetItem):
             if role == ROLE:
                 return self._change
             if role == Qt.ItemDataRole.ToolTipRole:
-                return _tip(self._change)
+                return as_tip(_tip(self._change))
             if role == Qt.ItemDataRole.AccessibleTextRole:
                 return _tip(self._change).replace("\n", ", ")
         return super().data(column, role)
