@@ -34,8 +34,8 @@ TABLES = {
 }  # fmt: skip
 NEVER_SEEN = (
     "session/importers/claude", "session/importers/codex.py", "session/importers/pi.py", "session/importers/tree.py",
-    "session/importers/write.py", "session/export/", "session/recover.py",
-    "session/pages.py", "session/salvage.py", "policy/sandbox/inside/", "engine/notes.py", "policy/answers.py",
+    "session/importers/write.py", "session/export/",
+    "session/pages.py", "policy/sandbox/inside/", "engine/notes.py", "policy/answers.py",
     "provider/accumulator.py", "provider/sdk.py", "provider/sse.py", "context/check", "engine/subagents.py",
     "context/compact_text.py", "session/schema.py", "session/model.py", "agent/journal.py",
 )  # fmt: skip

@@ -85,7 +85,7 @@ def recover_command(options: Namespace) -> int:
     else:
         print(told(f"{found.out}: {found.nodes} nodes saved."))
         for note in found.notes:
-            say(note)
+            say(told(note))
     return 0
 
 
