@@ -130,10 +130,6 @@
         <translation>语言</translation>
     </message>
     <message>
-        <source>Takes effect at the next start.</source>
-        <translation>下次启动时生效。</translation>
-    </message>
-    <message>
         <source>Less movement</source>
         <translation>减少动画</translation>
     </message>
@@ -3400,10 +3396,6 @@ Click a node to go back to it, files included.</source>
         <source>Sessions (*.worldline *.jsonl *.zip)</source>
         <translation>会话 (*.worldline *.jsonl *.zip)</translation>
     </message>
-    <message>
-        <source>The language changes when Worldline is started again.</source>
-        <translation>重新启动 Worldline 后语言才会改变。</translation>
-    </message>
 </context>
 <context>
     <name>WindowNotices</name>
@@ -3928,13 +3920,6 @@ Click a node to go back to it, files included.</source>
     <message>
         <source>Image</source>
         <translation>图片</translation>
-    </message>
-</context>
-<context>
-    <name>self._dialog</name>
-    <message>
-        <source>The language changes when Worldline is started again.</source>
-        <translation>重新启动 Worldline 后语言才会改变。</translation>
     </message>
 </context>
 <context>

@@ -135,7 +135,7 @@ def test_a_jump_says_what_it_did_and_leads_back(window_of: Open, qtbot: Any) -> 
                          pos=window.tree.view.rect_of(8).center())  # fmt: skip
     notice = window.notices.items["jump"]
     assert notice.text.text() == (
-        "At “run pytest -q” on worldline/fix-parser/3 · 14 files put back and verified"
+        "At “run pytest -q” on worldline/fix-parser/3 · 14 file(s) put back and verified"
     )
     with qtbot.waitSignal(window.state.jumped):
         QTest.mouseClick(notice.buttons[0], Qt.MouseButton.LeftButton)

@@ -98,6 +98,7 @@ class EngineProcess(QObject):
         self._deaths: list[float] = []
         self._last_flush = 0.0
         self.state = "stopped"
+        self._refusal: dict[str, Any] = {}
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
@@ -120,7 +121,7 @@ class EngineProcess(QObject):
             self._link = Link(self._command, self._environment, self._wake)
         except OSError as error:
             self._set_state("gone")
-            self.refused.emit(
+            self._refuse(
                 {
                     "message": f"The engine could not be started: {error}",
                     "kind": "engine",
@@ -128,9 +129,7 @@ class EngineProcess(QObject):
                 }
             )
             return
-        self.request(
-            "hello", {"protocol": PROTOCOL_VERSION, "client": "window"}, self._greeted, self._not_greeted
-        )
+        self._greet()
 
     def restart(self) -> None:
         """Start again after `gone`, because the person asked for it."""
@@ -213,6 +212,18 @@ class EngineProcess(QObject):
         else:
             log.warning("%s: %s", entry[2], plain["message"])
 
+    def greet_again(self) -> None:
+        """Have `hello` (or `refused`) say once more what it said: somebody new listens."""
+        if self.state == "running":
+            self._greet()
+        elif self.state == "gone" and self._refusal:
+            self.refused.emit(self._refusal)
+
+    def _greet(self) -> None:
+        self.request(
+            "hello", {"protocol": PROTOCOL_VERSION, "client": "window"}, self._greeted, self._not_greeted
+        )
+
     def _greeted(self, result: Any) -> None:
         self._set_state("running")
         self.hello.emit(result)
@@ -223,6 +234,10 @@ class EngineProcess(QObject):
         self._set_state("gone")
         if self._link is not None:
             self._link.close_input()  # it has nothing to serve; it ends when its input does
+        self._refuse(error)
+
+    def _refuse(self, error: dict[str, Any]) -> None:
+        self._refusal = error
         self.refused.emit(error)
 
     # Lines of the engine ---------------------------------------------------------------------------------------

@@ -162,9 +162,10 @@ class EngineServer:
             )
         else:
             if isinstance(params, Hello):
-                self._greeted = True
+                first, self._greeted = not self._greeted, True
                 self._actor.greeted()
-                if self._actor.shared.info.read_only:
+                # A window that is made anew greets again.
+                if first and self._actor.shared.info.read_only:
                     self._follow(self._actor.shared)
             elif request.method == "shutdown":
                 self._over.set()

@@ -6,8 +6,9 @@ Widgets say `self.tr("…")`, everything else `translate("context", "…")` from
 from __future__ import annotations
 
 import logging
+import os
 
-from PySide6.QtCore import QCoreApplication, QLocale, QTranslator
+from PySide6.QtCore import QCoreApplication, QLocale, QObject, QTranslator, Signal
 
 from worldline.core import paths
 from worldline.viewmodel import engine_words, words
@@ -46,15 +47,44 @@ def choose(wanted: str = "") -> str:
     return "en"
 
 
+class _Language(QObject):
+    changed = Signal()
+    """Another language is in use: what is made from now on speaks it, what is there does not."""
+
+
+_language: _Language | None = None
+_translator: QTranslator | None = None
+
+
+def language() -> _Language:
+    """Says when the language changes. One for the process, made at the first call."""
+    global _language
+    if _language is None:
+        _language = _Language()
+    return _language
+
+
+def change(wanted: str) -> None:
+    """Change the language of the window while it is open; "" = as the system."""
+    app = QCoreApplication.instance()
+    before = in_use
+    if app is not None and install(app, wanted) != before:
+        language().changed.emit()
+
+
 def install(app: QCoreApplication, wanted: str = "") -> str:
     """Translate everything made from now on; returns the language in use. Call before the first widget."""
-    global in_use
+    global in_use, _translator
     code = in_use = choose(wanted)
+    if _translator is not None:
+        app.removeTranslator(_translator)
     QLocale.setDefault(QLocale(code))
+    # The engine writes some sentences for people too (demo, plans); one that is started speaks the window's language.
+    os.environ["WORLDLINE_LANG"] = code
     words.set_translator(QCoreApplication.translate)
     engine_words.use(code)
     # English has a file as well: its plurals.
-    translator = QTranslator(app) if code == "en" else _Translator(app)
+    translator = _translator = QTranslator(app) if code == "en" else _Translator(app)
     file = paths.resources_dir() / "i18n" / f"worldline_{code}.qm"
     if translator.load(str(file)):
         app.installTranslator(translator)

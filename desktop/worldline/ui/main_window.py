@@ -251,6 +251,13 @@ class MainWindow(QMainWindow):
                 event.acceptProposedAction()
                 self.open_asked.emit(path)
 
+    def give_up(self) -> None:
+        """Go without ending the session: another window takes the place of this one."""
+        self._closing = True
+        self.places.keep()
+        self.hide()
+        self.deleteLater()
+
     def closeEvent(self, event: QCloseEvent) -> None:
         """The window goes at once; the engine is asked to end and gets a few seconds for it."""
         if not self._closing:

@@ -46,7 +46,10 @@ class SessionState(SessionRows):
         self.queue: list[dict[str, Any]] = []
         self.effects: dict[int, dict[str, Any]] = {}
         self.crash = ""
-        """What was found when the engine opened the session last, "" = nothing."""
+        """What was found when the engine opened the session last, to be told to the person; "" = nothing."""
+        self.found = ""
+        """The same, also when the person has been told of it."""
+        self._crash_told = False
         self.ready = False
         """The SDK is loaded in the engine."""
         self.jumping = False
@@ -60,8 +63,16 @@ class SessionState(SessionRows):
         self._outputs: list[dict[str, Any]] = []
         client.batch.connect(self._on_batch)
         client.hello.connect(self._on_hello)
-        client.refused.connect(lambda error: self.refused.emit(engine_words.error(error)))
+        client.refused.connect(self._on_refused)
         client.state_changed.connect(self._on_engine_state)
+
+    def keep_way(self, before: SessionState) -> None:
+        """Go back and forward as the state did that this one takes the place of."""
+        self._back, self._forward = list(before._back), list(before._forward)
+        self._crash_told = True
+
+    def _on_refused(self, error: dict[str, Any]) -> None:
+        self.refused.emit(engine_words.error(error))
 
     # Commands --------------------------------------------------------------------------------------------------
     def request(
@@ -227,7 +238,8 @@ class SessionState(SessionRows):
         self.request("node_lines", {}, self._take_all_lines, lambda _error: None)
         self.hello.emit(result)
         self.problems.emit(result.get("problems") or [])
-        self.crash = str(result.get("recovered") or "")
+        self.found = str(result.get("recovered") or "")
+        self.crash = "" if self._crash_told else self.found
         if self.crash:
             self.recovered.emit(self.crash)
 

@@ -144,11 +144,9 @@ def _run(options: argparse.Namespace, size: tuple[int, int] | None) -> int:
     app.setDesktopFileName("worldline")
     app.setQuitOnLastWindowClosed(False)
     settings = preferences.settings()
-    language = i18n.install(
+    i18n.install(
         app, options.lang or os.environ.get("WORLDLINE_LANG", "") or str(settings.value("language", ""))
     )
-    # The engine writes some sentences for people too (demo, plans); it speaks the window's language.
-    os.environ["WORLDLINE_LANG"] = language
     chosen = options.theme.partition(",")[0] or str(settings.value("theme", "system"))
     theme().styled = True
     theme().name = chosen.removesuffix("-dark")  # type: ignore[assignment]

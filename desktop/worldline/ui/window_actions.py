@@ -9,7 +9,8 @@ from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QActionGroup
 from PySide6.QtWidgets import QFileDialog, QInputDialog, QMenu, QToolButton, QWidget
 
-from worldline.ui import icons
+from worldline.ui import i18n, icons
+from worldline.ui.again import Again
 from worldline.ui.i18n import LANGUAGES
 from worldline.ui.theme import ThemeName, theme
 from worldline.viewmodel.status import CAN_BE_STOPPED
@@ -183,7 +184,7 @@ class WindowActions(QObject):
         add(
             "shortcuts",
             self.tr("Keyboard shortcuts"),
-            self._shortcuts,
+            self.shortcuts,
             keys="F1",
             icon="keyboard",
             group=group,
@@ -240,11 +241,10 @@ class WindowActions(QObject):
             action.setChecked(theme().name == name)
             themes.addAction(action)
         languages = menu.addMenu(self.tr("Language"))
-        current = str(self._window.settings.value("language", ""))
         for code, language in LANGUAGES.items():
             action = languages.addAction(language)
             action.setCheckable(True)
-            action.setChecked(code == current)
+            action.setChecked(code == i18n.in_use)
             action.triggered.connect(lambda _checked=False, code=code: self._language(code))
         menu.addSeparator()
 
@@ -294,10 +294,12 @@ class WindowActions(QObject):
         self._palette.open_over(self._window)
         return self._palette
 
-    def _shortcuts(self) -> None:
+    def shortcuts(self) -> None:
         from worldline.ui.shortcuts import ShortcutList
 
-        ShortcutList(self._window, list(self._window.actions_list)).open()
+        dialog = ShortcutList(self._window, list(self._window.actions_list))
+        Again(dialog, lambda window, _state: window.commands.shortcuts())
+        dialog.open()
 
     def _rename(self) -> None:
         window = self._window
@@ -334,6 +336,4 @@ class WindowActions(QObject):
 
     def _language(self, code: str) -> None:
         self._window.settings.setValue("language", code)
-        self._window.notices.say(
-            "language", self.tr("The language changes when Worldline is started again."), seconds=8
-        )
+        i18n.change(code)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QCoreApplication, QObject, QSettings, QTimer, Signal
+from PySide6.QtCore import QCoreApplication, QObject, QSettings, Qt, QTimer, Signal
 from PySide6.QtWidgets import QApplication
 
 from worldline.client.process import EngineProcess
 from worldline.core import paths
-from worldline.ui import first_paint
+from worldline.ui import first_paint, i18n
 from worldline.ui.main_window import MainWindow
 from worldline.ui.session_state import SessionState
 from worldline.ui.theme import theme
@@ -39,6 +39,8 @@ class Windows(QObject):
         """Reads the session that was named on the command line."""
         self.sessions: list[MainWindow] = []
         self.start_view: StartView | None = None
+        # Later: the change comes out of a box in a dialog of a window that goes.
+        i18n.language().changed.connect(self._speak_anew, Qt.ConnectionType.QueuedConnection)
 
     def open(self, path: str) -> MainWindow | None:
         """Open a session file, or go on in (or begin) a session of a folder. A path that is neither is explained in
@@ -94,7 +96,10 @@ class Windows(QObject):
         return self.open_engine(arguments, opened_with="")
 
     def open_engine(self, arguments: list[str], *, opened_with: str, read: Path | None = None) -> MainWindow:
-        client = EngineProcess(arguments)
+        return self.open_client(EngineProcess(arguments), opened_with=opened_with, read=read)
+
+    def open_client(self, client: EngineProcess, *, opened_with: str, read: Path | None = None) -> MainWindow:
+        """A window on an engine that has not been started yet."""
         state = SessionState(client)
         if read is not None:
             ahead, self._ahead = self._ahead, None
@@ -105,10 +110,7 @@ class Windows(QObject):
         size = self.settings.value("window/size")
         if size is not None:
             window.resize(size)
-        state.info_changed.connect(self._remember)
-        window.closed.connect(self._closed)
-        window.open_asked.connect(self.open)
-        window.start_asked.connect(self.show_start)
+        self._listen(window)
         self.sessions.append(window)
         window.show()
         window.first_painted.connect(self.painted)
@@ -117,6 +119,26 @@ class Windows(QObject):
         if self.start_view is not None:
             self.start_view.close()
         return window
+
+    def _listen(self, window: MainWindow) -> None:
+        window.state.info_changed.connect(self._remember)
+        window.closed.connect(self._closed)
+        window.open_asked.connect(self.open)
+        window.start_asked.connect(self.show_start)
+
+    def _speak_anew(self) -> None:
+        """Another language: windows in their new words take the place of those that are open."""
+        from worldline.ui.renewing import renewed
+
+        if (view := self.start_view) is not None:
+            view.closed.disconnect(self._start_closed)
+            self.start_view = None
+            self.show_start().setGeometry(view.geometry())
+            view.hide()
+            view.deleteLater()
+        for at, old in enumerate(self.sessions):
+            new = self.sessions[at] = renewed(old)
+            self._listen(new)
 
     def _remember(self, info: dict[str, Any]) -> None:
         # The demo lives in a temporary folder and is gone with it.

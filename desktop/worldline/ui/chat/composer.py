@@ -236,6 +236,21 @@ class Composer(QWidget):
         self._images = [*draft.images, *self._images]
         self._show_chips()
 
+    def replace(self, draft: Draft) -> None:
+        """Show this draft and nothing else."""
+        self.edit.set_text(draft.text)
+        self._texts, self._images = list(draft.texts), list(draft.images)
+        self._show_chips()
+
+    def choose_model(self, model: str, effort: str) -> bool:
+        """Choose a model and its effort as a person would; False while there is no such model."""
+        self.model.set_value(model)
+        if self.model.value != model:
+            return False
+        self._on_model()
+        self.effort.set_value(effort)
+        return True
+
     def add_text(self, text: str) -> None:
         """Keep a large text beside the field."""
         self._texts.append(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from PySide6.QtCore import QObject
@@ -12,6 +13,17 @@ from worldline.ui.chat.composer import Composer, WaitingBar
 from worldline.ui.chat.drafts import Drafts
 from worldline.ui.chat.waiting import recent_prompts, waiting_texts
 from worldline.ui.session_state import SessionState
+from worldline.viewmodel.drafts import Draft
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A message that is being written, with what was chosen for it."""
+
+    draft: Draft
+    mode: str
+    model: str
+    effort: str
 
 
 class Composing(QObject):
@@ -25,6 +37,8 @@ class Composing(QObject):
         self.waiting = WaitingBar(pane)
         self._held: tuple[str, dict[str, Any]] | None = None
         """Node and prompt that is sent as soon as the session is there."""
+        self._chosen = ("", "")
+        """Model and effort that are to be chosen when they are known."""
         self.drafts = Drafts(self.composer.draft, self)
         self.drafts.found.connect(self.composer.restore)
         self.drafts.left_out.connect(self._on_left_out)
@@ -65,6 +79,20 @@ class Composing(QObject):
         self.composer.set_queue(self._state.queue)
         self._show_waiting()
 
+    def handed_over(self) -> Written:
+        """What is being written, for the pane that takes the place of this one."""
+        composer = self.composer
+        return Written(composer.draft(), composer.mode.value, composer.model.value, composer.effort.value)
+
+    def take_over(self, written: Written) -> None:
+        """Go on with what was being written in another pane of the same session."""
+        composer = self.composer
+        self.drafts.take_over(written.draft)
+        composer.replace(written.draft)
+        composer.mode.set_value(written.mode)
+        self._chosen = (written.model, written.effort)
+        self._choose_model()
+
     # -- what the composer shows
 
     def load_history(self) -> None:
@@ -95,6 +123,7 @@ class Composing(QObject):
         def answered(result: dict[str, Any]) -> None:
             current = str(self._state.status.get("asked_model") or result.get("default") or "")
             self.composer.set_models(result["models"], current)
+            self._choose_model()
 
         self._state.request("models", {}, answered)
 
@@ -109,6 +138,12 @@ class Composing(QObject):
         self.composer.say(
             self.tr("What you write cannot be kept if the window closes: {why}").format(why=why)
         )
+
+    def _choose_model(self) -> None:
+        """What was chosen in the pane before, once the models are known."""
+        model, effort = self._chosen
+        if model and self.composer.choose_model(model, effort):
+            self._chosen = ("", "")
 
     # -- what the person wants
 

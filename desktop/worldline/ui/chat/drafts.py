@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
@@ -21,6 +22,13 @@ class _Messenger(QObject):
     failed = Signal(str)
 
 
+@cache
+def _thread() -> ThreadPoolExecutor:
+    """One for all: what is written later must not be overtaken, also when two windows follow one another on a session.
+    The interpreter waits for it at its end."""
+    return ThreadPoolExecutor(1, thread_name_prefix="drafts")
+
+
 class Drafts(QObject):
     """The draft of one session. `read` says what there is; nothing is kept before `open`."""
 
@@ -35,11 +43,11 @@ class Drafts(QObject):
         super().__init__(parent)
         self._read = read
         self._folder: DraftFolder | None = None
-        self._thread: ThreadPoolExecutor | None = None
         self._last: Future[None] | None = None
         self._kept = Draft()
         """What was given to the thread last."""
         self._looking = False
+        self._taken_over = False
         self._failing = False
         self._timer = QTimer(self, singleShot=True, interval=WAIT_MS)
         self._timer.timeout.connect(self.flush)
@@ -67,6 +75,11 @@ class Drafts(QObject):
             prune(home)
 
         self._do(look)
+
+    def take_over(self, draft: Draft) -> None:
+        """`draft` is what there is: what was kept of it is not looked for any more."""
+        self._looking, self._kept = False, draft
+        self._taken_over = True
 
     def changed(self) -> None:
         """Something was written, pasted or taken away. What is empty goes at once: it was sent."""
@@ -97,14 +110,11 @@ class Drafts(QObject):
             except OSError as error:
                 said.failed.emit(error.strerror or str(error))
 
-        if self._thread is None:
-            # One: what is written later must not be overtaken. The interpreter waits for it at its end.
-            self._thread = ThreadPoolExecutor(1, thread_name_prefix="drafts")
-        self._last = self._thread.submit(guarded)
+        self._last = _thread().submit(guarded)
 
     def _on_looked(self, found: Draft | None) -> None:
         self._looking = False
-        if found is not None:
+        if found is not None and not self._taken_over:
             self._kept = found
             self.found.emit(found)
         self.changed()

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QWidget
 from worldline.core.headers import NodeHeader
 from worldline.protocol.commands import Compare
 from worldline.protocol.model import FileDiff
+from worldline.ui.again import Again
 from worldline.ui.compare.view import CompareView
 from worldline.ui.dialogs.base import Dialog, while_open
 from worldline.ui.session_state import SessionState
@@ -53,6 +54,7 @@ def open_compare(state: SessionState, nodes: list[str], parent: QWidget) -> None
                 if row >= 0:
                     headers[uid] = header_at(state.tree, row)
         dialog = CompareDialog(compare, headers, parent, str(state.info.get("title", "")))
+        Again(dialog, lambda window, state: open_compare(state, nodes, window))
         _connect(state, dialog)
         dialog.show()
 

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from worldline.protocol.commands import BringHomeResult
+from worldline.ui.again import Again
 from worldline.ui.chat.row_base import ColorLabel
 from worldline.ui.dialogs.base import Dialog, checked_value, clear_layout, while_open
 from worldline.ui.session_state import SessionState
@@ -134,6 +135,8 @@ def open_bring_home(state: SessionState, node: str, parent: QWidget) -> BringHom
     row = state.tree.row(node)
     message = state.tree.preview(row) if row >= 0 else ""
     dialog = BringHomeDialog(node, str(state.info.get("base_branch", "")), message[:72], parent)
+
+    Again(dialog, lambda window, state: open_bring_home(state, node, window))
 
     def problem(error: dict[str, Any]) -> None:
         dialog.show_problem(f"{error.get('message', '')} {error.get('hint', '')}".strip())

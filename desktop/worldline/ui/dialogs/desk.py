@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit, QTextEdit
 
 from worldline.core.kinds import Outcome
 from worldline.protocol.model import Approval, JumpPlan, Question
+from worldline.ui.again import Again
 from worldline.ui.dialogs.approval import ApprovalDialog
 from worldline.ui.dialogs.jump_plan import JumpPlanDialog
 from worldline.ui.dialogs.leaving import Leaving
@@ -40,9 +41,9 @@ class Desk(QObject):
         state.question_asked.connect(lambda _raw: self._arrived())
         state.question_gone.connect(self._gone)
         state.plan_needed.connect(self.show_plan)
-        state.recovered.connect(self._show_recovery)
+        state.recovered.connect(self.show_recovery)
         if state.crash:  # the engine was faster than the window
-            self._show_recovery(state.crash)
+            self.show_recovery(state.crash)
         if state.approvals or state.questions:
             self._arrived()
 
@@ -85,6 +86,8 @@ class Desk(QObject):
         command = "answer_approval" if isinstance(dialog, ApprovalDialog) else "answer_question"
         dialog.answered.connect(lambda answer: self._answer(command, answer))
         dialog.finished.connect(lambda _code: self._closed(dialog))
+        key = dialog.approval.id if isinstance(dialog, ApprovalDialog) else ""
+        Again(dialog, lambda _window, state: desk_of(state).show_waiting(key))
         # Not modal: looking at the tree and the diff is what one needs to decide.
         dialog.setWindowModality(Qt.WindowModality.NonModal)
         dialog.show()
@@ -108,9 +111,10 @@ class Desk(QObject):
         self.plan_dialog = JumpPlanDialog(plan, title[:60], self.window)
         self.plan_dialog.confirmed.connect(lambda chosen: self.state.go(plan.node, {**params, **chosen}))
         self.plan_dialog.rejected.connect(self.state.stayed)
+        Again(self.plan_dialog, lambda _window, state: desk_of(state).show_plan(raw, params))
         self.plan_dialog.open()
 
-    def _show_recovery(self, what: str) -> None:
+    def show_recovery(self, what: str) -> None:
         tree = self.state.tree
         rows = [row for row in range(len(tree)) if tree.outcome_of(row) is Outcome.INTERRUPTED]
         titles = [tree_text.title(tree, row) for row in rows[-5:]]
@@ -119,6 +123,7 @@ class Desk(QObject):
             self.recovery.done(0)
         dialog = self.recovery = RecoveryDialog(what, titles, self.window)
         dialog.finished.connect(lambda _code: self._recovery_read(dialog))
+        Again(dialog, lambda _window, state: desk_of(state).show_recovery(state.found))
         dialog.show_diagnostics.connect(self._diagnostics)
         dialog.open()
 

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from worldline.protocol.model import Diagnostic
+from worldline.ui.again import Again
 from worldline.ui.chat import words
 from worldline.ui.chat.row_base import ColorLabel, copy_text
 from worldline.ui.dialogs.base import Dialog, while_open
@@ -141,6 +142,7 @@ class DiagnosticsDialog(Dialog):
 
 def open_diagnostics(state: SessionState, parent: QWidget) -> DiagnosticsDialog:
     dialog = DiagnosticsDialog(parent)
+    Again(dialog, lambda window, state: open_diagnostics(state, window))
 
     def answered(result: dict[str, Any]) -> None:
         dialog.pane.set_items([Diagnostic.model_validate(one) for one in result["items"]])

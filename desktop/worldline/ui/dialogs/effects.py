@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QScrollArea, QVBoxLayout
 
 from worldline.protocol.commands import Effects, PortShown
 from worldline.protocol.model import EffectInfo, ProcessInfo
+from worldline.ui.again import Again
 from worldline.ui.chat import words
 from worldline.ui.chat.row_base import ColorLabel
 from worldline.ui.dialogs.base import Dialog, clear_layout, while_open
@@ -168,6 +169,7 @@ class EffectsDialog(Dialog):
 def open_effects(state: SessionState, parent: QWidget) -> EffectsDialog:
     """The list for the node that is looked at; it follows while it is open."""
     dialog = EffectsDialog(parent)
+    Again(dialog, lambda window, state: open_effects(state, window))
 
     def refresh(*_: object) -> None:
         state.request(

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from worldline.ui import i18n
+from worldline.ui.again import Again
 from worldline.ui.chat.row_base import ColorLabel
 from worldline.ui.dialogs.base import Dialog, checked_value, while_open
 from worldline.ui.i18n import LANGUAGES
@@ -33,7 +34,6 @@ class FirstStartDialog(Dialog):
 
     chosen = Signal(dict)
     test_wanted = Signal(dict)
-    language_changed = Signal(str)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(self.tr("Welcome to Worldline"), parent, width=600)
@@ -140,7 +140,7 @@ class FirstStartDialog(Dialog):
 
     def _on_language(self) -> None:
         window_settings().setValue("language", self.language.currentData())
-        self.language_changed.emit(self.language.currentData())
+        i18n.change(str(self.language.currentData()))
 
     def _on_theme(self) -> None:
         theme().set_name(self.theme_box.currentData())
@@ -169,7 +169,6 @@ class _Making(QObject):
         self._state = state
         dialog.test_wanted.connect(self.test)
         dialog.chosen.connect(self.make)
-        dialog.language_changed.connect(self.language)
 
     def _problem(self, error: dict[str, Any]) -> None:
         words = f"{error.get('message', '')} {error.get('hint', '')}".strip()
@@ -203,14 +202,11 @@ class _Making(QObject):
         else:
             self._ask("set_settings", {"values": {"base_url": values["base_url"]}}, self._done)
 
-    def language(self, _code: str) -> None:
-        words = self._dialog.tr("The language changes when Worldline is started again.")
-        self._window.notices.say("language", words, seconds=8)
-
 
 def open_first_start(window: MainWindow, state: SessionState) -> FirstStartDialog:
     """Ask how the agent should think, and make it so."""
     dialog = FirstStartDialog(window)
+    Again(dialog, open_first_start)
     _Making(dialog, window, state)
     dialog.open()
     return dialog

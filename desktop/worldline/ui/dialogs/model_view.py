@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QListWidget, QListWidgetItem, QSplitter, QWidget
 
 from worldline.protocol.commands import View
+from worldline.ui.again import Again
 from worldline.ui.chat import words
 from worldline.ui.chat.row_base import copy_text
 from worldline.ui.dialogs.base import Dialog
@@ -129,6 +130,8 @@ def open_model_view(state: SessionState, uid: str, parent: QWidget) -> None:
             row = state.tree.row(origin) if origin else -1
             if row >= 0:
                 titles[origin] = tree_text.title(state.tree, row)
-        ModelViewDialog(view, titles, parent).show()
+        dialog = ModelViewDialog(view, titles, parent)
+        Again(dialog, lambda window, state: open_model_view(state, uid, window))
+        dialog.show()
 
     state.request("view", {"node": uid}, answered)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
+from worldline.ui.again import Again
 from worldline.ui.session_state import SessionState
 
 if TYPE_CHECKING:
@@ -83,10 +84,11 @@ def diagnostics(window: QWidget, state: SessionState) -> None:
     open_diagnostics(state, window)
 
 
-def settings(window: QWidget, state: SessionState) -> None:
+def settings(window: QWidget, state: SessionState, page: str = "") -> None:
     from worldline.ui.dialogs.settings import open_settings
 
-    dialog = open_settings(state, window)
+    dialog = open_settings(state, window, page)
+    Again(dialog, lambda window, state: settings(window, state, dialog.page))
     from worldline.ui.dialogs.desk import desk_of
 
     dialog.finished.connect(lambda _code: desk_of(state).leaving.read_settings())
@@ -96,6 +98,7 @@ def storage(window: MainWindow, state: SessionState, days: int = 0) -> None:
     from worldline.ui.dialogs.storage import open_storage
 
     dialog = open_storage(state, window, days)
+    Again(dialog, lambda window, state: storage(window, state, days))
     dialog.session_wanted.connect(window.open_asked)
 
 
@@ -153,7 +156,9 @@ def compare(window: QWidget, state: SessionState, nodes: list[str]) -> None:
 def about(window: QWidget) -> None:
     from worldline.ui.dialogs.small import AboutDialog
 
-    AboutDialog(window).open()
+    dialog = AboutDialog(window)
+    Again(dialog, lambda window, _state: about(window))
+    dialog.open()
 
 
 def first_start(window: MainWindow, state: SessionState) -> FirstStartDialog:
@@ -189,6 +194,7 @@ def new_session(window: MainWindow, state: SessionState) -> None:
                 values["folder"], in_place=values["mode"] == "in_place", title=values["title"]
             )
 
+    Again(dialog, new_session)
     dialog.chosen.connect(chosen)
     dialog.open()
 
@@ -202,6 +208,7 @@ def sessions(window: MainWindow, state: SessionState) -> None:
         else set()
     )
     dialog = SessionsDialog(window, state=state, busy={str(state.info.get("path")), *open_now})
+    Again(dialog, sessions)
     dialog.opened.connect(window.open_asked)
     dialog.storage_wanted.connect(lambda: storage(window, state))
     dialog.open()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QButtonGroup, QRadioButton, QWidget
 
+from worldline.ui.again import Again
 from worldline.ui.dialogs.base import Dialog, checked_value
 from worldline.ui.session_state import SessionState
 from worldline.viewmodel.status import short_branch
@@ -62,6 +63,7 @@ def open_return_home(state: SessionState, parent: QWidget) -> ReturnHomeDialog |
     if not home or state.read_only:
         return None
     dialog = ReturnHomeDialog(home, str(state.status.get("branch", "")), parent)
+    Again(dialog, lambda window, state: open_return_home(state, window))
     dialog.confirmed.connect(state.return_home)
     dialog.open()
     return dialog

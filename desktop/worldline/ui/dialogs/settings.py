@@ -44,6 +44,8 @@ class SettingsDialog(Dialog):
             "rules": self.rules_page,
             "appearance": self.appearance_page,
         }
+        self.page = "model"
+        """The name of the page that is shown, also after the dialog is gone."""
         self.search = QLineEdit(self)
         self.search.setPlaceholderText(self.tr("Search the settings"))
         self.search.setAccessibleName(self.tr("Search the settings"))
@@ -64,7 +66,7 @@ class SettingsDialog(Dialog):
             area.setWidgetResizable(True)
             area.setFrameShape(QScrollArea.Shape.NoFrame)
             self._stack.addWidget(area)
-        self.list.currentRowChanged.connect(self._stack.setCurrentIndex)
+        self.list.currentRowChanged.connect(self._on_page)
         line = QHBoxLayout()
         line.setSpacing(16)
         line.addWidget(self.list)
@@ -80,6 +82,10 @@ class SettingsDialog(Dialog):
         self.add_button(self.tr("Close"), self.accept, default=True)
         self.list.setCurrentRow(0)
         self.search.setFocus()
+
+    def _on_page(self, row: int) -> None:
+        self._stack.setCurrentIndex(row)
+        self.page = list(self.pages)[max(0, row)]
 
     def show_page(self, name: str) -> None:
         if name in self.pages:

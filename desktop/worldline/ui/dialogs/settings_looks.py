@@ -6,6 +6,7 @@ from typing import Any
 
 from PySide6.QtWidgets import QCheckBox, QComboBox, QWidget
 
+from worldline.ui import i18n
 from worldline.ui.dialogs.settings_pages import Page, translate
 from worldline.ui.i18n import LANGUAGES
 from worldline.ui.preferences import settings as window_settings
@@ -36,10 +37,8 @@ class AppearancePage(Page):
         for code, name in LANGUAGES.items():
             self.language.addItem(name, code)
         self.language.setCurrentIndex(max(0, self.language.findData(str(settings.value("language", "")))))
-        self.language.activated.connect(
-            lambda _at: settings.setValue("language", self.language.currentData())
-        )
-        self.row(self.tr("Language"), self.language, self.tr("Takes effect at the next start."))
+        self.language.activated.connect(self._on_language)
+        self.row(self.tr("Language"), self.language)
         self.motion = QCheckBox(self.tr("Less movement"), self)
         self.motion.setChecked(theme().reduced_motion)
         self.motion.clicked.connect(self._on_motion)
@@ -49,6 +48,10 @@ class AppearancePage(Page):
     def _on_theme(self) -> None:
         theme().set_name(self.theme_box.currentData())
         window_settings().setValue("theme", self.theme_box.currentData())
+
+    def _on_language(self) -> None:
+        window_settings().setValue("language", self.language.currentData())
+        i18n.change(str(self.language.currentData()))
 
     def _on_size(self) -> None:
         theme().set_larger(int(self.size_box.currentData()))

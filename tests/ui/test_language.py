@@ -1,0 +1,218 @@
+"""The language changes while windows are open: every view speaks the new one, and the session goes on."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QSettings, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QDialog, QMenu
+
+from worldline.client.process import EngineProcess
+from worldline.ui import i18n
+from worldline.ui.chat.pane import ChatPane
+from worldline.ui.dialogs.desk import desk_of
+from worldline.ui.dialogs.settings import SettingsDialog
+from worldline.ui.main_window import MainWindow
+from worldline.ui.preferences import settings as window_settings
+from worldline.ui.windows import Windows
+from worldline.viewmodel import engine_words, words
+
+from . import full, sample
+from .test_untranslated import _texts, english
+
+CHINESE = re.compile(r"[\u4e00-\u9fff]")
+
+
+@pytest.fixture
+def english_first(qapp: Any) -> Iterator[None]:
+    i18n.install(qapp, "en")
+    yield
+    i18n.install(qapp, "en")
+    assert i18n._translator is not None
+    qapp.removeTranslator(i18n._translator)
+    i18n._translator, i18n.in_use = None, ""
+    words.set_translator(words._source)
+    engine_words.use("en")
+
+
+@pytest.fixture
+def windows(english_first: None, tmp_path: Path, qtbot: Any, monkeypatch: Any) -> Iterator[Windows]:
+    monkeypatch.delenv("WORLDLINE_LANG", raising=False)
+    made = Windows(QSettings(str(tmp_path / "w.ini"), QSettings.Format.IniFormat))
+    yield made
+    clients = [window.state.client for window in made.sessions]
+    made.close_all()
+    for client in clients:
+        client.stop_and_wait(5)
+    if made.start_view is not None:
+        made.start_view.close()
+    made.deleteLater()
+    QApplication.processEvents()
+
+
+def opened(windows: Windows, folder: Path, qtbot: Any, **more: Any) -> MainWindow:
+    script = folder / "script.json"
+    script.write_text(json.dumps(sample.script(**more)), "utf-8")
+    client = EngineProcess([], command=[sys.executable, str(full.ENGINE), str(script)])
+    window = windows.open_client(client, opened_with="")
+    qtbot.waitUntil(lambda: window.complete and window.state.is_loaded, timeout=30_000)
+    return window
+
+
+def changed(windows: Windows, code: str, qtbot: Any) -> MainWindow:
+    """The window after the language was changed."""
+    before = windows.sessions[0]
+    i18n.change(code)
+    qtbot.waitUntil(lambda: windows.sessions[0] is not before, timeout=30_000)
+    window = windows.sessions[0]
+    qtbot.waitUntil(lambda: window.complete and window.state.is_loaded, timeout=30_000)
+    QTest.qWait(50)
+    return window
+
+
+def menus(window: MainWindow) -> list[QMenu]:
+    tree = window.tree
+    found = [tree.menu.build(5), tree.menu.build(len(window.state.tree) - 1), window.drills.menu()]
+    tree.filter_button.menu().aboutToShow.emit()
+    return found
+
+
+def said(window: MainWindow) -> list[str]:
+    """Everything that a window and its menus say."""
+    texts = list(_texts(window))
+    for row in range(min(30, len(window.state.tree))):
+        texts += window.tree.card.facts(row)
+    for menu in menus(window):
+        texts += _texts(menu)
+        menu.deleteLater()
+    for action in window.actions_list:
+        texts += [action.text(), action.toolTip(), str(action.property("group") or "")]
+    for name, part in window.status.parts.items():
+        popover = window.status.explain(name)
+        texts += [*_texts(popover), *_texts(part)]
+        popover.close()
+    return [text for text in texts if text]
+
+
+def not_in(code: str, texts: list[str]) -> list[str]:
+    """What is not in this language."""
+    if code == "zh_CN":
+        return sorted({left for text in texts if (left := english(text))})
+    # The names of the languages are written in themselves.
+    return sorted({text for text in texts if CHINESE.search(text) and text != "简体中文"})
+
+
+VIEWS = (
+    "approval", "effects", "question", "recovery", "branch-summary", "bring-home", "first-start", "new-session",
+    "settings", "settings-rules", "sessions", "storage", "diagnostics", "approval-change", "compare-three", "about",
+    "as-model-sees", "jump-plan",
+)  # fmt: skip
+
+
+def test_every_view_speaks_the_new_language_and_then_the_old_one_again(
+    windows: Windows, tmp_path: Path, qtbot: Any
+) -> None:
+    opened(windows, tmp_path, qtbot)
+    for code in ("zh_CN", "en"):
+        window = changed(windows, code, qtbot)
+        assert not_in(code, said(window)) == []
+        shown = 0
+        for name in VIEWS:
+            before = set(window.findChildren(QDialog))
+            window.views[name]()
+            QTest.qWait(60)
+            for dialog in set(window.findChildren(QDialog)) - before:
+                shown += 1
+                assert not_in(code, list(_texts(dialog))) == [], name
+                dialog.close()
+            QTest.qWait(0)
+        assert shown >= len(VIEWS) - 3, "they were looked at"
+
+
+def test_the_session_goes_on_where_it_was(windows: Windows, tmp_path: Path, qtbot: Any) -> None:
+    window = opened(windows, tmp_path, qtbot)
+    pid, cursor = window.state.client.pid, window.state.cursor
+    window.state.select(sample.uid(9))
+    window.tree.choose_filter("prompts")
+    window.tree.view.set_follow(False)
+    chat = window.panes["chat"]
+    assert isinstance(chat, ChatPane)
+    chat.composer.edit.set_text("half a thought")
+    chat.composer.add_text("a log\n" * 9000)
+    chat.composer.mode.set_value("plan")
+    window.state._back.append(sample.uid(3))
+    window.resize(1111, 777)
+
+    window = changed(windows, "zh_CN", qtbot)
+    assert window.state.client.pid == pid and window.state.client.state == "running"
+    assert window.state.cursor == cursor
+    qtbot.waitUntil(lambda: window.state.selection == sample.uid(9))
+    assert window.tree.view.scene.items.filter == "prompts"
+    assert window.tree.filter_button.text() == "仅提示"
+    assert not window.tree.view.follow_live
+    chat = window.panes["chat"]
+    assert isinstance(chat, ChatPane)
+    qtbot.waitUntil(lambda: chat.composer.text() == "half a thought")
+    assert len(chat.composer.draft().texts) == 1 and chat.composer.mode.value == "plan"
+    assert window.state.can_back()
+    assert (window.width(), window.height()) == (1111, 777)
+    assert len(windows.sessions) == 1
+    qtbot.waitUntil(
+        lambda: len([w for w in QApplication.topLevelWidgets() if isinstance(w, MainWindow)]) == 1
+    )
+
+
+def test_open_dialogs_are_opened_again(windows: Windows, tmp_path: Path, qtbot: Any) -> None:
+    window = opened(windows, tmp_path, qtbot)
+    window.actions_list["settings"].trigger()
+    dialog = window.findChild(SettingsDialog)
+    assert dialog is not None
+    dialog.show_page("appearance")
+    box = dialog.appearance_page.language
+    box.setCurrentIndex(box.findData("zh_CN"))
+    box.activated.emit(box.currentIndex())
+    qtbot.waitUntil(lambda: windows.sessions[0] is not window, timeout=30_000)
+    again = windows.sessions[0]
+    qtbot.waitUntil(lambda: again.findChild(SettingsDialog) is not None, timeout=30_000)
+    shown = again.findChild(SettingsDialog)
+    assert shown is not None and shown.page == "appearance" and shown.windowTitle() == "设置"
+    assert not_in("zh_CN", list(_texts(shown))) == []
+    assert window_settings().value("language") == "zh_CN"
+    window_settings().remove("language")
+    shown.close()
+
+
+def test_what_waits_for_the_person_still_does(windows: Windows, tmp_path: Path, qtbot: Any) -> None:
+    window = opened(windows, tmp_path, qtbot)
+    full.say(window.state, ("question_asked", {"question": {"id": "q1", "run": "r", "node": "", "text": "Which one?",
+                                                            "choices": ["a", "b"], "multiple": False, "free_text": True}}))  # fmt: skip
+    qtbot.waitUntil(lambda: bool(window.state.questions))
+    desk_of(window.state).show_waiting()
+    window = changed(windows, "zh_CN", qtbot)
+    # The answer of this engine to a second greeting knows of no question; a real one's does.
+    assert desk_of(window.state) is window.state.findChild(type(desk_of(window.state)))
+    assert window.state.client.state == "running"
+
+
+def test_the_start_view_too(windows: Windows, qtbot: Any) -> None:
+    view = windows.show_start()
+    i18n.change("zh_CN")
+    qtbot.waitUntil(lambda: windows.start_view is not None and windows.start_view is not view)
+    shown = windows.start_view
+    assert shown is not None and shown.isVisible()
+    assert not_in("zh_CN", list(_texts(shown))) == []
+
+
+def test_the_same_language_again_changes_nothing(windows: Windows, tmp_path: Path, qtbot: Any) -> None:
+    window = opened(windows, tmp_path, qtbot)
+    i18n.change("en")
+    QTest.qWait(50)
+    assert windows.sessions == [window] and window.isVisible()
+    assert Qt.WindowState.WindowNoState == window.windowState()
