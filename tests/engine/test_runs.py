@@ -236,6 +236,13 @@ async def test_interrupt_stops_and_asks_anew(bench: Any) -> None:
     assert [h.preview for h in b.nodes("user")] == ["go", "no, this"]
 
 
+async def test_a_server_that_only_pauses_is_not_asked_for_ever(bench: Any) -> None:
+    b = await bench()
+    b.script(*[Reply(text="", blocks=[], stop="pause_turn")] * 30)
+    assert await b.ask("go") == "provider_error"
+    assert len(b.server.message_requests) == 9 and "9 times" in b.doc.runs()[-1].detail
+
+
 async def test_a_pause_is_not_the_runs_time(bench: Any) -> None:
     b = await bench(limits={"seconds": 50, "session_seconds": 200})
     now = [100.0]

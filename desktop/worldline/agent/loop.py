@@ -52,6 +52,7 @@ class RunLoop:
         """Seconds of this run in which the person held it."""
         self._nudges = 0
         self._continuations = 0
+        self._pauses = 0
 
     def stop(self, end: RunEnd | None = None) -> None:
         """Ask the run to end; later calls change nothing. Without `end` it was the person."""
@@ -228,7 +229,7 @@ class RunLoop:
             exchange = answer.exchange
             if exchange.runnable and exchange.tool_uses:
                 await self._calls.run(exchange.tool_uses, text_of(exchange.blocks))
-                self._nudges = self._continuations = 0
+                self._nudges = self._continuations = self._pauses = 0
                 continue
             if stop := self._calls.breaker.text(text_of(exchange.blocks)):
                 raise Stopped(stop.reason, stop.sentence)
@@ -254,7 +255,9 @@ class RunLoop:
     async def _go_on_after(self, answer: Answer, node: str) -> bool:
         """Decide on a reply without calls: True = there is a next turn. Raises Stopped for every end but
         `completed`."""
-        verdict = judge_reply(answer.exchange, nudges=self._nudges, continuations=self._continuations)
+        verdict = judge_reply(
+            answer.exchange, nudges=self._nudges, continuations=self._continuations, pauses=self._pauses
+        )
         if verdict.step is Next.DONE:
             # A message that came in meanwhile belongs to this run: it is answered before the run ends.
             return await self._deliver()
@@ -264,7 +267,9 @@ class RunLoop:
             await self._turns.make_room("overflow", self.meter.turns, f"The API said: {verdict.api_said}.")
             return True
         if verdict.step is Next.AGAIN:
+            self._pauses += 1
             return True
+        self._pauses = 0
         if verdict.step is Next.NUDGE:
             self._nudges += 1
         else:

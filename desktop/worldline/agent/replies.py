@@ -19,6 +19,10 @@ CUT_NUDGE = (
 )
 
 
+MOST_PAUSES = 8
+"""In a row: a server that does nothing else is not asked for ever."""
+
+
 class Next(Enum):
     DONE = auto()
     STOP = auto()
@@ -40,8 +44,8 @@ class Verdict:
     tell_model: str = ""
 
 
-def judge_reply(exchange: Exchange, *, nudges: int, continuations: int) -> Verdict:
-    """`nudges` and `continuations` say how often this was tried already: each is done once, never for ever."""
+def judge_reply(exchange: Exchange, *, nudges: int, continuations: int, pauses: int = 0) -> Verdict:
+    """`nudges`, `continuations` and `pauses` say how often this was tried already: none is done for ever."""
     said = exchange.stop_reason
     if said == "max_tokens":
         if continuations == 0:
@@ -61,7 +65,14 @@ def judge_reply(exchange: Exchange, *, nudges: int, continuations: int) -> Verdi
             api_said=said,
         )  # fmt: skip
     if said == "pause_turn":
-        return Verdict(Next.AGAIN)
+        if pauses < MOST_PAUSES:
+            return Verdict(Next.AGAIN)
+        return Verdict(
+            Next.STOP,
+            StopReason.PROVIDER_ERROR,
+            f"The model's server paused {pauses + 1} times in a row without going on. What arrived is kept.",
+            api_said=said,
+        )
     if said not in ("end_turn", "stop_sequence", "tool_use"):
         return Verdict(
             Next.STOP, StopReason.UNKNOWN, f"The model stopped for a reason that is not known here: {said!r}.",

@@ -48,8 +48,29 @@ _OVERFLOW = _any(
     r"context window (is )?(full|exceeded)",
     r"too many tokens in the (prompt|request)",
     r"request size exceeds model context",
+    r"exceeds the maximum number of (input )?tokens",
+    r"maximum prompt length",
+    r"prompt token count.{0,40}exceeds",
+    r"too many tokens: .{0,60}prompt",
+    r"reduce the length of the (messages|prompt|input)",
+    r"must have less than \d+ tokens",
+    r"range of input length should be",
+    r"prompt exceeds max(imum)? length",
+    r"exceeded model token limit",
+    r"context window exceeds",
+    r"when context the overflows",
+    r"tokens_limit_reached",
+    r"request body too large for .{1,80} tokens",
+    r"prompt contains \d+ tokens.{0,60}too large",
 )
-_OVERFLOW_MAX = _any(r"input length and `?max_tokens`? exceed context limit")
+_LONG_TIER = _any(
+    r"long[- ]context (beta|tier|request|usage|window)",
+    r"context[- ]1m.{0,60}not (available|supported|enabled)",
+)
+"""A larger window that this account does not have: the usual one is left, so the conversation is made to fit that."""
+_OVERFLOW_MAX = _any(
+    r"input length and `?max_tokens`? exceed context limit", r"tokens \+ `?max_new_tokens`? must be <="
+)
 _MAX_HIGH = _any(
     r"max_tokens: \d+ > \d+",
     r"max_tokens.{0,40}maximum allowed number of output",
@@ -91,6 +112,10 @@ _THINKING = _any(
     r"final block in an assistant message cannot be `?thinking",
     r"first block must be thinking",
     r"thinking`? blocks? .{0,60}(cannot be modified|missing)",
+    r"thinking\.(signature|thinking|data)\b",
+    r"thinking.{0,40}signature.{0,40}(invalid|expired|mismatch|verif)",
+    r"invalid.{0,20}thinking.{0,20}signature",
+    r"thought_?signature",
 )
 _UNPAIRED = _any(
     r"`?tool_use`? ids were found without",
@@ -235,6 +260,8 @@ def _kind_of_error(exchange: Exchange) -> FailureKind:
         return "bad_block"
     text = searchable(exchange)
     status = exchange.status
+    if _LONG_TIER.search(text):
+        return "context_overflow"
     limited = status == 429 or exchange.error_type == "rate_limit_error" or _NOT_OVERFLOW.search(text)
     for rule in _RULES:
         if rule.statuses is not None and status not in rule.statuses:
