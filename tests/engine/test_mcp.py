@@ -20,7 +20,7 @@ from worldline.core import paths
 from worldline.protocol.commands import AnswerApproval, Prompt
 from worldline.rehearsal.events import Call, Reply
 from worldline.session.reader import SessionReader
-from worldline.tools.mcp_client import parse_servers
+from worldline.tools.mcp_config import parse_servers
 
 __all__ = ["best_label"]
 
@@ -90,10 +90,16 @@ async def test_a_server_of_the_person_serves_dies_and_the_session_goes_on(bench:
         reply("", call("numbers__add", a=1, b=1)), "Done.",
     )  # fmt: skip
     assert await b.ask("go") == "completed"
+    # The call that ended it says so to the model; the next one finds it started again, and the person is told of both.
+    assert "server_died" in str(b.sent(2)["messages"][-1]) and "2" in str(b.sent(3)["messages"][-1])
     assert "numbers__add" in [t["name"] for t in b.sent(0)["tools"]]
     assert "5" in str(b.sent(1)["messages"][-1])
-    assert [h.outcome.value for h in b.nodes("tool")] == ["ok", "failed", "failed"]
+    assert [h.outcome.value for h in b.nodes("tool")] == ["ok", "failed", "ok"]
     told = [r.data["detail"] for r in b.diagnostics("mcp")]
+    assert told[-2:] == [
+        "MCP server 'numbers' ended by itself.",
+        "MCP server 'numbers' was started again.",
+    ]
     assert any("missing" in t for t in told) and any("wrong" in t for t in told)
     # The list of the branch stays as it was, in this session and when it is opened again without the server.
     before = b.sent(0)["tools"]

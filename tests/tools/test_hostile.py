@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from toolbench import Bench, error_of, text_of
-from worldline.tools.mcp_client import McpServer, McpTool, ServerConfig
+from worldline.tools.mcp_client import McpServer, McpTool
+from worldline.tools.mcp_config import ServerConfig
 from worldline.tools.registry import default_tools
 from worldline.tools.schema import schema_problem, tidy
 

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from toolbench import Bench, error_of, text_of
-from worldline.tools.mcp_client import ServerConfig, parse_servers, start_servers
+from worldline.tools.mcp_client import RESTS_S, McpServer, start_servers
+from worldline.tools.mcp_config import ServerConfig, parse_servers
 
 SERVER = """
 import sys
@@ -57,7 +58,7 @@ async def test_a_server_serves_fails_and_dies(make_bench: Callable[..., Bench], 
         assert error_of(wrong) == "invalid_arguments" and "a: must be integer" in text_of(wrong)
         failed = await bench.call("numbers__broken")
         assert error_of(failed) == "mcp_error" and "broken" in text_of(failed)
-        assert error_of(await bench.call("numbers__dies")) in ("mcp_error", "server_gone")
+        assert error_of(await bench.call("numbers__dies")) == "server_died"
     finally:
         for server in servers:
             await server.stop()
@@ -107,3 +108,74 @@ def test_configuration() -> None:
     assert [server.name for server in servers] == ["a", "b"]
     assert all(server.needs_approval for server in servers)
     assert len(problems) == 3
+
+
+async def test_a_server_that_dies_again_and_again_rests_longer_and_is_given_up(
+    make_bench: Callable[..., Bench], tmp_path: Path
+) -> None:
+    script = tmp_path / "server.py"
+    script.write_text(SERVER)
+    told: list[str] = []
+    server = McpServer(
+        ServerConfig("numbers", "user", sys.executable, (str(script),)), tmp_path, tell=told.append
+    )
+    now = [1000.0]
+    server.clock = lambda: now[0]
+    await server.start()
+    try:
+        bench = make_bench(tools={tool.name: tool for tool in server.tools})
+
+        async def add() -> str:
+            return text_of(await bench.call("numbers__add", a=2, b=3))
+
+        for number, rest in enumerate(RESTS_S):
+            assert error_of(await bench.call("numbers__dies")) == "server_died"
+            if rest > 2:
+                early = await bench.call("numbers__add", a=2, b=3)
+                assert error_of(early) == "server_resting" and f"{rest:.0f} s" in text_of(early)
+            now[0] += rest
+            assert await add() == "5", number
+        assert error_of(await bench.call("numbers__dies")) == "server_died"
+        now[0] += 10_000
+        for _ in range(2):
+            assert error_of(await bench.call("numbers__add", a=2, b=3)) == "server_gone"
+        assert told.count("MCP server 'numbers' was started again.") == len(RESTS_S)
+        assert told[-1].endswith("It is not started again in this session.")
+    finally:
+        await server.stop()
+
+
+async def test_a_server_that_lived_long_is_forgiven_and_one_that_was_ended_stays_so(
+    make_bench: Callable[..., Bench], tmp_path: Path
+) -> None:
+    script = tmp_path / "server.py"
+    script.write_text(SERVER)
+    server = McpServer(ServerConfig("numbers", "user", sys.executable, (str(script),)), tmp_path)
+    now = [1000.0]
+    server.clock = lambda: now[0]
+    await server.start()
+    bench = make_bench(tools={tool.name: tool for tool in server.tools})
+    for _ in range(len(RESTS_S) + 2):
+        now[0] += 3600
+        assert error_of(await bench.call("numbers__dies")) == "server_died"
+        assert text_of(await bench.call("numbers__add", a=2, b=3)) == "5"
+    await server.stop()
+    assert error_of(await bench.call("numbers__add", a=2, b=3)) == "server_gone"
+
+
+async def test_a_server_that_cannot_be_started_again_is_told(
+    make_bench: Callable[..., Bench], tmp_path: Path
+) -> None:
+    script = tmp_path / "server.py"
+    script.write_text(SERVER)
+    told: list[str] = []
+    server = McpServer(
+        ServerConfig("numbers", "user", sys.executable, (str(script),)), tmp_path, tell=told.append
+    )
+    await server.start()
+    bench = make_bench(tools={tool.name: tool for tool in server.tools})
+    assert error_of(await bench.call("numbers__dies")) == "server_died"
+    script.unlink()
+    assert error_of(await bench.call("numbers__add", a=2, b=3)) == "server_gone"
+    assert any("could not be started again" in sentence for sentence in told)
+    await server.stop()

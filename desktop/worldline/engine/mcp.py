@@ -27,7 +27,8 @@ from worldline.policy.approvals import digest_of
 from worldline.policy.openings import grants_of
 from worldline.tools.arguments import check_schema
 from worldline.tools.base import BaseTool
-from worldline.tools.mcp_client import McpServer, McpTool, ServerConfig, parse_servers
+from worldline.tools.mcp_client import McpServer, McpTool
+from worldline.tools.mcp_config import ServerConfig, parse_servers
 from worldline.tools.model import AccessRequest as ToolAccess
 from worldline.tools.model import ToolContext, ToolResult, fail
 from worldline.tools.registry import TOOLS
@@ -150,6 +151,10 @@ class McpDesk:
             self._told.add(sentence)
             journal.diagnose("mcp", sentence, node=journal.tip)
 
+    def _tell_now(self, sentence: str) -> None:
+        """What happens to a server while it is used, each time."""
+        self._shared.journal().diagnose("mcp", sentence, node=self._shared.doc.cursor)
+
     # -- starting ---------------------------------------------------------------------------------------------------
 
     async def _may_start(self, config: ServerConfig, journal: Journal) -> bool:
@@ -216,7 +221,7 @@ class McpDesk:
             return
         self._shared.status.set(sentence=f"Starting {', '.join(c.name for c in configs)}.")
         await self._approvals.ready()
-        servers = [McpServer(c, self._shared.root, self._walls(c, journal)) for c in configs]
+        servers = [McpServer(c, self._shared.root, self._walls(c, journal), self._tell_now) for c in configs]
         try:
             await asyncio.gather(*(server.start() for server in servers))
         except BaseException:

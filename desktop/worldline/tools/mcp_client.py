@@ -1,8 +1,6 @@
-"""Tools of MCP servers (stdio and HTTP), from the person's or the project's configuration.
+"""Tools of MCP servers (stdio and HTTP). The package is imported in a thread when the first server starts, not before.
 
-`{"name": {"command": "…", "args": […], "env": {…}}}` or `{"name": {"url": "https://…"}}`, also below `mcpServers`. The
-package is imported in a thread when the first server starts, not before. A server of a *project* runs code that came
-with the files: `ServerConfig.needs_approval` is set and the engine asks before `start`.
+A server that dies is started again when it is used next: after a rest that grows with each time, and not for ever.
 """
 
 from __future__ import annotations
@@ -11,15 +9,16 @@ import asyncio
 import contextlib
 import importlib
 import os
-import re
+import time
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, Literal, Protocol
+from typing import IO, Any, Protocol
 
 from worldline.core.errors import ErrorClass, ToolError
 from worldline.tools.arguments import check_schema
 from worldline.tools.base import BaseTool, text
+from worldline.tools.mcp_config import ServerConfig
 from worldline.tools.model import AccessRequest, ToolContext, ToolResult, fail
 from worldline.tools.process import clean_env
 from worldline.tools.schema import legal_name
@@ -28,7 +27,13 @@ START_S = 30.0
 CALL_S = 300.0
 NAME_CHARS = 64
 DESCRIPTION_CHARS = 2_000
-_ACCESS = re.compile(r"(?:Net|Write|Read|Socket)\([^()]+\)")
+RESTS_S = (0.0, 1.0, 5.0, 30.0, 120.0)
+"""Rest before a server that died is started again: the first time, the second, … After the last it stays as it is."""
+STEADY_S = 120.0
+"""One that lived so long begins to count from the first again."""
+_CONNECTION_CLOSED = -32000
+_WAITED_S = 2.0
+"""A rest that a call sits out; for a longer one the model gets its turn back."""
 
 
 class Walls(Protocol):
@@ -39,88 +44,29 @@ class Walls(Protocol):
     def denied(self) -> list[str]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class ServerConfig:
-    name: str
-    where: Literal["user", "project"]
-    command: str = ""
-    args: tuple[str, ...] = ()
-    env: dict[str, str] = field(default_factory=dict)
-    url: str = ""
-    confined: bool | None = None
-    """Whether it runs in the sandbox of the session; None = as it is usual for where it comes from."""
-    access: tuple[str, ...] = ()
-    """What is opened for it there: rules like `Net(api.example.org:443)` or `Write(~/notes)`."""
-
-    @property
-    def wants_walls(self) -> bool:
-        """One that came with the files of a project runs as confined as the agent's commands. One that the person chose
-        is a program like any other of theirs, unless its entry says otherwise."""
-        if self.url:
-            return False
-        return self.confined if self.confined is not None else self.where == "project" or bool(self.access)
-
-    @property
-    def needs_approval(self) -> bool:
-        return self.where == "project"
-
-    @property
-    def shown(self) -> str:
-        """For the dialog: exactly what would be started or contacted."""
-        return self.url or " ".join([self.command, *self.args])
-
-
-def parse_servers(config: Any, where: Literal["user", "project"]) -> tuple[list[ServerConfig], list[str]]:
-    """Servers of a configuration, and what was wrong in it."""
-    servers: list[ServerConfig] = []
-    problems: list[str] = []
-    if config is None:
-        return servers, problems
-    if isinstance(config, dict) and isinstance(config.get("mcpServers"), dict):
-        config = config["mcpServers"]
-    if not isinstance(config, dict):
-        return servers, [f"MCP servers ({where}): must be an object of servers by name"]
-    for name, entry in config.items():
-        problem = ""
-        command, url = (
-            (entry.get("command", ""), entry.get("url", "")) if isinstance(entry, dict) else ("", "")
-        )
-        args, env = (entry.get("args", []), entry.get("env", {})) if isinstance(entry, dict) else ([], {})
-        confined, access = (
-            (entry.get("confined"), entry.get("access", [])) if isinstance(entry, dict) else (None, [])
-        )
-        if not isinstance(command, str) or not isinstance(url, str) or bool(command) == bool(url):
-            problem = "needs either a command or a url"
-        elif url and not url.startswith(("http://", "https://")):
-            problem = "the url must begin with http:// or https://"
-        elif not isinstance(args, list) or not all(isinstance(arg, str) for arg in args):
-            problem = "args must be a list of texts"
-        elif not isinstance(confined, bool | None):
-            problem = "confined must be true or false"
-        elif not isinstance(access, list) or not all(
-            isinstance(rule, str) and _ACCESS.fullmatch(rule) for rule in access
-        ):
-            problem = (
-                "access must be a list of rules like Net(host:443), Write(path), Read(path) or Socket(path)"
-            )
-        elif not isinstance(env, dict) or not all(isinstance(value, str) for value in env.values()):
-            problem = "env must be an object of texts"
-        if problem:
-            problems.append(f"MCP server {name!r} ({where}): {problem}; it is left out")
-            continue
-        servers.append(
-            ServerConfig(str(name), where, command, tuple(args), dict(env), url, confined, tuple(access))
-        )
-    return servers, problems
-
-
 class McpServer:
     """One connection. `start`, `call` and `stop` on the engine's loop; none raises but ToolFailure and cancellation."""
 
-    def __init__(self, config: ServerConfig, root: Path, walls: Walls | None = None) -> None:
+    def __init__(
+        self,
+        config: ServerConfig,
+        root: Path,
+        walls: Walls | None = None,
+        tell: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """`tell`: a sentence for the person about what became of it."""
         self.config = config
         self._root = root
         self._walls = walls
+        self._tell = tell
+        self._dead = False
+        """It was there and died; nobody has ended it."""
+        self._deaths = 0
+        """In a row."""
+        self._since = 0.0
+        """When it was started or, when it is dead, died."""
+        self._turn = asyncio.Lock()
+        self.clock: Callable[[], float] = time.monotonic
         self._client: Any = None
         self._task: asyncio.Task[None] | None = None
         self._stop = asyncio.Event()
@@ -139,7 +85,7 @@ class McpServer:
                 await ready.wait()
         except TimeoutError:
             self.problem = f"did not answer within {timeout_s:g} s"
-            await self.stop()
+            await self._end()
         return self.tools
 
     async def _serve(self, ready: asyncio.Event) -> None:
@@ -149,6 +95,7 @@ class McpServer:
                 async with mcp.Client(self._target(mcp, nowhere)) as client:
                     self.tools = [McpTool(self, tool) for tool in await _all_tools(client)]
                     self._client = client
+                    self._since = self.clock()
                     ready.set()
                     await self._stop.wait()
         except Exception as error:  # noqa: BLE001  # whatever a foreign server does, it is not a defect of ours
@@ -156,6 +103,8 @@ class McpServer:
             because = f"; refused by the sandbox: {', '.join(refused[:5])}" if refused else ""
             self.problem = self.problem or f"could not be used: {_reason(error)}{because}"
         finally:
+            if self._client is not None and not self._stop.is_set():
+                self._died(self._client)
             self._client = None
             ready.set()
 
@@ -174,7 +123,10 @@ class McpServer:
         return mcp.stdio_client(parameters, errlog=nowhere)
 
     async def call(self, tool: str, value: dict[str, Any], timeout_s: float = CALL_S) -> Any:
-        """The server's result. Raises ToolFailure when there is none."""
+        """The server's result. Raises ToolFailure when there is none. One that died is started again first."""
+        if self._dead:
+            async with self._turn:
+                await self._again()
         client = self._client
         if client is None:
             raise fail(
@@ -194,12 +146,66 @@ class McpServer:
                 next_="Ask for less at once, or work without it.",
             ) from None
         except Exception as error:  # as above: the failure of a foreign program
+            if _is_closed(error):
+                self._died(client)
+                raise fail(
+                    ErrorClass.ENVIRONMENT,
+                    "server_died",
+                    f"The MCP server {self.config.name} ended before it answered. What the call did by then is not known.",
+                    hint="It is started again when it is used next." if self._deaths <= len(RESTS_S) else "",
+                    next_="Check what is there before you call it again; if it ends again, work without it.",
+                ) from error
             raise fail(
                 ErrorClass.ENVIRONMENT,
                 "mcp_error",
                 f"The MCP server {self.config.name} failed: {_reason(error)}",
                 next_="Check the arguments; if they are right, work without this tool.",
             ) from error
+
+    def _died(self, client: Any) -> None:
+        if self._dead or client is not self._client:
+            return  # another call has seen it
+        now = self.clock()
+        self._deaths = 1 if now - self._since >= STEADY_S else self._deaths + 1
+        self._dead, self._since = True, now
+        end = "" if self._deaths <= len(RESTS_S) else " It is not started again in this session."
+        self._tell(f"MCP server {self.config.name!r} ended by itself.{end}")
+
+    async def _again(self) -> None:
+        """Start what died, if it has rested. Raises ToolFailure when it is not there afterwards."""
+        if not self._dead:
+            return
+        name = self.config.name
+        if self._deaths > len(RESTS_S):
+            raise fail(
+                ErrorClass.ENVIRONMENT,
+                "server_gone",
+                f"The MCP server {name} ended {self._deaths} times in a row and is not started again.",
+                next_="Work without it, or tell the person.",
+            )
+        rest = RESTS_S[self._deaths - 1] - (self.clock() - self._since)
+        if rest > _WAITED_S:
+            raise fail(
+                ErrorClass.ENVIRONMENT,
+                "server_resting",
+                f"The MCP server {name} ended {self._deaths} times in a row. It may be started again in {rest:.0f} s.",
+                next_="Go on with something else, and call it after that; or work without it.",
+            )
+        await asyncio.sleep(max(0.0, rest))
+        await self._end()
+        await self.start()
+        if self.problem:
+            self._deaths += 1
+            self._since = self.clock()
+            self._tell(f"MCP server {name!r} could not be started again: {self.problem}")
+            raise fail(
+                ErrorClass.ENVIRONMENT,
+                "server_gone",
+                f"The MCP server {name} ended, and could not be started again: {self.problem}.",
+                next_="Work without it, or tell the person.",
+            )
+        self._dead = False
+        self._tell(f"MCP server {name!r} was started again.")
 
     @property
     def confined(self) -> bool:
@@ -210,6 +216,11 @@ class McpServer:
         return await asyncio.to_thread(self._walls.denied) if self._walls is not None else []
 
     async def stop(self) -> None:
+        """For good."""
+        self._dead = False
+        await self._end()
+
+    async def _end(self) -> None:
         self._stop.set()
         if self._task is None:
             return
@@ -219,6 +230,19 @@ class McpServer:
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await task
+
+
+def _is_closed(error: BaseException) -> bool:
+    """The other end of the connection is gone: nothing said to it now can arrive."""
+    closed = (
+        "ClosedResourceError", "BrokenResourceError", "EndOfStream", "BrokenPipeError", "ConnectionResetError",
+        "ConnectError", "ReadError", "WriteError", "RemoteProtocolError",
+    )  # fmt: skip
+    while isinstance(error, BaseExceptionGroup) and error.exceptions:
+        error = error.exceptions[0]
+    return type(error).__name__ in closed or (
+        getattr(error, "code", None) == _CONNECTION_CLOSED and "closed" in str(error).lower()
+    )
 
 
 def _nowhere() -> IO[str]:
