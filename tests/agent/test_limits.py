@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from worldline.agent.journal import one_line, preview_of
-from worldline.agent.limits import Limits, Meter
+from worldline.agent.limits import TOKENS_FOR_A_DOLLAR, Limits, Meter, unknown_price
 from worldline.agent.repetition import RepetitionWatch
 from worldline.agent.replies import Next, judge_reply
 from worldline.agent.stops import BRAKES_TO_GO_ON, offers_for
 from worldline.core.stop import StopReason
 from worldline.core.usage import Usage
+from worldline.provider import prices
+from worldline.provider.catalog import KNOWN
 from worldline.provider.model import Exchange
 
 
@@ -108,3 +112,32 @@ def test_previews() -> None:
     assert len(one_line("x" * 500)) == 200
     assert preview_of([{"type": "tool_use", "name": "read"}]) == "calls read"
     assert preview_of([]) == "(empty reply)"
+
+
+def test_a_limit_in_dollars_holds_where_the_price_is_not_known() -> None:
+    counted, _ = meter(Limits(cost=2))
+    counted.add(Usage(input_tokens=TOKENS_FOR_A_DOLLAR, output_tokens=10, answers=1))
+    assert counted.brake() is None
+    counted.add(Usage(cost=0.5, answers=1))  # of another model, whose price is known
+    assert counted.brake() is None
+    counted.add(Usage(cache_read_tokens=TOKENS_FOR_A_DOLLAR // 2, answers=1))
+    brake = counted.brake()
+    assert brake is not None and brake.reason is StopReason.COST_LIMIT
+    assert "150,010 tokens" in brake.sentence and "$2.00 stands for 150,000" in brake.sentence
+    # What the session had used before, at prices that are not known, counts for the session only.
+    before = Usage(input_tokens=10 * TOKENS_FOR_A_DOLLAR, answers=3)
+    assert meter(Limits(cost=2), before)[0].brake() is None
+    brake = meter(Limits(session_cost=5), before)[0].brake()
+    assert brake is not None and "this session" in brake.sentence
+
+
+def test_no_known_model_gives_less_for_a_dollar() -> None:
+    table = prices.load(Path("/nowhere"))
+    dearest = max(price.input for model in KNOWN if (price := table.price(model)) is not None)
+    assert dearest * TOKENS_FOR_A_DOLLAR / 1_000_000 == 1
+
+
+def test_it_is_said_how_such_a_limit_is_kept() -> None:
+    assert unknown_price(Limits(), "m") == ""
+    said = unknown_price(Limits(cost=5, session_cost=20), "m")
+    assert "$5.00 of a run as 500,000 tokens and $20.00 of the session as 2,000,000 tokens" in said

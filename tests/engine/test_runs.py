@@ -236,6 +236,23 @@ async def test_interrupt_stops_and_asks_anew(bench: Any) -> None:
     assert [h.preview for h in b.nodes("user")] == ["go", "no, this"]
 
 
+async def test_a_cost_limit_is_kept_by_tokens_where_the_price_is_not_known(bench: Any) -> None:
+    b = await bench(model="nobodys-model", limits={"cost": 0.5})
+    use = {"input_tokens": 20_000, "output_tokens": 1_000}
+    b.script(*[reply(f"Step {n}.", call("bash", command=f"echo {n}"), usage=use) for n in range(20)])
+    assert await b.ask("go") == "cost_limit"
+    assert len(b.server.message_requests) == 3
+    (told,) = b.diagnostics("price_unknown")
+    assert "nobodys-model" in told.data["detail"] and "50,000 tokens" in told.data["detail"]
+    said = [e.status.sentence for name, e in b.events if name == "status"]
+    assert any("The model is working. The price of nobodys-model is not known" in text for text in said)
+    assert "50,000 tokens" in b.actor.shared.status.now.cost_note
+    assert "63,000 tokens without a known price" in b.doc.runs()[-1].detail
+    # It is told once, and going on is possible.
+    b.script("Done.")
+    assert await b.ask("more") == "completed" and len(b.diagnostics("price_unknown")) == 1
+
+
 async def test_a_server_that_only_pauses_is_not_asked_for_ever(bench: Any) -> None:
     b = await bench()
     b.script(*[Reply(text="", blocks=[], stop="pause_turn")] * 30)

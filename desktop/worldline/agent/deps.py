@@ -129,5 +129,7 @@ class RunDeps:
     """Whether the person is being waited for at this moment."""
     session_starts: bool = False
     """This is the first run since the session was opened."""
+    note: str = ""
+    """What the person is told of this run when it starts."""
     prompt: str = ""
     """What the person asked in this run; "" when it goes on from an earlier one."""

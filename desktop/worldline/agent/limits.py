@@ -10,6 +10,11 @@ from worldline.core.stop import StopReason
 from worldline.core.usage import Usage
 
 
+TOKENS_FOR_A_DOLLAR = 100_000
+"""What a limit in dollars is kept by where the price of a model is not known: so many tokens of input cost a dollar at
+the dearest of the known models."""
+
+
 @dataclass(slots=True)
 class Limits:
     """0 = no limit. The defaults stop a run that has lost its way, not one that works."""
@@ -76,6 +81,9 @@ class Meter:
         self.turns = 0
         self.tool_calls = 0
         self.usage = Usage()
+        self._known_cost = 0.0
+        self._unpriced = 0
+        """Tokens of answers whose price is not known."""
         self._before = before
         self.clock = clock
         self._started = clock()
@@ -86,6 +94,15 @@ class Meter:
 
     def add(self, usage: Usage) -> None:
         self.usage = self.usage + usage
+        if usage.cost is not None:
+            self._known_cost += usage.cost
+        elif usage.answers:
+            self._unpriced += usage.context_tokens + usage.output_tokens
+
+    @property
+    def spent(self) -> float:
+        """Dollars of this run as the limit counts them: where a price is not known, by tokens."""
+        return self._known_cost + self._unpriced / TOKENS_FOR_A_DOLLAR
 
     def brake(self) -> Brake | None:
         """The first limit that is reached, asked before each turn."""
@@ -114,15 +131,26 @@ class Meter:
                     StopReason.TOKEN_BUDGET,
                     f"Stopped: {tokens:,} of {allowed:,} tokens are used by {whose}. It can go on.",
                 )
-        for used, money, whose in (
-            (self.usage, limit.cost, "this run"),
-            (self._before + self.usage, limit.session_cost, "this session"),
-        ):
-            if money and used.cost is not None and used.cost >= money:
-                return Brake(
-                    StopReason.COST_LIMIT,
-                    f"Stopped: {_dollars(used.cost)} of {_dollars(money)} is used by {whose}. It can go on.",
+        return self._cost_brake()
+
+    def _cost_brake(self) -> Brake | None:
+        past = self._before
+        unknown = past.context_tokens + past.output_tokens if past.answers and past.cost is None else 0
+        for cost, unpriced, money, whose in (
+            (self._known_cost, self._unpriced, self.limits.cost, "this run"),
+            (self._known_cost + (past.cost or 0.0), self._unpriced + unknown, self.limits.session_cost, "this session"),
+        ):  # fmt: skip
+            if not money or cost + unpriced / TOKENS_FOR_A_DOLLAR < money:
+                continue
+            if not unpriced:
+                sentence = f"Stopped: {_dollars(cost)} of {_dollars(money)} is used by {whose}. It can go on."
+            else:
+                allowed = tokens_for(max(0.0, money - cost))
+                sentence = (
+                    f"Stopped: {unpriced:,} tokens without a known price are used by {whose}; the limit of {_dollars(money)} "
+                    f"stands for {allowed:,} of them. It can go on."
                 )
+            return Brake(StopReason.COST_LIMIT, sentence)
         return None
 
     def brake_for_calls(self) -> Brake | None:
@@ -153,6 +181,22 @@ class Meter:
         if self.limits.session_seconds:
             limits.append(max(0.01, self.limits.session_seconds - self.past.seconds))
         return min(limits, default=0.0)
+
+
+def tokens_for(money: float) -> int:
+    return int(money * TOKENS_FOR_A_DOLLAR)
+
+
+def unknown_price(limits: Limits, model: str) -> str:
+    """How the limits in dollars are kept for a model whose price is not known; "" = there are none."""
+    of_run, of_session = limits.cost, limits.session_cost
+    run = f"{_dollars(of_run)} of a run as {tokens_for(of_run):,} tokens"
+    session = f"{_dollars(of_session)} of the session as {tokens_for(of_session):,} tokens"
+    if of_run and of_session:
+        return f"The price of {model} is not known: the cost limit counts {run} and {session}."
+    if of_run or of_session:
+        return f"The price of {model} is not known: the cost limit counts {run if of_run else session}."
+    return ""
 
 
 def _dollars(amount: float) -> str:

@@ -223,7 +223,8 @@ class RunLoop:
             if brake := self.meter.brake():
                 raise Stopped(brake.reason, brake.sentence)
             self.meter.turns += 1
-            self._deps.watcher.working("The model is working.")
+            note = self._deps.note if self.meter.turns == 1 else ""
+            self._deps.watcher.working(f"The model is working. {note}".rstrip())
             answer = await self._turns.ask(self.meter.turns)
             node = self._store_reply(answer)
             exchange = answer.exchange

@@ -13,7 +13,7 @@ from worldline.agent.capture import StateTracker
 from worldline.agent.compact import Compactor, fixed_size
 from worldline.agent.deps import RunDeps, RunSettings
 from worldline.agent.journal import Journal
-from worldline.agent.limits import Limits, Meter, Past
+from worldline.agent.limits import Limits, Meter, Past, unknown_price
 from worldline.agent.loop import PAUSED, RunLoop
 from worldline.agent.side import SideJournal, SideLoop
 from worldline.agent.talk import side_start
@@ -22,6 +22,7 @@ from worldline.context.model import ViewOptions
 from worldline.core import paths
 from worldline.core.kinds import NodeKind
 from worldline.core.secrets import mask
+from worldline.core.usage import Usage
 from worldline.engine.approvals import Approvals
 from worldline.engine.asks import Questions
 from worldline.engine.breaker import BranchBreaker
@@ -117,6 +118,7 @@ class LoopMaker:
         self._runs = runs
         self._mcp = McpDesk(shared, approvals)
         self._started = False
+        self._told: set[str] = set()
 
     def view(self, node: str) -> c.View:
         return view_at(
@@ -158,6 +160,7 @@ class LoopMaker:
         configured, problems = parse_hooks(shared.settings.get("hooks"))
         for problem in problems:
             journal.diagnose("hook", problem, node=journal.tip)
+        note = self._say_price(journal, settings)
         deps = RunDeps(
             watcher=shared.status,
             capture=self._capture,
@@ -171,6 +174,7 @@ class LoopMaker:
             waiting=lambda: bool(self._questions.open) or self._approvals.waiting(),
             session_starts=not self._started and bool(run.uid),
             prompt=prompt.text,
+            note=note,
         )
         self._started = self._started or bool(run.uid)
         meter = Meter(settings.limits, doc.usage_total(), deps.gate.now, past_of(shared))
@@ -189,6 +193,18 @@ class LoopMaker:
         loop = RunLoop(journal, turn, calls, deps, settings, meter)
         agents.outer_end = lambda: loop.why
         return loop
+
+    def _say_price(self, journal: Journal, settings: RunSettings) -> str:
+        """Tell, once for each model and limit, that a limit in dollars is kept by tokens."""
+        one = Usage(input_tokens=1, answers=1)
+        known = self._models.price(one, settings.model).cost is not None
+        note = "" if known or not journal.run else unknown_price(settings.limits, settings.model)
+        self._shared.status.limit_note = note
+        if note and note not in self._told:
+            self._told.add(note)
+            self._shared.status.set(cost_note=note)
+            journal.diagnose("price_unknown", note, node=journal.tip)
+        return note
 
     def _build_side(
         self, tools: dict[str, Tool], journal: SideJournal, settings: RunSettings, deps: RunDeps, meter: Meter,

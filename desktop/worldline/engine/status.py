@@ -24,6 +24,8 @@ class StatusBoard:
         self.now = Status(state="starting")
         self._cache: deque[tuple[int, int]] = deque(maxlen=5)
         """(read from the cache, all input) of the last answers."""
+        self.limit_note = ""
+        """How a limit in dollars is kept where a price is not known."""
         self.after_files: Callable[[str], None] = lambda _: None
         """Called with the node when files changed."""
 
@@ -74,7 +76,7 @@ class StatusBoard:
         cost = self.now.cost
         note = self.now.cost_note
         if usage.cost is None:
-            note = f"The price of {model} is not known; its answers are not in the sum."
+            note = f"The price of {model} is not known; its answers are not in the sum. {self.limit_note}".rstrip()
         else:
             cost = (cost or 0.0) + usage.cost
         self.set(

@@ -103,6 +103,7 @@ class SubAgents:
             deliveries=list,
             session_starts=False,
             prompt="",
+            note="",
         )
         settings = replace(parent.settings, limits=meter.limits)
         loop = self._build(journal, settings, deps, meter, task, ROLE)
@@ -162,7 +163,7 @@ class SubAgents:
             left = max(1, outer.tokens - used.context_tokens - used.output_tokens)
             limits.tokens = min(limits.tokens or left, left)
         if outer.cost:
-            money = max(1e-6, outer.cost - (used.cost or 0.0))
+            money = max(1e-6, outer.cost - self._parent.meter.spent)
             limits.cost = min(limits.cost or money, money)
         return limits
 
