@@ -9,7 +9,6 @@ from typing import Any
 from worldline.core.stop import StopReason
 from worldline.core.usage import Usage
 
-
 TOKENS_FOR_A_DOLLAR = 100_000
 """What a limit in dollars is kept by where the price of a model is not known: so many tokens of input cost a dollar at
 the dearest of the known models."""

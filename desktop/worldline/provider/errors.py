@@ -169,13 +169,16 @@ class _Rule:
     kind: FailureKind
     pattern: re.Pattern[str]
     statuses: frozenset[int] | None = None
+    under_limits: bool = False
+    """It holds in the words of a rate limit as well."""
 
 
 _4XX = frozenset({0, 200, 400, 403, 404, 413, 422, 429, 500})
 _RULES: tuple[_Rule, ...] = (
     # Order matters: the special before the general.
-    _Rule("quota", _CREDIT),
-    _Rule("quota", _SPEND, frozenset({0, 200, 400, 402, 403, 429})),
+    _Rule("context_overflow", _LONG_TIER, under_limits=True),
+    _Rule("quota", _CREDIT, under_limits=True),
+    _Rule("quota", _SPEND, frozenset({0, 200, 400, 402, 403, 429}), under_limits=True),
     _Rule("max_tokens_too_high", _OVERFLOW_MAX),
     _Rule("max_tokens_too_high", _MAX_HIGH),
     _Rule("request_too_large", _BYTES),
@@ -260,13 +263,11 @@ def _kind_of_error(exchange: Exchange) -> FailureKind:
         return "bad_block"
     text = searchable(exchange)
     status = exchange.status
-    if _LONG_TIER.search(text):
-        return "context_overflow"
     limited = status == 429 or exchange.error_type == "rate_limit_error" or _NOT_OVERFLOW.search(text)
     for rule in _RULES:
         if rule.statuses is not None and status not in rule.statuses:
             continue
-        if limited and rule.kind not in ("quota",):
+        if limited and not rule.under_limits:
             continue
         if rule.pattern.search(text):
             return rule.kind
