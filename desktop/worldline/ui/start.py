@@ -119,9 +119,12 @@ def _run(options: argparse.Namespace, size: tuple[int, int] | None) -> int:
     ahead = _read_ahead(options.path)
 
     plain_import = builtins.__import__
-    from PySide6.QtCore import Qt, QTimer
-    from PySide6.QtGui import QFontDatabase
-    from PySide6.QtWidgets import QApplication
+    from worldline.ui.binding import kept
+
+    with kept():
+        from PySide6.QtCore import Qt, QTimer
+        from PySide6.QtGui import QFontDatabase
+        from PySide6.QtWidgets import QApplication
 
     # The binding reads the source of every module that is imported after it, to find out whether the module may ask
     # for other spellings of Qt's names (`from __feature__ import …`). None of ours does.
@@ -204,13 +207,13 @@ def _catch_defects(app: object) -> None:
     import traceback
     from types import TracebackType
 
-    from worldline.ui.defects import show_defect
-
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         text = "".join(traceback.format_exception(kind, error, trace))
         logging.getLogger("worldline.ui").error("defect: %s", text)
         sys.stderr.write(text)
         if not issubclass(kind, KeyboardInterrupt):
+            from worldline.ui.defects import show_defect  # with the log, 7 ms
+
             show_defect(text)
 
     sys.excepthook = hook
