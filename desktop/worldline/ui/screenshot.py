@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QEventLoop, Qt, QTimer
@@ -48,7 +49,7 @@ def _settle(ms: int = SETTLE_MS) -> None:
     loop.exec()
 
 
-def take(windows: Windows, options: argparse.Namespace, size: tuple[int, int]) -> int:
+def take(windows: Windows, options: argparse.Namespace | SimpleNamespace, size: tuple[int, int]) -> int:
     """Take the pictures, all of one session; 0, or 1 with a sentence for each that was not taken on standard error."""
     views, themes = options.view.split(","), options.theme.split(",")
     problems = []

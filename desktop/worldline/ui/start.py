@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-import argparse
 import builtins
 import gc
 import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from functools import partial
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
 
+TYPE_CHECKING = False
+"""As `typing` has it, which takes 3 ms to import: it comes while Qt is being loaded."""
 if TYPE_CHECKING:
+    import argparse
+
     from worldline.ui.read_ahead import ReadAhead
 
 VIEWS = ("main", "start", "compare", "compare-three", "approval", "approval-change", "jump-plan", "effects", "question",
          "recovery", "branch-summary", "bring-home", "first-start", "new-session", "settings", "settings-rules", "sessions",
          "storage", "diagnostics", "as-model-sees", "status", "palette", "about")  # fmt: skip
+NEEDED = ("inspect", "logging", "tempfile", "typing", "zipfile")
+"""Modules that the binding imports, and take long."""
 THEMES = ("system", "light", "dark", "contrast", "contrast-dark")
 
 
@@ -25,6 +29,8 @@ def _several(allowed: tuple[str, ...]) -> Callable[[str], str]:
     """A check for a list with commas."""
 
     def check(text: str) -> str:
+        import argparse
+
         unknown = [one for one in text.split(",") if text and one not in allowed]
         if unknown:
             raise argparse.ArgumentTypeError(
@@ -40,6 +46,8 @@ NO_OPTIONS: dict[str, object] = {"path": "", "theme": "", "lang": "", "scale": 0
 
 
 def parser() -> argparse.ArgumentParser:
+    import argparse
+
     result = argparse.ArgumentParser(
         prog="worldline",
         description="Work with a coding agent and see the whole session as a tree.",
@@ -71,10 +79,10 @@ def _size(text: str) -> tuple[int, int] | None:
     return (width, height) if 320 <= width <= 7680 and 240 <= height <= 4320 else None
 
 
-def _parsed(argv: Sequence[str]) -> argparse.Namespace:
+def _parsed(argv: Sequence[str]) -> argparse.Namespace | SimpleNamespace:
     if not argv or (len(argv) == 1 and not argv[0].startswith("-")):
         # The usual start is spared the 4 ms that the texts of the options take.
-        return argparse.Namespace(**{**NO_OPTIONS, "path": "".join(argv)})
+        return SimpleNamespace(**{**NO_OPTIONS, "path": "".join(argv)})
     return parser().parse_args(list(argv))
 
 
@@ -111,19 +119,21 @@ def run(argv: Sequence[str]) -> int:
     return _run(options, size)
 
 
-def _run(options: argparse.Namespace, size: tuple[int, int] | None) -> int:
+def _run(options: argparse.Namespace | SimpleNamespace, size: tuple[int, int] | None) -> int:
+    from worldline.ui import libraries
+
     # Reading goes on in SQLite while Qt is being loaded. Its thread needs the interpreter for moments only; it must not
     # wait 5 ms for each of them.
     usual = sys.getswitchinterval()
     sys.setswitchinterval(0.0005)
-    ahead = _read_ahead(options.path)
-
+    ahead = _Ahead(options.path)
+    libraries.link()
+    reader = ahead.reader()
     plain_import = builtins.__import__
     from worldline.ui.binding import kept
 
     with kept():
         from PySide6.QtCore import Qt, QTimer
-        from PySide6.QtGui import QFontDatabase
         from PySide6.QtWidgets import QApplication
 
     # The binding reads the source of every module that is imported after it, to find out whether the module may ask
@@ -133,11 +143,6 @@ def _run(options: argparse.Namespace, size: tuple[int, int] | None) -> int:
     QApplication.setHighDpiScaleFactorRoundingPolicy(Qt.HighDpiScaleFactorRoundingPolicy.PassThrough)
     # The style is named here: QApplication.setStyle gives it back as an object, whose class has 570 names to make.
     app = QApplication(["worldline", "-style", "fusion"])
-    fontconfig: bool = sys.platform.startswith("linux")
-    # Qt looks for the fonts of the system at the first question about one, on Linux for as long as the imports below
-    # take. (It holds a lock of its own meanwhile, and not the interpreter's.)
-    if fontconfig:
-        threading.Thread(target=QFontDatabase.hasFamily, args=("Sans",), name="fonts", daemon=True).start()
 
     from worldline.ui import first_paint, i18n, preferences
     from worldline.ui.theme import theme
@@ -157,7 +162,7 @@ def _run(options: argparse.Namespace, size: tuple[int, int] | None) -> int:
     theme().follow_system()
     _catch_defects(app)
 
-    windows = Windows(settings, ahead=ahead)
+    windows = Windows(settings, ahead=reader)
     if options.screenshot:
         from worldline.ui.screenshot import take
 
@@ -165,7 +170,7 @@ def _run(options: argparse.Namespace, size: tuple[int, int] | None) -> int:
         sys.setswitchinterval(usual)
         return take(windows, options, size or (1280, 800))
     first_paint.hold()
-    first_paint.after(app, partial(sys.setswitchinterval, usual))
+    first_paint.after(app, lambda: sys.setswitchinterval(usual))
     # Whatever happens to the first window: the collector is on again soon.
     QTimer.singleShot(5_000, app, gc.enable)
     windows.painted.connect(_after_first_paint)
@@ -182,15 +187,31 @@ def _run(options: argparse.Namespace, size: tuple[int, int] | None) -> int:
     return code
 
 
-def _read_ahead(path: str) -> ReadAhead | None:
-    """Begin to read the rows when `path` names a session file."""
-    if not path.endswith(".worldline"):
-        return None
-    from pathlib import Path
+class _Ahead(threading.Thread):
+    """Imports what needs no Qt, while this process has Qt linked, and begins to read the rows when `path` names a session
+    file. Nothing else may be imported until `reader` has returned: a module that looks whether another one is there
+    already (`dataclasses` and `typing`) can find half of it."""
 
-    from worldline.ui.read_ahead import ReadAhead
+    def __init__(self, path: str) -> None:
+        super().__init__(name="ahead", daemon=True)
+        self._path = path
+        self._reader: ReadAhead | None = None
+        self.start()
 
-    return ReadAhead(Path(path).expanduser().absolute())
+    def run(self) -> None:
+        if self._path.endswith(".worldline"):
+            from pathlib import Path
+
+            from worldline.ui.read_ahead import ReadAhead
+
+            self._reader = ReadAhead(Path(self._path).expanduser().absolute())
+        for name in NEEDED:
+            __import__(name)
+
+    def reader(self) -> ReadAhead | None:
+        """Waits for the imports. None when `path` is no session file."""
+        self.join()
+        return self._reader
 
 
 def _after_first_paint() -> None:
