@@ -19,7 +19,7 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import CodeType, TracebackType
+from types import CodeType
 from typing import Any
 
 INSIDE = "shibokensupport/"
@@ -42,9 +42,10 @@ def default_file() -> Path | None:
 
 
 class Kept:
-    """A context in which the binding is imported. Outside it nothing is changed.
+    """Between `begin` and `end` the binding is imported, in whichever thread; before and after nothing is changed.
 
-    Any damage to the file, and any surprise in what it holds, leads to what would have happened without it.
+    Patterns of all modules that are imported meanwhile are kept too. Any damage to the file, and any surprise in what it
+    holds, leads to what would have happened without it.
     """
 
     def __init__(self, file: Path | None) -> None:
@@ -54,17 +55,16 @@ class Kept:
         self._used_codes: dict[CodeKey, CodeType] = {}
         self._used_patterns: dict[PatternKey, PatternParts] = {}
         self._news = False
-
-    def __enter__(self) -> Kept:
-        self._read()
         self._compile, self._compile_pattern = builtins.compile, re.compile
+
+    def begin(self) -> None:
+        self._read()
         builtins.compile = self._code
         re.compile = self._pattern
-        return self
 
-    def __exit__(self, _kind: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None) -> None:  # fmt: skip
+    def end(self) -> None:
         builtins.compile, re.compile = self._compile, self._compile_pattern
-        if self._news and error is None and not sys.dont_write_bytecode:
+        if self._news and not sys.dont_write_bytecode:
             self._write()
 
     # The file --------------------------------------------------------------------------------------------------
@@ -142,7 +142,3 @@ def _parts(pattern: str | bytes, flags: int) -> PatternParts:
         dict(state.groupdict),
         tuple(names),
     )
-
-
-def kept() -> Kept:
-    return Kept(default_file())

@@ -15,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 
+    from worldline.ui.binding import Kept
     from worldline.ui.read_ahead import ReadAhead
 
 VIEWS = ("main", "start", "compare", "compare-three", "approval", "approval-change", "jump-plan", "effects", "question",
@@ -128,13 +129,10 @@ def _run(options: argparse.Namespace | SimpleNamespace, size: tuple[int, int] | 
     sys.setswitchinterval(0.0005)
     ahead = _Ahead(options.path)
     libraries.link()
-    reader = ahead.reader()
+    kept, reader = ahead.result()
     plain_import = builtins.__import__
-    from worldline.ui.binding import kept
-
-    with kept():
-        from PySide6.QtCore import Qt, QTimer
-        from PySide6.QtWidgets import QApplication
+    from PySide6.QtCore import Qt, QTimer
+    from PySide6.QtWidgets import QApplication
 
     # The binding reads the source of every module that is imported after it, to find out whether the module may ask
     # for other spellings of Qt's names (`from __feature__ import …`). None of ours does.
@@ -148,6 +146,7 @@ def _run(options: argparse.Namespace | SimpleNamespace, size: tuple[int, int] | 
     from worldline.ui.theme import theme
     from worldline.ui.windows import Windows
 
+    kept.end()
     app.setApplicationName("Worldline")
     app.setDesktopFileName("worldline")
     app.setQuitOnLastWindowClosed(False)
@@ -189,7 +188,7 @@ def _run(options: argparse.Namespace | SimpleNamespace, size: tuple[int, int] | 
 
 class _Ahead(threading.Thread):
     """Imports what needs no Qt, while this process has Qt linked, and begins to read the rows when `path` names a session
-    file. Nothing else may be imported until `reader` has returned: a module that looks whether another one is there
+    file. Nothing else may be imported until `result` has returned: a module that looks whether another one is there
     already (`dataclasses` and `typing`) can find half of it."""
 
     def __init__(self, path: str) -> None:
@@ -199,6 +198,10 @@ class _Ahead(threading.Thread):
         self.start()
 
     def run(self) -> None:
+        from worldline.ui import binding
+
+        self._kept = binding.Kept(binding.default_file())
+        self._kept.begin()
         if self._path.endswith(".worldline"):
             from pathlib import Path
 
@@ -208,10 +211,10 @@ class _Ahead(threading.Thread):
         for name in NEEDED:
             __import__(name)
 
-    def reader(self) -> ReadAhead | None:
-        """Waits for the imports. None when `path` is no session file."""
+    def result(self) -> tuple[Kept, ReadAhead | None]:
+        """Waits for the imports. No reader when `path` is no session file."""
         self.join()
-        return self._reader
+        return self._kept, self._reader
 
 
 def _after_first_paint() -> None:
