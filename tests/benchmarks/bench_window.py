@@ -33,7 +33,9 @@ window = Window(); window.resize(1280, 800); window.show(); app.exec()
 OURS = """
 import os, sys, time
 import worldline.ui.start as start
+usual = start._catch_defects
 def patch(app):
+    usual(app)
     import worldline.ui.main_window as main_window
     def painted(window):
         assert len(window.state.tree) == int(sys.argv[2])

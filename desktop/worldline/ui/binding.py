@@ -11,6 +11,7 @@ from __future__ import annotations
 import __future__
 
 import builtins
+import contextlib
 import importlib
 import importlib.util
 import marshal
@@ -92,7 +93,8 @@ class Kept:
             part.replace(self._file)
         except OSError:
             # As with bytecode: where it cannot be kept it is made each time.
-            part.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                part.unlink()
 
     # What is done instead --------------------------------------------------------------------------------------
     def _code(self, source: Any, filename: Any, mode: str, flags: int = 0, dont_inherit: bool = False, *rest: Any, **named: Any) -> Any:  # fmt: skip

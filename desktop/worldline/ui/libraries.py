@@ -17,9 +17,12 @@ try:
 except ImportError:  # a Python that was built without it
     _ctypes = None  # type: ignore[assignment]
 
-LIBRARIES = ("libQt6Core.so.6", "libQt6Gui.so.6", "libQt6Widgets.so.6")
-"""Each needs those before it. No others: these make no object of Qt when they are loaded, so that which thread does it
-plays no role."""
+QT = ("Qt/lib/libQt6Core.so.6", "Qt/lib/libQt6Gui.so.6", "Qt/lib/libQt6Widgets.so.6")
+"""Each needs those before it. They make no object of Qt when they are loaded, so that which thread does it plays no
+role."""
+BINDING = ("../shiboken6/libshiboken6.abi3.so.6.11", "libpyside6.abi3.so.6.11", "QtCore.abi3.so", "QtGui.abi3.so", "QtWidgets.abi3.so")  # fmt: skip
+"""The binding's own, with the version in which loading them was seen to call nothing of Python (it would need the lock).
+With another version the first two are not found, and the others not asked for."""
 FONTS = "libfontconfig.so.1"
 
 
@@ -43,13 +46,13 @@ def link() -> list[str]:
     now = 2
     """RTLD_NOW, as an import does it."""
     found = importlib.machinery.PathFinder.find_spec("PySide6")
-    folders = (found.submodule_search_locations or []) if found is not None else []
-    loaded = [
-        name
-        for folder in folders
-        for name in LIBRARIES
-        if load(f"{folder}/Qt/lib/{name}".encode("utf-8", "surrogateescape"), now)
-    ]
+    loaded = []
+    for folder in (found.submodule_search_locations or []) if found is not None else []:
+        for names in (QT, BINDING):
+            for name in names:
+                if not load(f"{folder}/{name}".encode("utf-8", "surrogateescape"), now):
+                    break
+                loaded.append(name)
     fonts = load(FONTS.encode(), now)
     if fonts:
         # What Qt calls first when it is asked for a font; done once for the process.
