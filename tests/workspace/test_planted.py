@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 
 from worldline.core.errors import WorkspaceError
+from worldline.workspace.bundle import objects_of, take_objects
 from worldline.workspace.engine import Workspace
 from worldline.workspace.ignore import RuleSet, StateRules
+from worldline.workspace.objects import BLOB, TREE, object_id
+from worldline.workspace.safefs import SafeTree
 
 from .conftest import run_sh, snapshot
 
@@ -171,3 +174,51 @@ def test_a_held_lock_is_told_as_one(tmp_path: Path, work: Path) -> None:
     (work / ".git" / "HEAD.lock").touch()
     with pytest.raises(WorkspaceError, match=r"HEAD\.lock"):
         locked_replace(work / ".git" / "HEAD", b"ref: refs/heads/x\n", "t", wait=0)
+
+
+@pytest.mark.parametrize("name", [b"..", b".", b"", b"../x", b"/tmp/x", b".git", b".Git"])
+def test_a_bundle_that_leads_out_of_its_folder_is_refused(tmp_path: Path, name: bytes) -> None:
+    blob = (object_id(BLOB, b"x").hex(), "blob", b"x")
+    tree = b"100644 " + name + b"\0" + bytes.fromhex(blob[0])
+
+    with pytest.raises(WorkspaceError) as caught:
+        take_objects(tmp_path / "store", [blob, (object_id(TREE, tree).hex(), "tree", tree)], [])
+
+    assert caught.value.kind == "hostile"
+
+
+@pytest.mark.parametrize("path", ["..", "a/../../x", "./x", "a//x"])
+def test_no_name_leads_upwards(tmp_path: Path, path: str) -> None:
+    (tmp_path / "inside" / "a").mkdir(parents=True)
+    tree = SafeTree(tmp_path / "inside")
+    try:
+        with pytest.raises(OSError, match="cannot be the name"), tree.at(path):
+            pass
+        with pytest.raises(OSError, match="cannot be the name"):
+            tree.make_folder(path, 0o755)
+    finally:
+        tree.close()
+
+
+def test_of_a_state_of_somebody_else_only_files_are_put_back(tmp_path: Path, work: Path) -> None:
+    """It could name hooks, and other repositories."""
+    run_sh("git init -q sub && cd sub && git commit -q --allow-empty -m s && echo 1 > f", work)
+    ws = Workspace(work, tmp_path / "store")
+    state = ws.capture(None).state
+    ws.close()
+    store = tmp_path / "came"
+    assert take_objects(store, objects_of(tmp_path / "store", [state]), [state])
+    here = tmp_path / "here"
+    here.mkdir()
+    run_sh(START + " && echo 2 > a && git commit -qam two", here)
+    head = run_sh("git rev-parse HEAD; git status --porcelain", here)
+    mine = Workspace(here, store)
+    last = mine.capture(None).state
+
+    report = mine.apply(mine.plan(state, last=last, default_choice="restore"), new_branch="worldline/s/2")
+    mine.close()
+
+    assert report.done and "bundle" in report.note
+    assert (here / "sub" / "f").read_text() == "1\n"
+    assert not (here / "sub" / ".git").exists()
+    assert run_sh("git rev-parse HEAD", here) == head.splitlines(keepends=True)[0]

@@ -147,7 +147,11 @@ class Restorer:
         self.journal.there = folders_there(self.tree, self.items)
         now_roots = {root.path: root for root in self.now.roots}
         self.journal.gone_git = list(self.plan.drop_git)
-        for wanted in self.target.roots:
+        # What somebody else's state says of git may name any repository, and programs that git would run.
+        bundled = self.store.is_bundled(self.plan.target)
+        if bundled and self.target.roots:
+            self.notes.append("This step came in a bundle: its files are put back, git stays as it is.")
+        for wanted in () if bundled else self.target.roots:
             root, now = self.roots.get(wanted.path), now_roots.get(wanted.path)
             if root is None and gitagain.can_remake(self.work, wanted, self.tree):
                 gitagain.note(self.journal, wanted)

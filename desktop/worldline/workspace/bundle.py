@@ -8,6 +8,8 @@ from pathlib import Path
 import pygit2
 
 from worldline.core.errors import WorkspaceError
+from worldline.workspace.objects import parse_tree
+from worldline.workspace.store import BUNDLED
 
 _NAMES = {
     pygit2.enums.ObjectType.BLOB: "blob",
@@ -60,6 +62,21 @@ def _entries(tree: bytes) -> Iterator[str]:
         position = end + 21
 
 
+def _check_names(tree: bytes) -> None:
+    """Raise WorkspaceError for a tree that names what would lie outside of its folder, or what makes git run something."""
+    try:
+        entries = parse_tree(tree)
+    except ValueError as error:
+        raise WorkspaceError(f"The bundle is damaged: {error}.", "Ask for it again.") from error
+    for entry in entries:
+        if entry.name in ("", ".", "..") or "/" in entry.name or entry.name.lower() == ".git":
+            raise WorkspaceError(
+                f"The bundle holds a file named {entry.name!r}, which nobody's work does.",
+                "It was made to write where it should not: do not open it.",
+                kind="hostile",
+            )
+
+
 def take_objects(store: Path, objects: Iterable[tuple[str, str, bytes]], states: Iterable[str]) -> int:
     """Make the new store `store` with these objects and a ref for each state. Every object is hashed anew: raises
     WorkspaceError for one that is not what its name says. Returns how many there are."""
@@ -67,6 +84,8 @@ def take_objects(store: Path, objects: Iterable[tuple[str, str, bytes]], states:
     repository = pygit2.Repository(str(store))
     count = 0
     for oid, name, data in objects:
+        if name == "tree":
+            _check_names(data)
         written = str(repository.odb.write(_TYPES[name], data))
         if written != oid:
             raise WorkspaceError(
@@ -76,7 +95,7 @@ def take_objects(store: Path, objects: Iterable[tuple[str, str, bytes]], states:
     for state in states:
         # A ref needs a real commit to stand on; the parents of a state may be elsewhere, its tree is here.
         try:
-            repository.references.create(f"refs/worldline/bundle/{state}", pygit2.Oid(hex=state), force=True)
+            repository.references.create(f"{BUNDLED}{state}", pygit2.Oid(hex=state), force=True)
         except (pygit2.GitError, ValueError) as error:
             raise WorkspaceError(
                 f"The bundle is damaged: it lacks the state {state[:12]}.", "Ask for it again."

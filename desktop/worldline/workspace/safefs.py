@@ -63,6 +63,12 @@ def split(path: str) -> tuple[str, str]:
     return folder, name
 
 
+def _check_name(name: str) -> None:
+    """A state may come from somebody else: no name in it leads upwards. Raises OSError."""
+    if name in ("", ".", ".."):
+        raise OSError(errno.EINVAL, "this cannot be the name of a file", name)
+
+
 def make_dir(name: str, dir_fd: int, mode: int) -> None:
     """Make a folder with exactly these permissions, whatever the umask is. Raises OSError."""
     os.mkdir(name, 0o700, dir_fd=dir_fd)
@@ -102,6 +108,7 @@ class SafeTree:
         if known is not None:
             return known
         parent, name = split(path)
+        _check_name(name)
         fd = os.open(name, _OPEN_DIR, dir_fd=self.folder(parent))
         if len(self._open) >= _MAX_OPEN:
             self.drop()
@@ -114,6 +121,7 @@ class SafeTree:
         for depth in range(1, len(parts) + 1):
             folder = "/".join(parts[:depth])
             parent, name = split(folder)
+            _check_name(name)
             with contextlib.suppress(FileExistsError):
                 make_dir(name, self.folder(parent), mode)
             self.folder(folder)
@@ -121,6 +129,7 @@ class SafeTree:
     @contextlib.contextmanager
     def at(self, path: str) -> Iterator[tuple[int, str]]:
         folder, name = split(path)
+        _check_name(name)
         yield self.folder(folder), name
 
     def lstat(self, path: str) -> os.stat_result | None:

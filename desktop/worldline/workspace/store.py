@@ -34,6 +34,8 @@ _LOOSE_LIMIT = 24
 _PENDING_BYTES = 8 << 20
 _MAX_UNSYNCED = 500
 _TREE_CACHE = 50_000
+BUNDLED = "refs/worldline/bundle/"
+"""Refs of states that came from somebody else: of these only the files are put back."""
 FREE_FLOOR = 32 << 20
 """Bytes that a capture leaves free on the disk of the store."""
 _KINDS = {BLOB: BLOB, TREE: TREE, COMMIT: COMMIT}
@@ -266,6 +268,9 @@ class Store:
     def delete_ref(self, name: str) -> None:
         with contextlib.suppress(KeyError):
             self.repo.references.delete(name)
+
+    def is_bundled(self, state: str) -> bool:
+        return f"{BUNDLED}{state}" in self.repo.references
 
     def refs(self) -> Iterator[tuple[str, str]]:
         for name in self.repo.references:
