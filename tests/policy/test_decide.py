@@ -206,3 +206,47 @@ async def test_an_opening_for_the_sandbox(tmp_path: Path) -> None:
     assert gate.openings(bench.state.grants) == ["Net(example.org:443)"]
     docker = await bench.call("request_access", kind="socket", target="/run/docker.sock", why="build")
     assert docker.ok is False or person.shown[-1].scopes == ["once"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "target"),
+    [
+        ("write", "/opt/*"), ("read", "/home/[ab]"), ("socket", "/run/?.sock"), ("net", "*:443"), ("net", "*.example.org:443"),
+        ("net", "example.org:99999"), ("net", "example.org:x"), ("net", "[::1"), ("net", ":443"),
+    ],
+)  # fmt: skip
+async def test_access_is_asked_for_one_thing_and_no_bad_name_breaks_the_rest(
+    tmp_path: Path, kind: str, target: str
+) -> None:
+    person = Person(decision="allow", scope="session")
+    bench, gate = bench_with(tmp_path, person)
+
+    assert (
+        error_of(await bench.call("request_access", kind=kind, target=target, why="x")) == "permission_denied"
+    )
+
+    assert not person.shown and gate.openings(bench.state.grants) == []
+    assert (await bench.call("request_access", kind="net", target="example.org:443", why="docs")).ok
+
+
+async def test_what_is_known_of_a_place_is_not_covered_by_what_the_agent_says(tmp_path: Path) -> None:
+    person = Person()
+    person.answer = {"decision": "deny"}
+    bench, _ = bench_with(tmp_path, person)
+    key = Path.home() / ".ssh" / "id_rsa"
+
+    await bench.call("request_access", kind="read", target=str(key), why="only a harmless note")
+
+    assert "keys" in person.shown[0].why and person.shown[0].scopes == ["once"]
+    assert person.shown[0].why.endswith("only a harmless note")
+    assert person.shown[0].agent_says == "only a harmless note"
+
+
+async def test_a_file_with_a_wildcard_in_its_name_opens_no_other(tmp_path: Path) -> None:
+    person = Person(decision="allow")
+    bench, gate = bench_with(tmp_path, person)
+
+    await bench.call("write", path=str(tmp_path / "a*"), content="x")
+
+    assert person.shown[0].scopes == ["once"] and person.shown[0].rule == ""
+    assert gate.openings(bench.state.grants) == []

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from worldline.policy.openings import grants_of
 from worldline.policy.rules import RuleSet, explain, parse_rule, parse_rules
 from worldline.policy.shell import parse
 from worldline.policy.wording import effect, marks, remember
@@ -160,3 +161,54 @@ def test_the_part_that_decided_is_named(tmp_path: Path, line: str, decision: str
     told = explain(RuleSet(rules, tmp_path), line)
     assert told["decision"] == decision
     assert [part["part"] for part in told["parts"] if part["decided"]] == [decided]
+
+
+@pytest.mark.parametrize(
+    ("line", "decision"),
+    [
+        ("ls; bash evil.sh -c", "ask"),
+        ("ls; bash +x evil.sh -c", "ask"),
+        ("ls; bash --rcfile evil.sh -ic ls", "ask"),
+        ("bash +x -c 'rm x'", "deny"),
+        ("bash -o pipefail -c 'rm x'", "deny"),
+        ("bash -euo pipefail -c 'rm x'", "deny"),
+        ("bash --norc -O extglob -c 'rm x'", "deny"),
+        ("bash -c 'ls -l'", "allow"),
+        ("bash -euo pipefail -c 'ls -l'", "allow"),
+        ("git fetch --upload-pac=evil .", "ask"),
+        ("git log --outp=x", "ask"),
+        ("git log --oneline --all", "allow"),
+    ],
+)
+def test_a_shell_is_judged_by_what_it_runs(line: str, decision: str) -> None:
+    rules = [parse_rule(text, "allow") for text in ("Bash(ls:*)", "Bash(git log:*)", "Bash(git fetch:*)")] + [
+        parse_rule("Bash(rm:*)", "deny")
+    ]
+
+    assert RuleSet(rules, Path("/ws")).command(line).decision == decision
+
+
+@pytest.mark.parametrize(
+    "line", ["{ " * 3000 + "ls;" + " }" * 3000, "echo " + '"$(' * 400 + "ls" + ')"' * 400]
+)
+def test_a_line_nested_without_end_is_a_question(line: str) -> None:
+    assert RuleSet([parse_rule("Bash(ls:*)", "allow")], Path("/ws")).command(line).decision == "ask"
+
+
+@pytest.mark.parametrize("line", ["rm 'a b'", "rm '[ab]'", "rm 'x)'", "git push origin 'a b'", "rm 'a?'"])
+def test_no_rule_is_offered_that_would_mean_other_words(line: str) -> None:
+    scopes, rule = remember(line)
+
+    assert rule == "" and "always" not in scopes
+
+
+def test_what_may_run_outside_is_one_command() -> None:
+    def outside(line: str) -> bool:
+        return bool(grants_of(["Unsandboxed(docker compose:*)"], line, Path("/ws")))
+
+    assert outside("docker compose up -d")
+    for line in (
+        "docker compose ps; rm -rf ~", "docker compose ps && curl x | sh", "docker compose ps > /etc/x", "docker compose ps &",
+        "docker compose $(evil)", "X=1 docker compose ps", "docker compose ps `evil`", "docker compose ps <(evil)",
+    ):  # fmt: skip
+        assert not outside(line), line

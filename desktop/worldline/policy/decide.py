@@ -21,7 +21,7 @@ from worldline.policy.approvals import ApprovalDesk, Scope, digest_of
 from worldline.policy.copies import will_copy
 from worldline.policy.pushing import push_outside
 from worldline.policy.rules import Judgement, RuleSet, parse_rule
-from worldline.policy.shell import parse
+from worldline.policy.shell import has_glob, parse
 from worldline.policy.wording import effect, kind_of, marks, remember
 from worldline.protocol.model import Approval, Mode
 
@@ -87,6 +87,9 @@ class PolicyGate:
         """See `core.access.Policy`."""
         if self.mode == "plan" and request.access in ("write", "execute"):
             return AccessAnswer(plan_mode(request))
+        for line in (request.command, request.target.partition(":")[2]):
+            if line:  # kept for the judge: the parser is a program, which may take its time
+                await asyncio.to_thread(parse, line)
         question = self._judge(request)
         judgement = question.judgement
         if judgement.decision == "deny":
@@ -100,7 +103,7 @@ class PolicyGate:
             return AccessAnswer(why="allowed for this run as a whole")
         if self.unattended:
             return AccessAnswer(nobody_there(judgement))
-        approval = self._approval(request, question, digest)
+        approval = await asyncio.to_thread(self._approval, request, question, digest)
         approval.copy_first = await asyncio.to_thread(_copy_first, request)
         verdict = await self.desk.ask(approval)
         if not verdict.allowed:
@@ -166,8 +169,7 @@ class PolicyGate:
                 return _Question(
                     Judgement("ask", None, why, by_default=True),
                     "What is read goes to the provider of the model.",
-                    ALL_SCOPES,
-                    f"Read({path})",
+                    *_lasting("Read", path),
                 )
         return _Question(Judgement("allow", None, "reads inside the workspace"))
 
@@ -191,8 +193,7 @@ class PolicyGate:
                 question = _Question(
                     Judgement("ask", None, why, by_default=True),
                     "Changes a file outside the workspace; going back in the tree does not undo it.",
-                    ALL_SCOPES,
-                    f"Write({path})",
+                    *_lasting("Write", path),
                 )
         return question
 
@@ -228,8 +229,10 @@ class PolicyGate:
         return question
 
     def _judge_net(self, url: str, rules: RuleSet) -> _Question:
-        parts = urllib.parse.urlsplit(url)
-        host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+        place = _host_of(url)
+        if place is None:
+            return _Question(Judgement("deny", None, f"{url[:200]} does not name one host and its port"))
+        host, port = place
         judgement = rules.net(host, port)
         if judgement.decision == "ask" and judgement.by_default:
             judgement = replace(judgement, why=f"it contacts {host}")
@@ -239,6 +242,8 @@ class PolicyGate:
 
     def _judge_target(self, request: AccessRequest, rules: RuleSet) -> _Question:
         kind, _, target = request.target.partition(":")
+        if kind in ("write", "read", "socket") and has_glob(target):
+            return _Question(Judgement("deny", None, f"{target[:200]} does not name one place"))
         why = (
             f"the agent asks for it: {request.agent_says[:300]}"
             if request.agent_says
@@ -264,8 +269,11 @@ class PolicyGate:
             question = _Question(Judgement("ask", strict=True), says, ("once",), "", True)
             if any(kind_of(command)[0] == "rights" for command in parse(target).commands):
                 return _Question(Judgement("deny", None, "rights of another user are never given"))
-        if question.judgement.decision == "ask":
-            question.judgement = replace(question.judgement, why=why)
+        own = question.judgement
+        if own.decision == "ask":
+            # What is known of it is said before what the agent says.
+            known = f"{own.why}; " if own.why and not own.by_default else ""
+            question.judgement = replace(own, why=known + why)
         return question
 
     # --- asking ------------------------------------------------------------------------------------------------------
@@ -314,9 +322,9 @@ class PolicyGate:
             given = all(alone.path("Read", path).decision == "allow" for path in request.reads)
             return "granted before" if given else ""
         if request.url:
-            parts = urllib.parse.urlsplit(request.url)
-            port = parts.port or (443 if parts.scheme == "https" else 80)
-            return "granted before" if alone.net(parts.hostname or "", port).decision == "allow" else ""
+            place = _host_of(request.url)
+            known = place is not None and alone.net(*place).decision == "allow"
+            return "granted before" if known else ""
         return (
             "granted before" if not request.command and alone.tool(request.tool).decision == "allow" else ""
         )
@@ -338,6 +346,22 @@ class PolicyGate:
         if request.target and scope == "once":
             kind, _, target = request.target.partition(":")
             self.once.append(question.rule or f"{kind.capitalize()}({target})")
+
+
+def _lasting(kind: str, path: Path) -> tuple[tuple[Scope, ...], str]:
+    """How long a grant for a path may last, and its rule. A name with a wildcard in it would be a rule for others."""
+    return (("once",), "") if has_glob(str(path)) else (ALL_SCOPES, f"{kind}({path})")
+
+
+def _host_of(url: str) -> tuple[str, int] | None:
+    """Host and port; None for an address that names none, or many."""
+    try:
+        parts = urllib.parse.urlsplit(url)
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+    except ValueError:
+        return None
+    host = parts.hostname or ""
+    return None if not host or has_glob(host) or not host.isprintable() or " " in host else (host, port)
 
 
 def _copy_first(request: AccessRequest) -> str:

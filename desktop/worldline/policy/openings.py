@@ -50,15 +50,23 @@ def grants_of(rules: Iterable[str], command: str, root: Path) -> list[Grant]:
 
 
 def _means(pattern: str, command: str) -> bool:
-    """The exact line, or with `:*` everything that begins with these words."""
-    if pattern.endswith(":*"):
-        wanted, words = pattern[:-2].split(), command.split()
-        return words[: len(wanted)] == wanted
-    return pattern == command.strip()
+    """The exact line, or with `:*` one command that begins with these words. A line that starts more than this one is
+    not meant: all of it would run outside."""
+    if not pattern.endswith(":*"):
+        return pattern == command.strip()
+    parsed = parse(command)
+    if parsed.problem or parsed.substitution or parsed.background or len(parsed.commands) != 1:
+        return False
+    only = parsed.commands[0]
+    wanted = pattern[:-2].split()
+    plain = only.fixed and not (only.assigns or only.writes or only.via)
+    return plain and bool(wanted) and only.words[: len(wanted)] == wanted
 
 
 def _paths(pattern: str, root: Path) -> list[str]:
     full = str(root / Path(pattern).expanduser())
+    if os.path.lexists(full):  # a name may hold what else is a wildcard
+        return [full]
     if full.endswith("/**"):
         full = full[:-3]
     if not _WILD.search(full):

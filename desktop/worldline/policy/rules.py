@@ -25,7 +25,7 @@ from worldline.policy.programs import (
     STEERING,
     TELLING,
 )
-from worldline.policy.shell import ParsedLine, SimpleCommand, has_glob, parse
+from worldline.policy.shell import STARTS_FILE, ParsedLine, SimpleCommand, has_glob, parse, shell_text
 
 Decision = Literal["allow", "ask", "deny"]
 KINDS = ("Bash", "Net", "Write", "Read", "Socket", "Unsandboxed", "Tool")
@@ -60,7 +60,9 @@ class Rule:
         program = command.program or ""
         options = HIDDEN_START.get(program)
         beyond = [word for word in command.words[len(words) :] if word is not None]
-        if options is not None and any(options.fullmatch(word) for word in beyond):
+        if options is not None and any(
+            options.fullmatch(word) or _shortened(word, options) for word in beyond
+        ):
             return True
         if not words:
             return True
@@ -77,6 +79,14 @@ class Rule:
             and "." in words[1]
         )
         return not (module or script)
+
+
+def _shortened(word: str, options: re.Pattern[str]) -> bool:
+    """The beginning of a long option: programs take it for the whole."""
+    name = word.partition("=")[0]
+    if not name.startswith("--") or len(name) < 4:
+        return False
+    return any(known.startswith(name) for known in re.findall(r"--[a-z-]+", options.pattern))
 
 
 def _pattern_words(pattern: str) -> tuple[list[str], bool]:
@@ -289,9 +299,9 @@ def _only_starts(command: SimpleCommand, root: Path) -> bool:
         target = command.words[1] or ""
         path = Path(os.path.normpath(root / target))
         return not target.startswith(("-", "~")) and path.is_relative_to(root) and not protected(path, root)
-    return command.program in ("bash", "sh", "dash", "zsh") and any(
-        word is not None and re.fullmatch(r"-[a-zA-Z]*c[a-zA-Z]*", word) for word in command.words[1:3]
-    )
+    # What it starts is judged by itself, as commands of their own.
+    shell = command.program in ("bash", "sh", "dash", "zsh") and STARTS_FILE.isdisjoint(command.words)
+    return shell and shell_text(command) is not None
 
 
 def protected(path: Path, root: Path) -> bool:

@@ -21,6 +21,8 @@ from typing import Any
 
 Node = dict[str, Any]
 _DEPTH = 4
+_MAX_NESTED = 200
+"""Of the parser's tree; a person writes a tenth of that."""
 _SUBSTITUTIONS = ("CmdSubst", "ProcSubst")
 _GLOB = re.compile(r"[*?\[]")
 _ANSI_ESCAPE = re.compile(
@@ -98,7 +100,10 @@ def _tree(line: str) -> tuple[Node | None, str]:
         return None, "the shell parser could not be run"
     if done.returncode != 0:
         return None, done.stderr.decode("utf-8", "replace").strip().removeprefix("<standard input>:")[:200]
-    tree: Node = json.loads(done.stdout)
+    try:
+        tree: Node = json.loads(done.stdout)
+    except RecursionError:
+        return None, "nested too deeply"
     return tree, ""
 
 
@@ -109,6 +114,9 @@ def _parse(line: str, depth: int) -> ParsedLine:
         return result
     tree, result.problem = _tree(line)
     if tree is None:
+        return result
+    if _depth_of(tree) > _MAX_NESTED:
+        result.problem = "nested too deeply"
         return result
     data = line.encode("utf-8", "replace")
 
@@ -134,6 +142,17 @@ def _parse(line: str, depth: int) -> ParsedLine:
     for command in list(result.commands):
         _expand(command, result, depth)
     return result
+
+
+def _depth_of(node: Node) -> int:
+    deepest = 0
+    stack: list[tuple[Any, int]] = [(node, 1)]
+    while stack:
+        item, depth = stack.pop()
+        deepest = max(deepest, depth)
+        values = item.values() if isinstance(item, dict) else item
+        stack += [(value, depth + 1) for value in values if isinstance(value, dict | list)]
+    return deepest
 
 
 def _walk(node: Any) -> Iterator[Node]:
@@ -327,16 +346,42 @@ def _started_by(command: SimpleCommand) -> Iterator[tuple[str | None, str]]:
     """Texts that this command runs as shell commands."""
     name, rest = command.program, command.words[1:]
     if name in _SHELLS:
-        for index, word in enumerate(rest):
-            if word is not None and re.fullmatch(r"-[a-zA-Z]*c[a-zA-Z]*", word):
-                yield (rest[index + 1] if index + 1 < len(rest) else ""), f"{name} -c"
-                return
-            if word is None or not word.startswith("-"):
-                return
+        found = shell_text(command)
+        if found is not None:
+            yield found[0], f"{name} -c"
     elif name == "eval":
         yield (None if None in rest else " ".join(word or "" for word in rest)), "eval"
     elif name == "trap" and len(rest) > 1 and rest[0] not in ("-", "-l", "-p"):
         yield rest[0], "trap"
+
+
+STARTS_FILE = frozenset({"--rcfile", "--init-file"})
+"""Options of a shell that name a file it runs first."""
+_SHELL_OPTIONS = re.compile(r"[-+][a-zA-Z]+")
+
+
+def shell_text(command: SimpleCommand) -> tuple[str | None] | None:
+    """The text that `bash -c` and the like run (None in it: known only at run time); None when they run something else:
+    a script, or what they are given to read."""
+    rest = list(command.words[1:])
+    runs = False
+    while rest and rest[0] is not None and rest[0][:1] in ("-", "+") and len(rest[0]) > 1:
+        word = rest.pop(0) or ""
+        if word == "--":
+            break
+        if word.startswith("--"):
+            if word in STARTS_FILE and rest:
+                rest.pop(0)
+            continue
+        if _SHELL_OPTIONS.fullmatch(word) is None:
+            return None
+        runs = runs or (word[0] == "-" and "c" in word)
+        for letter in word[1:]:
+            if letter in "oO" and rest:  # the name of a setting
+                rest.pop(0)
+    if not runs:
+        return None
+    return (rest[0] if rest else "",)
 
 
 def _exec_of(command: SimpleCommand) -> Iterator[tuple[list[str | None], str]]:

@@ -5,6 +5,7 @@ This is wording, drawn from the text; it decides nothing. What is really possibl
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 from worldline.policy.shell import SimpleCommand, parse
@@ -82,6 +83,7 @@ _EFFECT: dict[Kind, str] = {
     "rights": "Asks for rights of another user. What is done with them cannot be undone.",
     "unknown": "What it does is not known from its text.",
 }
+_PLAIN_WORD = re.compile(r"[^\s*?\[\]()\\]+")
 _PUSH = "Changes the remote repository. This can be countered: the old position of its branch is noted first."
 _ORDER: tuple[Kind, ...] = (
     "rights",
@@ -200,7 +202,7 @@ def remember(line: str) -> tuple[list[Scope], str]:
             and commands[0].words[:2] == ["git", "push"]
             and commands[0].fixed
         ):
-            rule = f"Bash({commands[0].text})" if len(commands[0].words) >= 4 and "*" not in line else ""
+            rule = _exactly(commands[0]) if len(commands[0].words) >= 4 else ""
         return (
             (["once", "branch", "session", "always"], rule) if rule else (["once", "branch", "session"], "")
         )
@@ -218,6 +220,12 @@ def remember(line: str) -> tuple[list[Scope], str]:
         return ["once", "branch", "session", "always"], f"Bash({program}:*)"
     if len(words) > 1 and words[1] in _PREFIX_RULES.get(program, ()):
         return ["once", "branch", "session", "always"], f"Bash({program} {words[1]}:*)"
-    if "*" in line or "\n" in line or ")" in line:
-        return ["once", "branch", "session"], ""
-    return ["once", "branch", "session", "always"], f"Bash({commands[0].text})"
+    rule = _exactly(commands[0])
+    return (["once", "branch", "session", "always"], rule) if rule else (["once", "branch", "session"], "")
+
+
+def _exactly(command: SimpleCommand) -> str:
+    """The rule for exactly this command; "" where it cannot be written: words with spaces or wildcards in them would be
+    other words, or many."""
+    words = [word or "" for word in command.words]
+    return f"Bash({' '.join(words)})" if all(_PLAIN_WORD.fullmatch(word) for word in words) else ""

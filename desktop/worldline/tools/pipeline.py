@@ -160,7 +160,7 @@ class Pipeline:
             notes += blocked.notes
             if blocked.error is not None:
                 raise ToolFailure(blocked.error)
-            request.agent_says = agent_says
+            request.agent_says = request.agent_says or agent_says  # a tool may have a reason of its own
             answer = await self.policy.decide(request)
             if answer.error is not None:
                 if answer.by_person:
