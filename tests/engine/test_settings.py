@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -98,3 +99,14 @@ def test_settings_that_cannot_be_saved_leave_nothing_behind(
         settings.change({"mode": "work"})
     assert sorted(paths.config_file().parent.iterdir()) == before
     assert Settings(None).get("mode") == "plan"
+
+
+def test_a_settings_file_that_is_none_is_told_and_not_waited_for(tmp_path: Path) -> None:
+    """A command of the agent can put anything there."""
+    place = tmp_path / ".worldline"
+    place.mkdir()
+    os.mkfifo(place / "settings.json")
+    assert "cannot be read" in Settings(tmp_path).problems[0]
+    (place / "settings.json").unlink()
+    (place / "settings.json").write_text("[" * 100_000)
+    assert "not JSON" in Settings(tmp_path).problems[0]

@@ -412,3 +412,59 @@ def test_a_file_that_is_not_there_is_taken_away_only_when_asked(sides: Sides) ->
     with pytest.raises(WorkspaceError) as caught:
         take_file(sides.source, wide, "wide", hunks=[0])
     assert caught.value.kind == "bad_hunk" and "UTF-8" in str(caught.value)
+
+
+@pytest.mark.parametrize("how", ["commit", "branch"])
+@pytest.mark.parametrize("where", ["mine", "theirs"])
+def test_what_a_filter_hides_is_not_committed_in_clear(sides: Sides, how: Any, where: str) -> None:
+    """git-crypt and the like: its program is not run, so the commit would hold the secret."""
+    if where == "mine":
+        run_sh("echo '*.key filter=crypt' > .git/info/attributes", sides.mine)
+    state = sides.node("echo '*.key filter=crypt' > .gitattributes; echo secret > new.key; echo more >> f")
+
+    report = sides.bring(state, how, branch="from-session", message="work")
+
+    assert report.done
+    kept = {e.path: e for e in report.entries}
+    assert "crypt" in kept["new.key"].reason
+    assert kept["new.key"].action == ("create" if how == "commit" else "not_captured")
+    assert "new.key" not in run_sh(f"git ls-tree -r --name-only {report.commit}", sides.mine)
+    assert "more" in run_sh(f"git show {report.commit}:f", sides.mine)
+
+
+def test_bringing_that_was_killed_is_taken_back_before_the_next(sides: Sides) -> None:
+    state = sides.node("echo more >> f; echo new > new; rm del")
+    before = sides.everything()
+    child = os.fork()
+    if child == 0:
+        import worldline.workspace.apply as applying
+
+        applying.Restorer._verify = lambda self: os.kill(os.getpid(), 9)  # type: ignore[method-assign]
+        home = Workspace(sides.mine, sides.home.store.path)
+        bring_home(sides.source, home, state, how="changes", start=sides.start, dry_run=False)
+        os._exit(1)
+    assert os.waitpid(child, 0)[1] == 9
+    assert (sides.mine / "new").exists(), "it was half done"
+
+    preview = sides.bring(state, "changes", dry_run=True)
+
+    assert not preview.done and {e.path for e in preview.entries} == {"del", "f", "new"}
+    assert sides.everything() == before
+    assert sides.bring(state, "changes").done
+
+
+def test_what_is_staged_meanwhile_stays(sides: Sides, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The branch moves at the last moment, and somebody stages something in between."""
+    from worldline.workspace.home_git import CommitPlan
+
+    state = sides.node("echo more >> f")
+
+    def beaten(plan: CommitPlan, commit: str) -> None:
+        run_sh("echo mine > mine && git add mine", sides.mine)
+        raise WorkspaceError("The branch was moved meanwhile.", kind="moved")
+
+    monkeypatch.setattr(CommitPlan, "_move", beaten)
+    report = sides.bring(state, "commit", message="work")
+
+    assert not report.done
+    assert "mine" in run_sh("git diff --cached --name-only", sides.mine)

@@ -11,7 +11,6 @@ from worldline.agent.talk import talk_seqs
 from worldline.context.budget import Limits
 from worldline.context.lossy import expand_draft, lossy_at
 from worldline.context.model import ViewOptions
-from worldline.core import paths
 from worldline.core.errors import BadInput, WorkspaceError
 from worldline.core.kinds import NodeKind
 from worldline.engine.effects import EffectList
@@ -19,6 +18,7 @@ from worldline.engine.files import Files
 from worldline.engine.jumps import Jumps
 from worldline.engine.models import ModelDesk
 from worldline.engine.queries import Queries
+from worldline.engine.recovery import home_store
 from worldline.engine.shared import Shared
 from worldline.engine.views import poisoned_blocks
 from worldline.protocol import commands as c
@@ -86,7 +86,7 @@ class Edits:
         state = shared.state(shared.doc.resolve(p.node))
         start = shared.good_state(shared.doc.resolve("root"))
         root = Path(shared.info.root)
-        store = paths.stores_dir() / f"{shared.slug}-home"
+        store = home_store(shared)
 
         def bring(source: Workspace) -> HomeReport:
             from worldline.workspace.bring_home import bring_home

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+from pathlib import Path
+
+from worldline.core import paths
 from worldline.core.stop import StopReason
 from worldline.engine.shared import Shared
 
@@ -27,9 +31,36 @@ def _newest(shared: Shared) -> str:
 
 async def recover_workspace(shared: Shared) -> str:
     """Finish or undo a jump that was interrupted, so that files, branch and cursor agree again."""
+    home = await _recover_home(shared)
     work = shared.workspace()
     if not work.has_journal():
-        return ""
+        return home
     state = shared.state(shared.doc.cursor)
     report = await work.call(lambda w: w.recover(state))
-    return report.note if report is not None else ""
+    return " ".join(note for note in (home, report.note if report is not None else "") if note)
+
+
+def home_store(shared: Shared) -> Path:
+    """Where the copies of the person's own folder lie that are made before something is brought into it."""
+    return paths.stores_dir() / f"{shared.slug}-home"
+
+
+async def _recover_home(shared: Shared) -> str:
+    """Take back what was being brought into the person's own folder when the program ended."""
+    store, root = home_store(shared), Path(shared.info.root)
+    if shared.info.workspace_mode != "isolated":
+        return ""
+
+    def recover() -> str:
+        if not (store / "restore").exists() or not root.is_dir():
+            return ""
+        from worldline.workspace.engine import Workspace
+
+        home = Workspace(root, store, watch=False)
+        try:
+            report = home.recover()
+        finally:
+            home.close()
+        return f"In {root}: {report.note}" if report is not None else ""
+
+    return await asyncio.to_thread(recover)

@@ -10,6 +10,7 @@ from typing import Any
 
 from worldline.core import paths
 from worldline.core.errors import BadInput, WorldlineError
+from worldline.core.plainfile import read_plain
 
 DEFAULTS: dict[str, Any] = {
     "mode": "ask",
@@ -41,6 +42,8 @@ _SHAPES: dict[str, tuple[type[Any], ...]] = {
 }
 """Key → the types its value may have. Other keys are nobody's business here."""
 _CHOICES = {"mode": ("plan", "ask", "work"), "sandbox": ("on", "off"), "backtracking": ("off", "ask", "auto")}
+_MOST_BYTES = 4 << 20
+"""Of a settings file. One of a project may be anything, a pipe that nobody writes to as well."""
 _PROJECT_MAY_NOT_SET = frozenset(
     {
         "base_url",
@@ -92,7 +95,7 @@ def project_file(root: Path) -> Path:
 def read_file(path: Path) -> dict[str, Any]:
     """The values of one settings file; {} when there is none. Raises BadInput when it cannot be understood."""
     try:
-        text = path.read_text("utf-8")
+        text = read_plain(path, _MOST_BYTES).decode("utf-8")
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError) as error:
@@ -101,7 +104,7 @@ def read_file(path: Path) -> dict[str, Any]:
         ) from None
     try:
         values = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BadInput(
             f"The settings in {path} are not JSON: {error}.", "Correct or remove the file."
         ) from None

@@ -66,29 +66,46 @@ class Copies:
         `detail` is that of an `outside_write` effect. Raises OSError when it cannot be done.
         """
         target = Path(detail["path"])
-        self.save(target)
         copy = detail.get("copy")
+        if detail.get("existed") and not (copy and os.path.lexists(copy)):
+            raise FileNotFoundError(f"the copy of {target} is gone")
+        kept = self.save(target)
+        if kept.existed and kept.copy is None:
+            # It may have become something of the person's since, which nothing else holds.
+            raise OSError(f"what is at {target} now cannot be saved first: {kept.skipped}")
         if not detail.get("existed"):
             _remove(target)
             return f"{target} was removed; it was not there before."
-        if not copy or not os.path.lexists(copy):
-            raise FileNotFoundError(f"the copy of {target} is gone")
-        source = Path(copy)
+        source = Path(str(copy))
         target.parent.mkdir(parents=True, exist_ok=True)
-        passing = target.with_name(f".{target.name}.restoring-{secrets.token_hex(3)}")
-        if source.is_dir() and not source.is_symlink():
-            shutil.copytree(source, passing, symlinks=True)
-            old = target.with_name(f".{target.name}.replaced-{secrets.token_hex(3)}")
-            if os.path.lexists(target):
-                target.rename(old)
-            passing.rename(target)
-            _remove(old)
-        else:
-            shutil.copy2(source, passing, follow_symlinks=False)
-            if target.is_dir() and not target.is_symlink():
-                _remove(target)
-            passing.replace(target)
+        mark = secrets.token_hex(3)
+        passing, old = (target.with_name(f".{mark}-{word}") for word in ("restoring", "replaced"))
+        try:
+            if source.is_dir() and not source.is_symlink():
+                shutil.copytree(source, passing, symlinks=True)
+            else:
+                shutil.copy2(source, passing, follow_symlinks=False)
+            _put(passing, target, old)
+        except BaseException:
+            _remove(passing)
+            raise
         return f"{target} is as it was before."
+
+
+def _put(passing: Path, target: Path, old: Path) -> None:
+    """Put `passing` in the place of `target`. On a failure that is there as before."""
+    if not (target.is_dir() and not target.is_symlink()) and not passing.is_dir():
+        passing.replace(target)
+        return
+    if os.path.lexists(target):
+        target.rename(old)
+    try:
+        passing.rename(target)
+    except BaseException:
+        if os.path.lexists(old):
+            old.rename(target)
+        raise
+    _remove(old)
 
 
 def will_copy(target: Path) -> str:

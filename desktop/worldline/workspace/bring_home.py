@@ -113,6 +113,7 @@ class _Bringing:
         self.node = source.state(state)
         self.start = source.state(start) if start and start != NOT_CAPTURED else None
         self.repo = home_git.open_repository(home.work)
+        self._theirs = home_git.open_repository(source.work)
         self.objects = Objects(self._merge_repository())
         self.report = HomeReport(str(home.work), how)
 
@@ -126,7 +127,8 @@ class _Bringing:
         return merging
 
     def run(self, message: str, branch: str, dry_run: bool) -> HomeReport:
-        self.home.store.lock()
+        # One that was killed half-way is taken back first.
+        self.home.recover()
         repo, report = self.repo, self.report
         if repo is None and self.how != "changes":
             raise WorkspaceError(
@@ -168,6 +170,7 @@ class _Bringing:
     def _merge(self, brought: Brought, side: _Side, *, theirs_win: bool = False) -> dict[str, Leaf | None]:
         """What each path becomes; also fills the entries and conflicts of the report."""
         wanted: dict[str, Leaf | None] = {}
+        wanted_actions = ("create", "overwrite", "delete")
         known = {entry.path for entry in self.report.entries}
         for number, change in enumerate(brought.changes):
             if self.progress is not None and number % 20 == 0:
@@ -177,16 +180,25 @@ class _Bringing:
                 continue
             if entry.action == "conflict" and change.path not in self.report.conflicts:
                 self.report.conflicts.append(change.path)
-            if entry.action in ("create", "overwrite", "delete"):
+            if entry.action in wanted_actions:
                 wanted[change.path] = leaf
             if change.path not in known:
                 self.report.entries.append(entry)
+            elif entry.action == "not_captured":
+                for row in self.report.entries:
+                    if row.path == change.path and row.action in wanted_actions:
+                        row.reason = f"written, but not in the commit: {entry.reason.partition(':')[0]}"
         self.home.store.flush()
         return wanted
 
     def _one(self, change: Change, side: _Side, theirs_win: bool) -> tuple[HomeEntry | None, Leaf | None]:
         path, ours = change.path, side.leaf(change.path)
         ours_data = self._data(ours)
+        if side.committed and (name := self._filter(path)):
+            # Its program is not run: what it hides (git-crypt) or keeps elsewhere would be committed as it is.
+            return HomeEntry(
+                path, "not_captured", f"it is kept by a filter ({name}): bring it as uncommitted changes"
+            ), None
         if side.committed and ours_data is not None and is_pointer(ours_data):
             return HomeEntry(
                 path, "not_captured", "it is kept by a filter (Git LFS): bring it as uncommitted changes"
@@ -211,6 +223,9 @@ class _Bringing:
         if choice == "ours":
             return HomeEntry(path, "keep_mine", "yours is kept", choice), None
         return HomeEntry(path, "conflict", _why(ours, theirs)), None
+
+    def _filter(self, path: str) -> str:
+        return home_git.filter_of(self.repo, path) or home_git.filter_of(self._theirs, path)
 
     def _taken(
         self, path: str, ours: Leaf | None, theirs: Leaf | None, reason: str, choice: str = ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,9 @@ from pathlib import Path
 import pygit2
 
 from worldline.core.errors import WorkspaceError
+from worldline.core.plainfile import read_plain
+from worldline.workspace.gitfiles import MAX_BYTES
+from worldline.workspace.gitmove import locked_replace
 from worldline.workspace.home_changes import Objects
 from worldline.workspace.objects import BLOB, MODE_DIR, MODE_GITLINK, TREE
 from worldline.workspace.repos import operation_of
@@ -166,13 +170,15 @@ class CommitPlan:
         before. Raises `WorkspaceError` (`moved`, `locked`)."""
         commit = self.make()
         index_file = Path(self.repo.path) / "index"
-        before = index_file.read_bytes() if index_file.is_file() else None
+        before = read_plain(index_file, MAX_BYTES) if index_file.is_file() else None
+        staged: bytes | None = None
         try:
-            self._stage()
+            self._stage()  # as a whole or not at all
+            staged = read_plain(index_file, MAX_BYTES)
             self._move(commit)
         except (pygit2.GitError, OSError, WorkspaceError) as error:
-            if before is not None:
-                index_file.write_bytes(before)
+            if staged is not None:
+                _unstage(index_file, before, staged)
             if isinstance(error, WorkspaceError):
                 raise
             raise WorkspaceError(
@@ -204,6 +210,27 @@ class CommitPlan:
                 kind="moved",
             )
         ref.set_target(pygit2.Oid(hex=commit), "commit: brought from a session")
+
+
+def _unstage(index_file: Path, before: bytes | None, staged: bytes) -> None:
+    """Put the staging area back, unless somebody else has written it since. Raises `WorkspaceError` (`repo_busy`)."""
+    if read_plain(index_file, MAX_BYTES) != staged:
+        return
+    if before is None:
+        index_file.unlink()
+    else:
+        locked_replace(index_file, before, secrets.token_hex(8))
+
+
+def filter_of(repo: pygit2.Repository | None, path: str) -> str:
+    """Name of the filter through which a file goes into a commit, "" = none: what is on disk is not what is committed."""
+    if repo is None:
+        return ""
+    try:
+        value = repo.get_attr(path, "filter")
+    except (ValueError, UnicodeError, pygit2.GitError):
+        return ""
+    return value if isinstance(value, str) else ""
 
 
 def _signature(repo: pygit2.Repository) -> pygit2.Signature:
