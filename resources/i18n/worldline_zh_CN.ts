@@ -16,6 +16,10 @@
         <translation>比较选中的 {n} 个节点</translation>
     </message>
     <message>
+        <source>Show what changed since here</source>
+        <translation>显示此后改动了什么</translation>
+    </message>
+    <message>
         <source>Choose for Compare</source>
         <translation>选入比较</translation>
     </message>
@@ -387,8 +391,16 @@
         <translation>以树形显示</translation>
     </message>
     <message>
+        <source>vs “{}”</source>
+        <translation>与“{}”比较</translation>
+    </message>
+    <message>
         <source>counting lines…</source>
         <translation>正在统计行数…</translation>
+    </message>
+    <message>
+        <source>This is the step that others are compared with. Choose another one in the tree.</source>
+        <translation>其他步骤正是与这一步比较。请在树中选择另一步。</translation>
     </message>
     <message>
         <source>No files changed in this step. Choose a step with +n −m in the tree, or compare with the start.</source>

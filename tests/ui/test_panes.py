@@ -204,6 +204,25 @@ def test_changes_choose_what_fits_the_step_until_the_person_chooses(
     assert changes.compared.pair() == ("parent", sample.uid(21))
 
 
+def test_changes_are_compared_with_any_node(changes: ChangesPane, state: SessionState, qtbot: Any) -> None:
+    state.select(sample.uid(20))
+    state.changes_since_asked.emit(sample.uid(5))
+    assert changes.compared.pair() == (sample.uid(5), sample.uid(20))
+    assert changes.against.currentData() == sample.uid(5) and changes.against.currentText().startswith("vs “")
+    # It stays for other steps; asked for on the step that is looked at, where the person is counts.
+    state.select(sample.uid(21))
+    assert changes.compared.pair() == (sample.uid(5), sample.uid(21))
+    state.changes_since_asked.emit(sample.uid(21))
+    assert changes.compared.pair() == (sample.uid(21), state.cursor)
+    assert changes.against.findData(sample.uid(5)) < 0, "one at a time joins the choices"
+    state.select(sample.uid(21))
+    changes._show_changes(None)
+    assert "others are compared with" in changes._note.text()
+    changes.against.setCurrentIndex(0)
+    changes.against.activated.emit(0)
+    assert changes.compared.pair() == ("parent", sample.uid(21))
+
+
 def test_a_message_can_be_left_out_for_the_model_or_replaced(chat: ChatPane, qtbot: Any) -> None:
     from worldline.ui.chat.message_menu import message_menu
     from worldline.ui.dialogs.small import NoteDialog

@@ -278,7 +278,7 @@ def test_the_menu_offers_what_can_be_done(state: Any, qtbot: Any) -> None:
     pane = pane_of(state, qtbot)
     menu = pane.menu.build(13)
     texts = [action.text() for action in menu.actions() if action.text()]
-    assert texts[:3] == ["Go here", "Compare with where I am", "Choose for Compare"]
+    assert texts[:3] == ["Go here", "Compare with where I am", "Show what changed since here"]
     with qtbot.waitSignal(state.compare_asked) as asked:
         menu.actions()[1].trigger()
     assert asked.args[0] == [sample.uid(14), sample.uid(27)]

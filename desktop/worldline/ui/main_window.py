@@ -71,6 +71,7 @@ class MainWindow(QMainWindow):
         state.info_changed.connect(self._info_changed)
         state.status_changed.connect(lambda _status: self._retitle())
         state.compare_asked.connect(lambda _uids: self.places.show_pane("chat"))
+        state.changes_since_asked.connect(lambda _uid: self.places.show_pane("changes"))
         theme().changed.connect(self._restyle)
         self._restyle()
         self.places.arrange(self.width())

@@ -56,6 +56,8 @@ class SessionSignals(QObject):
     composer_text = Signal(str)
     """Text that belongs into the composer (a user prompt was clicked)."""
     compare_asked = Signal(list)
+    changes_since_asked = Signal(str)
+    """The changes pane is to compare with this node."""
     as_model_sees_asked = Signal(str)
     bring_home_asked = Signal(str)
     export_asked = Signal(str)

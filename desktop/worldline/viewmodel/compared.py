@@ -17,7 +17,7 @@ class Compared:
         self._tree = tree
         self.node = ""
         self.wanted = ""
-        """What the person chose to compare with: parent | attempt | base | disk; "" = what fits the step."""
+        """What the person chose to compare with: parent | attempt | base | disk | the id of a node; "" = what fits the step."""
 
     @property
     def against(self) -> str:

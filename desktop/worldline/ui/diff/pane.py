@@ -21,6 +21,7 @@ from worldline.ui.preferences import settings as window_settings
 from worldline.ui.session_state import SessionState
 from worldline.ui.theme import caption, theme
 from worldline.viewmodel.compared import Compared
+from worldline.viewmodel.tree_text import short_title
 
 FIRST_ROWS = 20_000
 CACHED = 64
@@ -52,6 +53,7 @@ class ChangesPane(QWidget):
             ("disk", self.tr("vs the files on disk")),
         ):
             self.against.addItem(text, value)
+        self._choices = self.against.count()
         self.against.setToolTip(
             self.tr("“What fits the step” shows a step that changed files against the one before, and any other "
                     "against where its attempt began.")
@@ -104,6 +106,7 @@ class ChangesPane(QWidget):
         state.node_ended.connect(lambda _seq: self._refresh(stale=True))
         state.files_changed.connect(lambda _node: self._refresh(stale=True))
         state.loaded.connect(self._refresh)
+        state.changes_since_asked.connect(self.compare_with)
         self._tree.setChecked(bool(window_settings().value("diff/as_tree", False, bool)))
         self._refresh()
 
@@ -111,6 +114,18 @@ class ChangesPane(QWidget):
 
     def _on_against(self, _at: int) -> None:
         self.compared.wanted = str(self.against.currentData())
+        self._refresh()
+
+    def compare_with(self, uid: str) -> None:
+        """Compare with any node until something else is chosen; it joins the choices, in place of the one before."""
+        at = self._choices
+        self.against.removeItem(at)
+        title = short_title(self.state.tree, self.state.tree.row(uid), 40)
+        self.against.addItem(self.tr("vs “{}”").format(title), uid)
+        self.against.setCurrentIndex(at)
+        self.compared.wanted = uid
+        if self.state.looked_at() == uid:
+            self.state.select("")
         self._refresh()
 
     def _show_against(self) -> None:
@@ -174,7 +189,9 @@ class ChangesPane(QWidget):
         text = note or (changes.note if changes is not None else "")
         if not files and not text:
             text = (
-                self.tr(
+                self.tr("This is the step that others are compared with. Choose another one in the tree.")
+                if self.compared.pair()[0] == self.compared.node
+                else self.tr(
                     "No files changed in this step. Choose a step with +n −m in the tree, or compare with the start."
                 )
                 if self.compared.pair()[0] == "parent"

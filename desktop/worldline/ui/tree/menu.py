@@ -95,6 +95,7 @@ class NodeMenu:
         if len(chosen) >= 2:
             add("compare", tr("Compare the {n} chosen nodes").format(n=len(chosen)),
                 lambda: state.compare_asked.emit(chosen))  # fmt: skip
+        add("changes", tr("Show what changed since here"), lambda: state.changes_since_asked.emit(uid))
         add("tree", tr("Choose for Compare"), lambda: view.choice.toggle(row), keys="Space")
         menu.addSeparator()
         add("label", tr("Label…"), lambda: self.edit(row, "label"), enabled=writable, keys="Shift+L")
