@@ -420,6 +420,22 @@
 <context>
     <name>ChatPane</name>
     <message>
+        <source>only looking</source>
+        <translation>仅查看</translation>
+    </message>
+    <message>
+        <source>The files are still as they were where you are.</source>
+        <translation>文件仍是你所在位置的样子。</translation>
+    </message>
+    <message>
+        <source>Back</source>
+        <translation>返回</translation>
+    </message>
+    <message>
+        <source>Back to where you are (Esc)</source>
+        <translation>回到你所在的位置 (Esc)</translation>
+    </message>
+    <message>
         <source>Back to where you are</source>
         <translation>回到你所在处</translation>
     </message>
@@ -434,6 +450,10 @@
     <message>
         <source>↓ New text</source>
         <translation>↓ 新内容</translation>
+    </message>
+    <message>
+        <source>You look at “{title}”. The files are still as they were where you are.</source>
+        <translation>你正在查看“{title}”。文件仍是你所在位置的样子。</translation>
     </message>
     <message>
         <source>New session</source>
@@ -3488,18 +3508,6 @@ Click a node to go back to it, files included.</source>
     <message>
         <source>Back</source>
         <translation>返回</translation>
-    </message>
-    <message>
-        <source>You look at “{title}”. The files are still as they were where you are.</source>
-        <translation>你正在查看“{title}”。文件仍是你所在处的样子。</translation>
-    </message>
-    <message>
-        <source>Go here</source>
-        <translation>前往这里</translation>
-    </message>
-    <message>
-        <source>Back to where I am</source>
-        <translation>回到我所在处</translation>
     </message>
     <message>
         <source>1 node chosen. Choose another to compare (Ctrl+click or Space).</source>

@@ -145,10 +145,31 @@ def test_a_jump_says_what_it_did_and_leads_back(window_of: Open, qtbot: Any) -> 
 
 def test_looking_is_said_to_be_looking(window_of: Open) -> None:
     window = window_of()
+    chat = window.panes["chat"]
+    rows = window.tree.view.geometry()
     window.tree.view.look_at(8)
-    assert "still as they were" in window.notices.items["looking"].text.text()
+    assert chat._looking.isVisible() and "still as they were" in chat._looking.toolTip()
+    assert chat._head.property("role") == "looking" and not window.notices.items
+    assert window.tree.view.geometry() == rows, "nothing moves"
     window.state.select("")
-    assert "looking" not in window.notices.items
+    assert not chat._looking.isVisible() and chat._head.property("role") == ""
+
+
+def test_a_line_that_comes_or_goes_moves_no_row_of_the_tree(window_of: Open, qtbot: Any) -> None:
+    window = window_of(width=1280, height=640)
+    view = window.tree.view
+    QTest.qWait(30)
+    before = [view.mapTo(window, view.rect_of(row).center()) for row in (5, window.state.cursor_row())]
+    window.notices.say("a", "Something happened.")
+    QTest.qWait(30)
+    assert [
+        view.mapTo(window, view.rect_of(row).center()) for row in (5, window.state.cursor_row())
+    ] == before
+    window.notices.clear("a")
+    QTest.qWait(30)
+    assert [
+        view.mapTo(window, view.rect_of(row).center()) for row in (5, window.state.cursor_row())
+    ] == before
 
 
 def test_banners(window_of: Open) -> None:

@@ -17,10 +17,11 @@ def uid(seq: int) -> str:
 
 @pytest.fixture
 def compared() -> Compared:
-    """1 – 2 – 3 – 4 (changed two files) – 5, and another attempt 6 that left at 2."""
+    """1 – 2 – 3 (a prompt) – 4 (changed two files) – 5, and another attempt 6 that left at 2."""
     tree = TreeModel()
     for seq, (parent, files) in enumerate(((0, 0), (1, 0), (2, 0), (3, 2), (4, 0), (2, 0)), 1):
-        tree.append(NodeHeader(seq, uid(seq), parent, NodeKind.ASSISTANT, seq, "", files=files))
+        kind = NodeKind.USER if seq in (3, 6) else NodeKind.ASSISTANT
+        tree.append(NodeHeader(seq, uid(seq), parent, kind, seq, "", files=files))
     result = Compared(tree)
     result.node = uid(5)
     return result
@@ -31,6 +32,13 @@ def test_a_step_without_files_is_compared_with_where_its_attempt_began(compared:
     assert compared.before() == uid(2)
     compared.node = uid(2)
     assert compared.pair() == ("base", uid(2)) and compared.before() == uid(1), "no other attempt yet"
+
+
+def test_an_attempt_does_not_begin_where_another_is_forked_off_in_its_middle(compared: Compared) -> None:
+    compared._tree.append(NodeHeader(7, uid(7), 4, NodeKind.USER, 7, ""))
+    assert compared.pair() == (uid(2), uid(5)), "as before"
+    compared.node = uid(7)
+    assert compared.pair() == (uid(4), uid(7)), "the new one begins there"
 
 
 def test_a_step_with_files_is_compared_with_the_step_before(compared: Compared) -> None:

@@ -1,4 +1,4 @@
-"""The window of one session: lines above, tree, chat and changes, the status below; how it begins and ends.
+"""The window of one session: tree, chat and changes, lines and the status below; how it begins and ends.
 
 Where the panes are is in `places`, what they are in `panes`, what can be done in `window_actions`, what is said on its
 own in `window_notices`.
@@ -137,7 +137,8 @@ class MainWindow(QMainWindow):
 
         self.setWindowIcon(icons.logo())
         self.notices = Notices(self._body)
-        self._layout.insertWidget(1, self.notices)
+        # Below: a line that comes or goes must not move what somebody is about to click.
+        self._layout.insertWidget(2, self.notices)
         self.actions_list = Actions(self)
         self.commands = WindowActions(self)
         self.drawer_button = self.actions_list.button("toggle_tree", self.title_bar)
@@ -193,7 +194,7 @@ class MainWindow(QMainWindow):
         """The parts of the window in the order in which Tab goes through them."""
         if not self.furnished:
             return [self.title_bar, *self.places.in_order()]
-        return [self.title_bar, self.notices, *self.places.in_order(), self.status]
+        return [self.title_bar, *self.places.in_order(), self.notices, self.status]
 
     def focusNextPrevChild(self, forward: bool) -> bool:
         from worldline.ui import tab_order

@@ -1,4 +1,4 @@
-"""Quiet lines under the title: what just happened, what is unusual. They never take the focus."""
+"""Quiet lines above the status: what just happened, what is unusual. They never take the focus."""
 
 from __future__ import annotations
 

@@ -19,7 +19,9 @@ from PySide6.QtWidgets import (
 
 from worldline.ui.theme import SPACE_M, SPACE_S, caption, theme
 
-WIDTH, HEIGHT = 560, 420
+WIDTH = 560
+ROWS = 13
+"""Of commands that are shown at once."""
 
 
 def score(query: str, text: str) -> int:
@@ -52,9 +54,9 @@ class Palette(QDialog):
         self._actions = [action for action in actions if action.text()]
         t = theme().tokens
         self.setStyleSheet(
-            f"#palette {{ background: {t.panel}; border: 1px solid {t.line}; border-radius: 8px; }}"
+            f"#palette {{ background: {t.panel}; border: 1px solid {t.rim}; border-radius: 8px; }}"
         )
-        self.resize(WIDTH, HEIGHT)
+        self.setFixedWidth(WIDTH)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(SPACE_M, SPACE_M, SPACE_M, SPACE_S)
         layout.setSpacing(SPACE_S)
@@ -111,6 +113,11 @@ class Palette(QDialog):
                 self.list.setCurrentRow(index)
                 break
         self.none.setVisible(not ranked)
+        if ranked:
+            # Whole rows, and no empty room below a few of them.
+            self.list.setFixedHeight(min(len(ranked), ROWS) * self.list.sizeHintForRow(0) + 2)
+        self.list.setVisible(bool(ranked))
+        self.adjustSize()
 
     def _row(self, action: QAction) -> QWidget:
         row = QWidget()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QSettings, Qt, Signal
-from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import (
     QFileDialog,
     QHBoxLayout,
@@ -131,6 +131,12 @@ class StartView(QWidget):
         for button in (self.folder_button, self.file_button, self.demo_button):
             color = "on_accent" if button.property("role") == "primary" else "text"
             button.setIcon(icons.icon(str(button.property("icon_name")), color, ICON))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.matches(QKeySequence.StandardKey.Close):
+            self.close()
+        else:
+            super().keyPressEvent(event)
 
     def say(self, text: str) -> None:
         """An error about something that could not be opened."""

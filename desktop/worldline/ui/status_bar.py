@@ -96,7 +96,7 @@ class Popover(QFrame):
 
     def __init__(self, parent: QWidget, title: str, lines: list[tuple[str, str]], note: str) -> None:
         super().__init__(parent, Qt.WindowType.Popup | Qt.WindowType.FramelessWindowHint)
-        self.setProperty("role", "card")
+        self.setProperty("role", "float")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setAccessibleName(title)
         layout = QVBoxLayout(self)

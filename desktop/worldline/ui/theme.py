@@ -35,6 +35,8 @@ class Tokens:
     bg: str
     panel: str
     line: str
+    rim: str
+    """Around what floats over the rest: menus, popovers, lists of completions."""
     edge: str
     """Lines that mean something, such as those between nodes: at least 3:1."""
     text: str
@@ -60,22 +62,22 @@ class Tokens:
 
 
 LIGHT = Tokens(
-    bg="#FBFBFA", panel="#FFFFFF", line="#E4E4E1", edge="#868B92", text="#1D1F23", muted="#5F646C", accent="#2A66D0",
+    bg="#FBFBFA", panel="#FFFFFF", line="#E4E4E1", rim="#CBCBC7", edge="#868B92", text="#1D1F23", muted="#5F646C", accent="#2A66D0",
     ok="#1B7547", bad="#BE342A", warn="#8F5B00", info="#6B4FBB", add="#DDF4E4", remove="#FCE7E4",
     add_word="#B4E6C4", remove_word="#F5BDB7", hover="#F4F4F2", selected="#EDF3FD", on_accent="#FFFFFF",
 )  # fmt: skip
 DARK = Tokens(
-    bg="#16181C", panel="#1C1F24", line="#2C3038", edge="#727985", text="#E6E7EA", muted="#9AA1AC", accent="#6AA5FF",
+    bg="#16181C", panel="#1C1F24", line="#2C3038", rim="#454B56", edge="#727985", text="#E6E7EA", muted="#9AA1AC", accent="#6AA5FF",
     ok="#58C28B", bad="#FF8077", warn="#E7B04B", info="#B9A2FF", add="#173325", remove="#3B1E1C",
     add_word="#22543A", remove_word="#6A302C", hover="#24282E", selected="#22324C", on_accent="#0B1220", dark=True,
 )  # fmt: skip
 CONTRAST_LIGHT = Tokens(
-    bg="#FFFFFF", panel="#FFFFFF", line="#5A5A5A", edge="#5A5A5A", text="#000000", muted="#333333", accent="#0038A8",
+    bg="#FFFFFF", panel="#FFFFFF", line="#5A5A5A", rim="#5A5A5A", edge="#5A5A5A", text="#000000", muted="#333333", accent="#0038A8",
     ok="#00531F", bad="#9B0000", warn="#5F3B00", info="#3F1F9C", add="#D0F5DA", remove="#FFE0DD",
     add_word="#9FE3B4", remove_word="#FFB0A8", hover="#EDEDED", selected="#DAE7FF", on_accent="#FFFFFF",
 )  # fmt: skip
 CONTRAST_DARK = Tokens(
-    bg="#000000", panel="#000000", line="#A0A0A0", edge="#A0A0A0", text="#FFFFFF", muted="#D6D6D6", accent="#8CC2FF",
+    bg="#000000", panel="#000000", line="#A0A0A0", rim="#A0A0A0", edge="#A0A0A0", text="#FFFFFF", muted="#D6D6D6", accent="#8CC2FF",
     ok="#7FF0B0", bad="#FFA39C", warn="#FFD27A", info="#D8CAFF", add="#06351C", remove="#4A1210",
     add_word="#0B5E32", remove_word="#7C211D", hover="#1F1F1F", selected="#082E5C", on_accent="#000000", dark=True,
 )  # fmt: skip
@@ -252,7 +254,7 @@ def text_width(font: QFont, text: str) -> int:
 
 
 _STYLE = """
-QToolTip { background: @panel; color: @text; border: 1px solid @line; padding: 6px 8px; }
+QToolTip { background: @panel; color: @text; border: 1px solid @rim; padding: 6px 8px; }
 QMainWindow, QDialog { background: @bg; }
 QMainWindow::separator, QSplitter::handle { background: @line; }
 QSplitter::handle:horizontal { width: 1px; }
@@ -262,8 +264,10 @@ QLabel[role="title"] { font-weight: 600; }
 QLabel[role="error"] { color: @bad; }
 #status-bar { background: @bg; border-top: 1px solid @line; }
 QFrame[role="bar"] { background: @panel; border: none; border-bottom: 1px solid @line; }
-QFrame[role="notice"] { background: @hover; border: none; border-bottom: 1px solid @line; }
-QFrame[role="card"] { background: @panel; border: 1px solid @line; border-radius: 6px; }
+QFrame[role="notice"] { background: @hover; border: none; border-top: 1px solid @line; }
+QFrame[role="looking"] { background: @selected; border: none; border-bottom: 1px solid @line; }
+QFrame[role="float"] { background: @panel; border: 1px solid @rim; border-radius: 6px; }
+QListView[role="float"] { background: @panel; border: 1px solid @rim; padding: 3px; }
 QPushButton, QToolButton[role="button"] {
   background: @panel; color: @text; border: 1px solid @line; border-radius: 6px; padding: 5px 12px; min-height: 18px;
 }
@@ -292,8 +296,8 @@ QSpinBox QLineEdit, QDoubleSpinBox QLineEdit { border: none; padding: 0 5px; bac
 QSpinBox::up-button, QSpinBox::down-button, QDoubleSpinBox::up-button, QDoubleSpinBox::down-button { width: 0; border: none; }
 QComboBox::drop-down { border: none; width: 22px; }
 QComboBox::down-arrow { image: url("@icons/combo.svg"); width: 14px; height: 14px; }
-QComboBox QAbstractItemView { background: @panel; border: 1px solid @line; selection-background-color: @selected; }
-QMenu { background: @panel; color: @text; border: 1px solid @line; padding: 4px; }
+QComboBox QAbstractItemView { background: @panel; border: 1px solid @rim; selection-background-color: @selected; }
+QMenu { background: @panel; color: @text; border: 1px solid @rim; padding: 4px; }
 QMenu::item { padding: 5px 24px 5px 12px; border-radius: 4px; }
 QMenu::item:selected { background: @selected; }
 QMenu::item:disabled { color: @muted; }

@@ -37,7 +37,6 @@ class WindowNotices(QObject):
             lambda q: self._notify(self.tr("The agent asks: {text}").format(text=q.get("text", "")))
         )
         state.run_ended.connect(self._run_ended)
-        state.selection_changed.connect(self._looking)
         state.selected_changed.connect(self._chosen)
         state.progress.connect(self._progress)
 
@@ -146,27 +145,6 @@ class WindowNotices(QObject):
             parts.append(str(result["note"]))
         self._window.notices.say(
             "jump", " · ".join(parts), icon="go", buttons=[(self.tr("Back"), state.go_back)], seconds=20
-        )
-
-    def _looking(self, uid: str) -> None:
-        """Looking is not going: say so, and how to go."""
-        state, notices = self._window.state, self._window.notices
-        row = state.tree.row(uid) if uid else -1
-        if row < 0:
-            notices.clear("looking")
-            return
-        notices.say(
-            "looking",
-            self.tr("You look at “{title}”. The files are still as they were where you are.").format(
-                title=tree_text.title(state.tree, row)[:60]
-            ),
-            icon="eye",
-            color="muted",
-            buttons=[
-                (self.tr("Go here"), lambda: state.go(uid)),
-                (self.tr("Back to where I am"), lambda: state.select("")),
-            ],
-            closable=False,
         )
 
     def _chosen(self, uids: list[str]) -> None:

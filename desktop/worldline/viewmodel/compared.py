@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from worldline.core.kinds import NodeKind
 from worldline.protocol.model import FileChange
 from worldline.viewmodel.tree_model import TreeModel
 
 DISK = "disk"
+
+
+_PROMPTS = (NodeKind.USER, NodeKind.IMPORTED_USER)
 
 
 class Compared:
@@ -41,12 +45,15 @@ class Compared:
         return self.pair()[1] == DISK
 
     def _start_of_attempt(self) -> str:
-        """The node at which this attempt left the others; "base" when there are no others."""
+        """The node at which this attempt left the others; "base" when there are no others. One that goes on where
+        another was forked off in the middle has not begun there."""
         tree = self._tree
         row = tree.row(self.node)
         while row >= 0 and tree.parent[row] >= 0:
-            row = tree.parent[row]
-            if tree.children[row] > 1:
+            child, row = row, tree.parent[row]
+            if tree.children[row] > 1 and (
+                tree.kind_of(child) in _PROMPTS or tree.children_of(row)[0] != child
+            ):
                 return tree.uid(row)
         return "base"
 

@@ -46,7 +46,7 @@ _MARKUP = re.compile(r"[*`#|\[]")
 _FENCE = re.compile(r"```[\w+-]*")
 _TABLE = re.compile(r"\s*\|(?:[\s:|-]*\|)?\s*")
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)\s]*\)")
-_LEAD = re.compile(r"(?:(?<=^)|(?<=\s))#{1,6}\s+")
+_LEAD = re.compile(r"(?:(?<=^)|(?<=\s))(?:#{1,6}|[-*+](?=\s+[^\s\d]))\s+")
 _EMPHASIS = re.compile(r"(?<![\w*])(\*\*\*|\*\*|\*)(?=\S)(.+?)(?<=\S)\1(?![\w*])")
 
 _COLOURS = {

@@ -30,6 +30,7 @@ class CompletionList(QListView):
         self.setWindowFlags(Qt.WindowType.ToolTip)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setProperty("role", "float")
         self.setUniformItemSizes(True)
         self._model = QStringListModel(self)
         self.setModel(self._model)
@@ -43,7 +44,7 @@ class CompletionList(QListView):
             return
         self.setCurrentIndex(self._model.index(0))
         rows = min(8, len(paths))
-        self.resize(420, rows * self.sizeHintForRow(0) + 4)
+        self.resize(420, rows * self.sizeHintForRow(0) + 10)
         self.move(at - QPoint(0, self.height() + 4))
         self.show()
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QHideEvent, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from worldline.core.headers import NodeHeader
 from worldline.core.kinds import NodeKind
@@ -20,6 +20,7 @@ from worldline.ui.chat.row_base import ColorLabel, ElidedLabel, tool_button
 from worldline.ui.chat.view import ChatView
 from worldline.ui.session_state import SessionState
 from worldline.ui.theme import theme
+from worldline.viewmodel import tree_text
 from worldline.viewmodel.chat import ChatModel, left_runs
 from worldline.viewmodel.headers import header_at
 from worldline.viewmodel.tree_model import NO_ROW
@@ -60,20 +61,24 @@ class ChatPane(QWidget):
         self._crumbs.setFont(theme().font_ui(0, bold=True))
         self._crumbs.setTextFormat(Qt.TextFormat.PlainText)
         self._branch = ColorLabel("", "muted", self)
-        self._back_to = QPushButton(self.tr("Back to where you are"), self)
-        self._back_to.setProperty("role", "link")
+        self._looking = ColorLabel(self.tr("only looking"), "muted", self)
+        self._looking.setToolTip(self.tr("The files are still as they were where you are."))
+        self._back_to = QPushButton(self.tr("Back"), self)
+        self._back_to.setToolTip(self.tr("Back to where you are (Esc)"))
+        self._back_to.setAccessibleName(self.tr("Back to where you are"))
         self._back_to.clicked.connect(lambda: state.select(""))
         self._go = QPushButton(self.tr("Go here"), self)
         self._go.clicked.connect(lambda: state.go(state.looked_at()))
         self._as_model = tool_button(self, self.tr("As the model sees it"), "eye")
         self._as_model.clicked.connect(lambda: opening.model_view(state, self.window(), state.looked_at()))
-        head = QHBoxLayout()
+        self._head = QFrame(self)
+        head = QHBoxLayout(self._head)
         head.setContentsMargins(16, 6, 8, 6)
         head.setSpacing(8)
         head.addWidget(self._crumbs)
         head.addWidget(self._branch)
         head.addStretch(1)
-        for widget in (self._back_to, self._go, self._as_model):
+        for widget in (self._looking, self._back_to, self._go, self._as_model):
             head.addWidget(widget)
         self._end = QPushButton(self.tr("↓ New text"), self)
         self._end.clicked.connect(self.view.follow)
@@ -81,7 +86,7 @@ class ChatPane(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
-        layout.addLayout(head)
+        layout.addWidget(self._head)
         layout.addWidget(self.view, 1)
         layout.addWidget(self.waiting)
         layout.addWidget(self.composer)
@@ -156,7 +161,7 @@ class ChatPane(QWidget):
         uid = state.looked_at()
         row = state.tree.row(uid) if uid else NO_ROW
         previewing = bool(state.selection)
-        self._back_to.setVisible(previewing)
+        self._show_looking(previewing, row)
         self._go.setVisible(previewing and not state.read_only)
         if row == NO_ROW:
             self.chat.set_path([], live=not previewing)
@@ -183,6 +188,22 @@ class ChatPane(QWidget):
         self._show_crumbs(path)
         if not same and (previewing or not state.busy):
             self.view.follow()
+
+    def _show_looking(self, on: bool, row: int) -> None:
+        """Looking is not going: said where it is read, without moving anything."""
+        for widget in (self._back_to, self._looking):
+            widget.setVisible(on)
+        self._branch.setVisible(not on)
+        role = "looking" if on else ""
+        if self._head.property("role") != role:
+            self._head.setProperty("role", role)
+            self._head.style().polish(self._head)
+        if on and row != NO_ROW:
+            self._announce(
+                self.tr("You look at “{title}”. The files are still as they were where you are.").format(
+                    title=tree_text.short_title(self.state.tree, row)
+                )
+            )
 
     def _grow(self) -> None:
         if self._window < WINDOW:

@@ -17,7 +17,7 @@ DELAY_MS = 350
 class HoverCard(QFrame):
     def __init__(self, view: TreeView, state: SessionState, parent: QWidget) -> None:
         super().__init__(parent, Qt.WindowType.ToolTip | Qt.WindowType.FramelessWindowHint)
-        self.setProperty("role", "card")
+        self.setProperty("role", "float")
         self._state = state
         self._row = -1
         self._place = QPoint()

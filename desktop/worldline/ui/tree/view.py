@@ -121,6 +121,9 @@ class TreeView(TreeScroll):
             self.scene.overview.clear()
             self._bars()
         self.scene.set_cursor(row)
+        if not self.state.selection:
+            # What was clicked or chosen by keyboard before is no longer where anybody is.
+            self.scene.current = NO_ROW
         if not self.follow_live and row >= 0:
             self._make_visible(row)
         self.viewport().update()
@@ -247,14 +250,14 @@ class TreeView(TreeScroll):
             text,
         )
 
-    def _to_end(self) -> None:
-        """Where the live branch grows: its last row, which is the last row of all."""
+    def _to_end(self, steps: float = 1.5) -> None:
+        """Where the live branch grows: its last row, which is the last row of all. `steps`: room from its middle on."""
         live = max(self.state.tree.live, default=self.state.cursor_row())
         if live >= 0:
             geometry = self.scene.geometry
             over = (
                 geometry.along(self.scene.items.item(live))
-                + geometry.step * 1.5
+                + geometry.step * steps
                 + self.covered
                 - self._extent()
             )
@@ -265,7 +268,8 @@ class TreeView(TreeScroll):
         super().resizeEvent(event)
         self._bars()
         if self.follow_live and self.state.is_loaded:
-            self._to_end()
+            # A line that comes or goes below must not move the rows as long as all of the last one is seen.
+            self._to_end(0.5)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
