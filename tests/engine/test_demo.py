@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests_support import git
 from worldline.engine.demo import seed_demo
 from worldline.session.document import SessionDocument
+from worldline_engine import Engine
 
 
 @pytest.mark.slow
@@ -33,10 +32,7 @@ def test_both_attempts_are_really_made(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_engine_serves_it_while_it_grows(tmp_path: Path, monkeypatch: Any) -> None:
-    from worldline_engine import Engine
-
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
+def test_the_engine_serves_it_while_it_grows(own_temp: Path) -> None:
     one = Engine("--demo")
     try:
         hello = one.ask("hello", protocol=1)["result"]
@@ -52,4 +48,3 @@ def test_the_engine_serves_it_while_it_grows(tmp_path: Path, monkeypatch: Any) -
         assert one.ask("drill", fault="no such")["error"]["code"] == 1
     finally:
         assert one.end() == 0
-    assert os.environ["TMPDIR"] == str(tmp_path)

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def demo(settings: QSettings, qtbot: Any) -> Iterator[MainWindow]:
+def demo(settings: QSettings, qtbot: Any, own_temp: Path) -> Iterator[MainWindow]:
     """The demo, played to its end: a failed attempt and a good one."""
     client = EngineProcess(["--demo"])
     window = MainWindow(SessionState(client), settings)
@@ -39,6 +39,7 @@ def demo(settings: QSettings, qtbot: Any) -> Iterator[MainWindow]:
     yield window
     window.close()
     client.stop_and_wait(8)
+    assert list(own_temp.glob("worldline-demo-*")) == [], "the demo goes with its window"
     window.deleteLater()
     QApplication.processEvents()
 

@@ -116,7 +116,7 @@ def test_another_session_is_opened_from_the_list(dialog: StorageDialog) -> None:
 
 
 @pytest.fixture
-def demo(settings: QSettings, qtbot: Any) -> Iterator[MainWindow]:
+def demo(settings: QSettings, qtbot: Any, own_temp: Path) -> Iterator[MainWindow]:
     client = EngineProcess(["--demo"])
     window = MainWindow(SessionState(client), settings)
     window.show()
@@ -127,6 +127,7 @@ def demo(settings: QSettings, qtbot: Any) -> Iterator[MainWindow]:
     yield window
     window.close()
     client.stop_and_wait(8)
+    assert list(own_temp.glob("worldline-demo-*")) == [], "the demo goes with its window"
     window.deleteLater()
     QApplication.processEvents()
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from worldline.context.checker import check
 from worldline.core.errors import BadInput
+from worldline.engine.demo_folder import DemoFolder, sweep
 from worldline.engine.opening import OpenRequest
 from worldline.engine.server import EngineServer
 from worldline.engine.session import ActorOptions, SessionActor
@@ -101,27 +101,34 @@ def seed_demo(out: Path, *, chinese: bool = False) -> Seeded:
 def serve_demo(channel: StdioChannel, session: Path | None) -> int:
     """Serve the demo over standard streams, with the scripted model in this process. Without `session` the demo is
     made in a temporary folder, before the eyes of the person: the window has its answer at once and sees the tree
-    grow."""
+    grow. The folder goes when the client says that this is the end."""
     repository: Path | None = None
     if session is None:
-        folder = Path(tempfile.mkdtemp(prefix="worldline-demo-"))
-        # All of it in one place, so that the demo leaves nothing in the person's own data.
-        os.environ["WORLDLINE_HOME"] = str(folder / "data")
-        repository = folder / "shop"
-        demo_repo.seed(repository, remote=folder / "remote.git")
-        session = folder / "demo.worldline"
+        folder: DemoFolder | None = DemoFolder.create()
+        assert folder is not None
+        repository, session = folder.repository, folder.session
+        demo_repo.seed(repository, remote=folder.remote)
+    else:
+        folder = DemoFolder.around(session)
+    if folder is not None:
+        os.environ["WORLDLINE_HOME"] = str(folder.data)
     server, scenario = _server()
-    fresh = repository is not None
+    chosen, made_from = session, repository
     language = os.environ.get("WORLDLINE_LANG") or os.environ.get("LC_ALL") or os.environ.get("LANG", "")
-    chosen, folder_of_repository = session, repository
+
+    async def tidy_up() -> None:
+        await asyncio.to_thread(sweep)
 
     def opened(emit: Emit) -> SessionActor:
-        actor = SessionActor(
-            _request(server, chosen, folder_of_repository), emit, ActorOptions(drill=server.drill)
-        )
-        if fresh:
+        actor = SessionActor(_request(server, chosen, made_from), emit, ActorOptions(drill=server.drill))
+        if made_from is not None:
             actor.when_greeted(lambda: play(actor, scenario, chinese=language.startswith("zh")))
+        actor.when_greeted(tidy_up)
         return actor
 
+    engine = EngineServer(channel, opened)
     with server:
-        return asyncio.run(EngineServer(channel, opened).serve())
+        code = asyncio.run(engine.serve())
+    if folder is not None and engine.told_to_end:
+        folder.remove()
+    return code

@@ -41,6 +41,8 @@ class EngineServer:
         self._ordered = asyncio.Lock()
         self._over = asyncio.Event()
         self._greeted = False
+        self.told_to_end = False
+        """The client said that this is the end; without that its input ended because it died."""
 
     async def serve(self) -> int:
         """Return the exit code: 0 after an orderly end, 1 when the session could not be opened."""
@@ -94,6 +96,8 @@ class EngineServer:
             request = self._parse(line)
             if request is None:
                 continue
+            if request.method == "shutdown":
+                self.told_to_end = True
             if refusal is not None:
                 self._refuse(
                     request.id, RpcErrorCode.REFUSED, refusal.message, kind=refusal.kind, hint=refusal.hint

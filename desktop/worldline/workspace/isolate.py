@@ -209,7 +209,7 @@ class _Maker:
     def _remove(self, ref: str, commit: str) -> None:
         """Take away what this failed attempt made; nothing else is in these folders."""
         shutil.rmtree(self.entry, ignore_errors=True)
-        _rmtree(self.dest)
+        remove_tree(self.dest)
         leases.release(self.dest)
         self.dest.with_name(self.name + ".info").unlink(missing_ok=True)
         if ref and self.root.resolve(ref) == commit:
@@ -237,7 +237,8 @@ def _with_stat(entry: indexfile.Entry, copy: copytree.Copy, written_ns: int) -> 
     return indexfile.Entry(*entry[:5], indexfile.NO_STAT, 0)
 
 
-def _rmtree(folder: Path) -> None:
+def remove_tree(folder: Path) -> None:
+    """Remove a folder with all in it as far as that is possible; never raises for what stays."""
     for place, names, _ in os.walk(folder):
         for name in names:  # folders without write permission would keep their files
             path = Path(place) / name
