@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from worldline.core.errors import WorldlineError
-from worldline.protocol.commands import Jump, Nothing, Prune, SetSettings
+from worldline.engine.outside import note_external_change
+from worldline.protocol.commands import Jump, Nothing, Prune, SetLabel, SetSettings
 from worldline.session.verify import verify
 
 
@@ -71,3 +73,44 @@ async def test_what_is_pruned_is_named_once_and_the_reminder_counts_it(written: 
     assert not await b.actor.shared.work.call(lambda w: w.missing(kept))
     report = verify(b.doc.path, lambda state: state in kept)
     assert report.sound, report.faults
+
+
+async def test_a_marked_node_keeps_the_files_that_it_has_from_a_node_before(written: Any) -> None:
+    b = await written(in_place=True)
+    first, second = b.nodes("tool")
+    below = next(h for h in b.doc.headers() if h.parent == second.seq)
+    assert not below.state, "its files are those of the step before"
+    await b.actor.handle("jump", Jump(node=first.uid))
+    await b.actor.handle("set_label", SetLabel(node=below.uid, what="bookmark", text="keep"))
+    b.actor.storage.now = lambda: first.created + 40 * 86_400_000
+
+    done = await b.actor.handle("prune", Prune(older_than_days=30, dry_run=False))
+
+    assert below.uid not in done.nodes
+    assert not await b.actor.shared.work.call(lambda w: w.missing({second.state}))
+
+
+async def test_every_node_that_loses_its_files_is_named(written: Any) -> None:
+    b = await written(in_place=True)
+    first, second = b.nodes("tool")
+    below = next(h for h in b.doc.headers() if h.parent == second.seq)
+    await b.actor.handle("jump", Jump(node=first.uid))
+    b.actor.storage.now = lambda: first.created + 40 * 86_400_000
+
+    shown = await b.actor.handle("prune", Prune(older_than_days=30))
+
+    assert {second.uid, below.uid} <= set(shown.nodes)
+
+
+async def test_what_starts_while_pruning_waits_keeps_its_states(written: Any) -> None:
+    """A message that is on its way makes a node of what the person changed."""
+    b = await written(in_place=True)
+    async with b.actor.shared.turnstile:
+        pruning = asyncio.ensure_future(b.actor.handle("prune", Prune(dry_run=False)))
+        await asyncio.sleep(0)
+        (b.root / "by-hand.txt").write_text("x\n")
+        await note_external_change(b.actor.shared)
+    await pruning
+
+    states = {header.state for header in b.doc.headers() if header.state}
+    assert not await b.actor.shared.work.call(lambda w: w.missing(states))

@@ -50,14 +50,15 @@ class StorageDesk:
         doc = shared.doc
         if not p.dry_run:
             shared.writable()
-        if self._busy():
-            raise BadInput("A run is going on.", "Stop it first, or wait.")
         if p.older_than_days is not None and p.older_than_days < 1:
             raise BadInput("The age must be at least one day.", "Give a larger number of days.")
-        keep, gone = self._split(p.older_than_days)
-        # What the person changed while a run went on has no node of its own.
-        keep |= {str(record.data["state"]) for record in doc.records(OUTSIDE)}
         async with shared.turnstile:
+            # In here: what was about to start when this was asked has its states by now, and makes more.
+            if self._busy():
+                raise BadInput("A run is going on.", "Stop it first, or wait.")
+            keep, gone = self._split(p.older_than_days)
+            # What the person changed while a run went on has no node of its own.
+            keep |= {str(record.data["state"]) for record in doc.records(OUTSIDE)}
             stored = await shared.workspace().call(lambda w: w.stored_states())
             # What a node refers to and the store has lost already is no reason to keep everything else.
             keep &= stored
@@ -83,14 +84,23 @@ class StorageDesk:
 
     def _split(self, older_than_days: int | None) -> tuple[set[str], set[str]]:
         """The states that pruning keeps, and the nodes that it would leave without files."""
-        lose = self._old_nodes(older_than_days) if older_than_days is not None else {}
-        keep = {header.state for header in self._shared.doc.headers() if header.uid not in lose}
-        keep -= {"", NOT_CAPTURED}
+        states = self._states()
+        lose = self._old_nodes(older_than_days, states) if older_than_days is not None else {}
+        keep = {state for uid, state in states.items() if uid not in lose} - {""}
         if older_than_days is None:
             keep |= self._referred()
         return keep, {uid for uid, state in lose.items() if state not in keep}
 
-    def _old_nodes(self, days: int) -> dict[str, str]:
+    def _states(self) -> dict[str, str]:
+        """uid → the state of its files: its own, or the one that it has from a node before ("" = none)."""
+        found: dict[int, str] = {}
+        named: dict[str, str] = {}
+        for header in self._shared.doc.headers():
+            own = header.state if header.state != NOT_CAPTURED else ""
+            named[header.uid] = found[header.seq] = own or found.get(header.parent, "")
+        return named
+
+    def _old_nodes(self, days: int, states: dict[str, str]) -> dict[str, str]:
         """Nodes beside the current path that are older than so many days and carry no label: uid → state."""
         doc = self._shared.doc
         limit = self.now() - days * _DAY_MS
@@ -99,9 +109,9 @@ class StorageDesk:
         for record in doc.records("pruned"):
             spared.update(record.data["nodes"])
         return {
-            header.uid: header.state
+            header.uid: states[header.uid]
             for header in doc.headers()
-            if header.created < limit and header.uid not in spared and header.state
+            if header.created < limit and header.uid not in spared and states[header.uid]
         }
 
 
