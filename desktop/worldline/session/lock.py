@@ -15,9 +15,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
-
 from worldline.core.errors import SessionError
+from worldline.core.process_id import identity
 
 _MARK_OFFSET = 1 << 20  # Windows locks bytes against reading too: lock one far behind the text.
 
@@ -25,18 +24,16 @@ _MARK_OFFSET = 1 << 20  # Windows locks bytes against reading too: lock one far 
 @dataclass(frozen=True)
 class Holder:
     pid: int
-    started: float
+    started: str
+    """See `core.process_id`."""
     host: str
 
     def lives(self) -> bool:
         """Whether that very process runs on this machine. A holder on another machine cannot be asked: it counts as living
         only where the OS lock says so, which the caller has tried first."""
-        if self.host != socket.gethostname():
-            return False
-        try:
-            return abs(psutil.Process(self.pid).create_time() - self.started) < 2.0
-        except psutil.Error:
-            return False
+        if ":" not in self.started and self.host != socket.gethostname():
+            return False  # else it names the machine too, whose name may change while it runs
+        return bool(self.started) and identity(self.pid) == self.started
 
 
 def lock_path(path: Path) -> Path:
@@ -64,7 +61,7 @@ def read_holder(path: Path) -> Holder | None:
     """Who says that it writes the session at `path`; None without a readable lock file."""
     try:
         data = json.loads(lock_path(path).read_bytes())
-        return Holder(int(data["pid"]), float(data["started"]), str(data["host"]))
+        return Holder(int(data["pid"]), str(data["started"]), str(data["host"]))
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -109,7 +106,7 @@ class WriterLock:
             text = json.dumps(
                 {
                     "pid": os.getpid(),
-                    "started": psutil.Process().create_time(),
+                    "started": identity(os.getpid()),
                     "host": socket.gethostname(),
                 }
             ).encode()

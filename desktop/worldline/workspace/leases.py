@@ -7,30 +7,22 @@ import os
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 from worldline.core.errors import WorkspaceError
+from worldline.core.process_id import identity
 
 
 def _file(worktree: Path) -> Path:
     return worktree.with_name(worktree.name + ".lease")
 
 
-def _start_time(pid: int) -> float:
-    try:
-        return float(psutil.Process(pid).create_time())
-    except psutil.Error:
-        return 0.0
-
-
 def read(worktree: Path) -> dict[str, Any] | None:
     """The lease if its owner lives, else None."""
     try:
         lease: dict[str, Any] = json.loads(_file(worktree).read_text("utf-8"))
-    except (OSError, ValueError):
+        started = identity(int(lease.get("pid", 0)))
+    except (OSError, ValueError, TypeError, AttributeError):  # cut off by a loss of power
         return None
-    started = _start_time(int(lease.get("pid", 0)))
-    return lease if started and abs(started - float(lease.get("started", 0))) < 2 else None
+    return lease if started and started == lease.get("started") else None
 
 
 def check(worktree: Path, session_id: str = "") -> None:
@@ -54,7 +46,7 @@ def take(worktree: Path, session_id: str) -> None:
     lease = read(worktree)
     if lease is not None and (lease.get("session") != session_id or lease.get("pid") != os.getpid()):
         check(worktree, "")
-    value = {"pid": os.getpid(), "started": _start_time(os.getpid()), "session": session_id}
+    value = {"pid": os.getpid(), "started": identity(os.getpid()), "session": session_id}
     temp = _file(worktree).with_suffix(f".{os.getpid()}.tmp")
     temp.write_text(json.dumps(value), "utf-8")
     temp.replace(_file(worktree))
