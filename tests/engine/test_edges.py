@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ from typing import Any
 import pytest
 
 from worldline.core import log, paths
+from worldline.core.errors import SessionError
+from worldline.engine.opening import OpenRequest, open_session
 from worldline.engine.outbox import Outbox, encode
 from worldline.engine.server import EngineServer
 from worldline.engine.stdio import StdioChannel
@@ -78,3 +81,20 @@ def test_a_traceback_in_the_log_names_no_key(logged: Path, monkeypatch: pytest.M
         logging.getLogger("worldline.test").error("with %s", SECRET, exc_info=error)
     text = logged.read_text()
     assert SECRET not in text and text.count("[masked: ") >= 2 and "ValueError" in text
+
+
+def test_a_session_that_cannot_be_made_leaves_no_worktree(repo: Path, tmp_path: Path) -> None:
+    def refs() -> str:
+        return subprocess.run(
+            ["git", "for-each-ref"], cwd=repo, capture_output=True, text=True, check=True
+        ).stdout
+
+    before = refs(), sorted(p.name for p in paths.worktrees_dir().iterdir())
+    path = tmp_path / "s.worldline"
+    path.with_name(path.name + ".lock").mkdir()  # its lock cannot be taken
+
+    with pytest.raises(SessionError):
+        open_session(OpenRequest(session=path, workspace=repo))
+
+    assert (refs(), sorted(p.name for p in paths.worktrees_dir().iterdir())) == before
+    assert not list((repo / ".git" / "worktrees").glob("*"))

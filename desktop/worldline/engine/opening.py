@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -146,9 +147,14 @@ def _create(request: OpenRequest, folder: Path) -> Opened:
     path = request.session or paths.sessions_dir() / f"{slug}.worldline"
     if not path.parent.is_dir():
         raise BadInput(f"The folder {path.parent} is not there.", "Make it, or choose another file.")
-    workspace = {**_place(source, slug, request.in_place), "slug": slug, "id": session_id}
+    place, undo = _place(source, slug, request.in_place)
+    workspace = {**place, "slug": slug, "id": session_id}
     work_path, store_path = Path(workspace["path"]), Path(workspace["store"])
-    doc = SessionDocument.create(path, title=request.title or source.name, workspace=workspace)
+    try:
+        doc = SessionDocument.create(path, title=request.title or source.name, workspace=workspace)
+    except BaseException:
+        undo()  # no session would ever find its worktree
+        raise
     work = WorkThread(work_path, store_path)
     worktree = Path(workspace["worktree"]) if workspace["mode"] == "isolated" else None
     info = _info(doc, doc.info(), workspace, request, read_only_why="")
@@ -156,8 +162,9 @@ def _create(request: OpenRequest, folder: Path) -> Opened:
     return Opened(doc, work, info, slug, branch, created=True, worktree=worktree)
 
 
-def _place(source: Path, slug: str, in_place: bool | None) -> dict[str, Any]:
-    """Where the agent works: a worktree of its own for a git repository, the folder itself otherwise or by choice."""
+def _place(source: Path, slug: str, in_place: bool | None) -> tuple[dict[str, Any], Callable[[], None]]:
+    """Where the agent works: a worktree of its own for a git repository, the folder itself otherwise or by choice. And
+    what takes back what was made for it."""
     is_git = any((folder / ".git").exists() for folder in (source, *source.parents))
     if in_place or not is_git:
         return {
@@ -169,8 +176,8 @@ def _place(source: Path, slug: str, in_place: bool | None) -> dict[str, Any]:
             "base_commit": "",
             "base_branch": "",
             "branch": "",
-        }
-    from worldline.workspace.isolate import prepare
+        }, lambda: None
+    from worldline.workspace.isolate import prepare, take_back
 
     # The session's name is what its branches and its worktree are named after.
     place = prepare(source, slug)
@@ -186,7 +193,7 @@ def _place(source: Path, slug: str, in_place: bool | None) -> dict[str, Any]:
         "branch": place.branch,
         "included": place.included,
         "notes": place.notes,
-    }
+    }, lambda: take_back(source, slug, place)
 
 
 async def plant_root(opened: Opened) -> None:

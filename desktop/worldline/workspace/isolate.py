@@ -103,6 +103,15 @@ def prepare(
     return isolated
 
 
+def take_back(source: Path, session_id: str, isolated: Isolated) -> None:
+    """Remove a worktree that was just made and that nothing was done in, with its branch and its entry."""
+    folder = Path(source).expanduser().absolute()
+    root = GitRoot.find(folder, "") or GitRoot.find_outer(folder)
+    if root is not None:
+        ref = f"refs/heads/{isolated.branch}"
+        _Maker(root, session_id, RuleSet(b""), None).remove(ref, root.resolve(ref))
+
+
 class _Maker:
     def __init__(
         self, root: GitRoot, session_id: str, include: RuleSet, progress: ProgressCall | None
@@ -142,7 +151,7 @@ class _Maker:
             self._write_index(copy)
             self._carry_operation(ref, head)
         except BaseException as error:
-            self._remove(ref if made_branch else "", start)
+            self.remove(ref if made_branch else "", start)
             if isinstance(error, (OSError, pygit2.GitError, KeyError, ValueError)):
                 raise WorkspaceError(
                     f"The worktree could not be made ({error}).",
@@ -206,7 +215,7 @@ class _Maker:
                     "A rebase is in progress in your folder. Here it goes on with a branch of the session; yours stays as it is."
                 )
 
-    def _remove(self, ref: str, commit: str) -> None:
+    def remove(self, ref: str, commit: str) -> None:
         """Take away what this failed attempt made; nothing else is in these folders."""
         shutil.rmtree(self.entry, ignore_errors=True)
         remove_tree(self.dest)
