@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from typing import Any
 
 import pytest
@@ -240,3 +241,22 @@ async def test_permissions_that_the_person_gave_stay(bench: Any, repo: Any) -> N
     assert answer.result is not None
     assert (b.root / "mine" / "notes").stat().st_mode & 0o777 == 0o600
     assert tracked.stat().st_mode & 0o777 == 0o755
+
+
+async def test_a_name_that_is_no_text_is_shown_and_can_be_chosen(bench: Any, repo: Any) -> None:
+    b = await bench(workspace=repo)
+    await two_writes(b)
+    for name in (b"my\xfe", b"my\xff"):
+        (b.root / os.fsdecode(name)).write_bytes(name)
+
+    shown = (await b.actor.jumps.jump(Jump(node="root"))).plan
+
+    assert shown is not None
+    rows = {e.path: e.choice for e in shown.entries if e.path.startswith("my")}
+    assert rows == {"my\\xfe": "keep", "my\\xff": "keep"}
+    choices = {"my\\xfe": "restore"}
+    again = (await b.actor.jumps.jump(Jump(node="root", choices=choices))).plan
+    assert again is not None
+    done = await b.actor.jumps.jump(Jump(node="root", choices=choices, plan=again.id))
+    assert done.result is not None
+    assert [p for p in os.listdir(os.fsencode(b.root)) if p.startswith(b"my")] == [b"my\xff"]

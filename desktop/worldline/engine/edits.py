@@ -15,7 +15,7 @@ from worldline.core.errors import BadInput, WorkspaceError
 from worldline.core.kinds import NodeKind
 from worldline.engine.effects import EffectList
 from worldline.engine.files import Files
-from worldline.engine.jumps import Jumps
+from worldline.engine.jumps import Jumps, shown_path
 from worldline.engine.models import ModelDesk
 from worldline.engine.queries import Queries
 from worldline.engine.recovery import home_store
@@ -103,8 +103,10 @@ class Edits:
 
         report = await shared.workspace().call(bring)
         return c.BringHomeResult(
-            entries=[PlanEntry(path=e.path, action=e.action, reason=e.reason) for e in report.entries],
-            conflicts=report.conflicts,
+            entries=[
+                PlanEntry(path=shown_path(e.path), action=e.action, reason=e.reason) for e in report.entries
+            ],
+            conflicts=[shown_path(path) for path in report.conflicts],
             done=report.done,
             branch=report.branch,
             commit=report.commit,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -392,5 +393,10 @@ def announce_jump(shared: Shared) -> None:
     shared.status.files_changed(cursor)
 
 
+def shown_path(path: str) -> str:
+    """A path for people; bytes that are no text are written out. Choices are taken by this name as well."""
+    return path if path.isascii() else os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
 def entry(item: PlanItem) -> PlanEntry:
-    return PlanEntry(path=item.path, action=item.action, reason=item.reason, choice=item.choice)
+    return PlanEntry(path=shown_path(item.path), action=item.action, reason=item.reason, choice=item.choice)

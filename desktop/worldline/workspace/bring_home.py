@@ -19,6 +19,7 @@ from worldline.workspace.home_changes import Brought, Change, Objects, as_commit
 from worldline.workspace.merge3 import merge_content
 from worldline.workspace.model import NOT_CAPTURED, ProgressCall, RestoreReport
 from worldline.workspace.objects import BLOB, MODE_FILE, MODE_LINK
+from worldline.workspace.planning import chosen_for
 from worldline.workspace.putfiles import leaf_of, put_files, saved
 from worldline.workspace.states import State
 from worldline.workspace.treediff import Leaf
@@ -217,7 +218,7 @@ class _Bringing:
             if merged == ours:
                 return None, None
             return self._taken(path, ours, merged, "merged with what is there"), merged
-        choice = "theirs" if theirs_win else self.choices.get(path, "")
+        choice = "theirs" if theirs_win else chosen_for(self.choices, path)
         if choice == "theirs":
             return self._taken(path, ours, theirs, "taken from the node", choice), theirs
         if choice == "ours":

@@ -9,9 +9,10 @@ from __future__ import annotations
 import fnmatch
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 
+from worldline.workspace import difftext
 from worldline.workspace.filesig import read_file
 from worldline.workspace.model import PlanItem
 from worldline.workspace.objects import BLOB, EMPTY_TREE, MODE_DIR, MODE_EXEC, MODE_LINK
@@ -108,8 +109,9 @@ class Planner:
         return (edited or path in self.users) and not self._is_gits(path, now, before)
 
     def _choice(self, path: str, recorded: bool) -> str:
-        choice = self.choices.get(path) or self.default_choice
-        if choice == "keep" and path not in self.choices and self.only_mine and recorded:
+        chosen = chosen_for(self.choices, path)
+        choice = chosen or self.default_choice
+        if choice == "keep" and not chosen and self.only_mine and recorded:
             return "restore"
         return "restore" if choice == "restore" else "keep"
 
@@ -200,7 +202,7 @@ class Planner:
             item.action = "create"  # already as the node has it, only not captured now
             return True
         reason = self.now.omitted.get(item.path, "is ignored now and was not captured")
-        if self.choices.get(item.path) == "restore" and self._force(item, status):
+        if chosen_for(self.choices, item.path) == "restore" and self._force(item, status):
             item.reason = f"it {reason.removeprefix('is ')} and was put aside as {self._aside(item.path)}"
             return False
         item.action, item.reason = "keep_foreign", f"{reason}; it stays"
@@ -288,6 +290,11 @@ class Planner:
             status = self.tree.lstat(folder)
             known = self._folders[folder] = status is None or stat.S_ISDIR(status.st_mode)
         return known
+
+
+def chosen_for(choices: Mapping[str, str], path: str) -> str:
+    """What was chosen for a path, named as it is or as people are shown it; "" = nothing."""
+    return choices.get(path) or choices.get(difftext.path_text(os.fsencode(path))[0], "")
 
 
 def _hex(leaf: Leaf | None) -> str:
