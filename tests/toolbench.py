@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from worldline.core.access import AccessAnswer, AccessRequest
+from worldline.core.access import AccessAnswer, AccessRequest, CommandResult, Emit
 from worldline.tools.envelope import Envelope
 from worldline.tools.hooks import Hook, Hooks
 from worldline.tools.model import TaskState, Tool, ToolContext, ToolOutcome
 from worldline.tools.pipeline import Pipeline
-from worldline.tools.process import PlainRunner
+from worldline.tools.process import run_command
 from worldline.tools.process_table import ProcessTable
 from worldline.tools.registry import default_tools
 
@@ -34,6 +34,20 @@ class AllowAll:
     async def decide(self, request: AccessRequest) -> AccessAnswer:
         self.asked.append(request)
         return self.answer
+
+
+class PlainRunner:
+    """A `CommandRunner` without confinement."""
+
+    def __init__(self, table: ProcessTable | None = None) -> None:
+        self.table = table
+
+    async def run(
+        self, command: str, *, cwd: Path, timeout_s: float, emit: Emit, background: bool = False
+    ) -> CommandResult:
+        return await run_command(
+            command, cwd=cwd, timeout_s=timeout_s, emit=emit, background=background, table=self.table
+        )
 
 
 class Bench:

@@ -19,13 +19,13 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "desktop"), str(ROOT / "tests")]
 
 from sandbox.conftest import Lab, furnish, lab_root  # noqa: E402
+from toolbench import PlainRunner  # noqa: E402
 from worldline.agent.confined import ConfinedRunner, SandboxPlace  # noqa: E402
 from worldline.policy.copies import Copies  # noqa: E402
 from worldline.policy.sandbox.confine import Confinement  # noqa: E402
 from worldline.policy.sandbox.model import Profile  # noqa: E402
 from worldline.policy.sandbox.network import SessionNetwork  # noqa: E402
 from worldline.policy.sandbox.places import git_places  # noqa: E402
-from worldline.tools.process import PlainRunner  # noqa: E402
 from worldline.tools.process_table import ProcessTable  # noqa: E402
 from worldline.workspace.absorb import absorb  # noqa: E402
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ from context.support import body, image, node, reply, thought, tool, use, user, 
 from worldline.context.budget import Limits, last_usage, measure
 from worldline.context.checker import check
 from worldline.context.model import PathNode, ViewOptions
-from worldline.context.poison import find_poison, shrunk
+from worldline.context.poison import Poison, find_poison, shrunk
 from worldline.context.source import forked_calls, path_nodes
 from worldline.context.view import build_view
 from worldline.core.kinds import NodeKind, Outcome
@@ -21,6 +22,11 @@ OPTIONS = ViewOptions(model="claude-sonnet-5-5")
 def sample() -> list[PathNode]:
     return [user("u", [{"type": "text", "text": "look"}, image(30, 30), image(31, 31)]),
             reply("a", thought(), "ok", use("toolu_1")), tool("x", "toolu_1", [image(32, 32)]), reply("b", "hm"), user("v", "so?")]  # fmt: skip
+
+
+def without(found: Poison, options: ViewOptions) -> ViewOptions:
+    """The options of the next request, in which nothing that was found stands."""
+    return replace(options, poisoned=found.blocks, drop_thinking=found.drop_thinking)
 
 
 @pytest.mark.parametrize(
@@ -49,7 +55,7 @@ def test_what_a_refusal_is_about(text: str, blocks: list[tuple[str, int]], think
     assert list(found.blocks) == blocks
     assert found.drop_thinking is thinking
     assert bool(found) == bool(blocks or thinking)
-    repaired = build_view(sample(), found.applied(OPTIONS))
+    repaired = build_view(sample(), without(found, OPTIONS))
     assert check(body(repaired)) == []
     if found:
         assert repaired.messages != view.messages
@@ -61,7 +67,7 @@ def test_the_request_that_was_refused_is_accepted_after_the_repair() -> None:
     options = ViewOptions(model="claude-sonnet-5-5", max_image_side=8000)
     view = build_view([huge], options)
     (fault,) = check(body(view))
-    repaired = build_view([huge], find_poison(view, fault).applied(options))
+    repaired = build_view([huge], without(find_poison(view, fault), options))
     assert check(body(repaired)) == []
     assert repaired.images == 21
 

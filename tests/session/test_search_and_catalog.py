@@ -84,16 +84,9 @@ def test_the_list_of_sessions_tolerates_what_it_finds(tmp_path: Path) -> None:
     entries = {entry.path.name: entry for entry in catalog.list_sessions(tmp_path)}
     assert set(entries) == {"one.worldline", "two.worldline", "broken.worldline", "empty.worldline"}
     first, second = entries["one.worldline"], entries["two.worldline"]
-    assert (first.title, first.nodes, first.branches, first.cost) == ("First", 4, 2, 0.5)
-    assert (first.last_stop, first.open_elsewhere, first.workspace) == ("max_turns", True, {"root": "/w"})
-    assert (second.cost, second.last_stop, second.open_elsewhere, second.branches) == (
-        None,
-        "interrupted",
-        False,
-        1,
-    )
-    assert entries["broken.worldline"].problem_kind in ("damaged", "not_a_session", "unreadable")
-    assert entries["empty.worldline"].problem
+    assert (first.title, first.workspace, first.problem) == ("First", {"root": "/w"}, "")
+    assert first.updated and first.bytes and second.updated
+    assert entries["broken.worldline"].problem and entries["empty.worldline"].problem
     one.append(make.user(root.uid, "the needle"))
     assert [hit.session for hit in catalog.search_sessions(tmp_path, "needle")] == [str(one.path)]
     one.close()
@@ -109,7 +102,7 @@ def test_the_list_never_opens_bodies(doc: SessionDocument, path: Path) -> None:
         file.seek((page - 1) * 4096)
         file.write(b"\xff" * 4096)
     entry = catalog.entry_of(path)
-    assert entry.nodes == 5 and not entry.problem
+    assert entry.updated and not entry.problem
 
 
 def test_unknown_words_in_drafts_are_found_by_search_text(doc: SessionDocument) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from toolbench import Bench, error_of, text_of
-from worldline.tools.mcp_client import RESTS_S, McpServer, start_servers
+from worldline.tools.mcp_client import RESTS_S, McpServer
 from worldline.tools.mcp_config import ServerConfig, parse_servers
 
 SERVER = """
@@ -44,13 +44,12 @@ server.run(*sys.argv[1:2], **({'port': int(sys.argv[2])} if sys.argv[2:] else {}
 async def test_a_server_serves_fails_and_dies(make_bench: Callable[..., Bench], tmp_path: Path) -> None:
     script = tmp_path / "server.py"
     script.write_text(SERVER)
-    good = ServerConfig("numbers", "user", sys.executable, (str(script),))
-    bad = ServerConfig("missing", "user", "/no/such/program")
-    servers, problems = await start_servers([good, bad], tmp_path)
+    server = McpServer(ServerConfig("numbers", "user", sys.executable, (str(script),)), tmp_path)
+    missing = McpServer(ServerConfig("missing", "user", "/no/such/program"), tmp_path)
+    await asyncio.gather(server.start(), missing.start())
     try:
-        assert [server.config.name for server in servers] == ["numbers"]
-        assert len(problems) == 1 and "missing" in problems[0]
-        bench = make_bench(tools={tool.name: tool for tool in servers[0].tools})
+        assert not server.problem and missing.problem and not missing.tools
+        bench = make_bench(tools={tool.name: tool for tool in server.tools})
         assert text_of(await bench.call("numbers__add", a=2, b=3)) == "5"
         repaired = await bench.call("numbers__add", a="2", b=3)
         assert repaired.ok and repaired.repairs
@@ -60,8 +59,7 @@ async def test_a_server_serves_fails_and_dies(make_bench: Callable[..., Bench], 
         assert error_of(failed) == "mcp_error" and "broken" in text_of(failed)
         assert error_of(await bench.call("numbers__dies")) == "server_died"
     finally:
-        for server in servers:
-            await server.stop()
+        await server.stop()
 
 
 async def test_a_server_over_http(
@@ -84,11 +82,12 @@ async def test_a_server_over_http(
             except OSError:
                 await asyncio.sleep(0.05)
         config = ServerConfig("numbers", "user", url=f"http://127.0.0.1:{port}/mcp")
-        servers, problems = await start_servers([config], tmp_path)
-        assert problems == []
-        bench = make_bench(tools={tool.name: tool for tool in servers[0].tools})
+        server = McpServer(config, tmp_path)
+        await server.start()
+        assert not server.problem
+        bench = make_bench(tools={tool.name: tool for tool in server.tools})
         assert text_of(await bench.call("numbers__add", a=2, b=3)) == "5"
-        await servers[0].stop()
+        await server.stop()
     finally:
         process.kill()
         process.wait()

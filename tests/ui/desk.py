@@ -83,7 +83,7 @@ class Desk:
         pane.against.setCurrentIndex(pane.against.findData(against))
         pane.against.activated.emit(pane.against.currentIndex())
         self.qtbot.waitUntil(lambda: path in pane.files._items, timeout=20_000)
-        pane.files.select_path(path)
+        pane.files.setCurrentItem(pane.files._items[path])
 
         def shown() -> bool:
             diff = pane._diffs.get(pane._key(path))

@@ -138,7 +138,7 @@ def test_the_list_keeps_the_chosen_file_and_shows_a_tree(qtbot: Any) -> None:
     files = FileList()
     qtbot.addWidget(files)
     files.set_changes(sample.changes())
-    files.select_path("tests/conftest.py")
+    files.setCurrentItem(files._items["tests/conftest.py"])
     files.set_as_tree(True)
     assert files.path == "tests/conftest.py"
     change = files.change()

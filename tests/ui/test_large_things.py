@@ -169,9 +169,9 @@ def test_ten_thousand_changed_files_are_listed_over_some_frames(qtbot: Any) -> N
         assert ("Changed by you" in item.toolTip(0) and item.parent() is None) or as_tree
         assert not as_tree or item.parent().isExpanded()
     # What was chosen stays chosen, wherever it is.
-    files.select_path("dir9/sub5/file9959.py")
+    files.setCurrentItem(files._items["dir9/sub5/file9959.py"])
     files.set_changes(changes[::-1])
     assert files.path == "dir9/sub5/file9959.py"
     files.set_changes(changes[:3])
-    files.select_path("dir1/sub1/file1.py")
+    files.setCurrentItem(files._items["dir1/sub1/file1.py"])
     assert files.path == "dir1/sub1/file1.py" and len(files._items) == 3

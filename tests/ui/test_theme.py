@@ -6,13 +6,28 @@ import re
 from typing import Any
 
 import pytest
+from PySide6.QtGui import QColor
 
 from worldline.core import paths
 from worldline.ui import icons
-from worldline.ui.theme import CONTRAST_DARK, CONTRAST_LIGHT, DARK, LIGHT, Tokens, contrast, theme
+from worldline.ui.theme import CONTRAST_DARK, CONTRAST_LIGHT, DARK, LIGHT, Tokens, theme
 
 INKS = ("text", "muted", "accent", "ok", "bad", "warn", "info")
 THEMES = {"light": LIGHT, "dark": DARK, "contrast-light": CONTRAST_LIGHT, "contrast-dark": CONTRAST_DARK}
+
+
+def contrast(first: str, second: str) -> float:
+    """Contrast ratio of two colours as WCAG 2 defines it, 1 to 21."""
+
+    def luminance(value: str) -> float:
+        color = QColor(value)
+        parts = []
+        for channel in (color.redF(), color.greenF(), color.blueF()):
+            parts.append(channel / 12.92 if channel <= 0.04045 else ((channel + 0.055) / 1.055) ** 2.4)
+        return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+
+    high, low = sorted((luminance(first), luminance(second)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
 
 
 @pytest.mark.parametrize("name", THEMES)

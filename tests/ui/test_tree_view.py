@@ -123,7 +123,7 @@ def test_a_folded_run_opens_at_a_click_and_closes_at_enter(state: Any, qtbot: An
     view = pane_of(state, qtbot).view
     assert view.scene.items.is_folded(view.scene.items.item(4))
     click(view, 3)
-    assert view.scene.items.shows(4)
+    assert not view.scene.items.is_folded(view.scene.items.item(4))
     assert state.cursor == sample.uid(27)
 
 

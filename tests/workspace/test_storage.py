@@ -19,19 +19,22 @@ Open = Callable[..., Workspace]
 Sh = Callable[..., str]
 
 
+def size_of(ws: Workspace) -> int:
+    return sum(file.stat().st_size for file in ws.store.path.rglob("*") if file.is_file())
+
+
 def test_growth_is_what_changed(work: Path, sh: Sh, open_workspace: Open) -> None:
     sh(
         f"{BASE} && for n in $(seq 300); do head -c 2000 /dev/urandom > f$n; done && git add . && git commit -qm many"
     )
     ws = open_workspace()
     state = ws.capture(None).state
-    before = ws.storage_info()
+    states, size = len(ws.stored_states()), size_of(ws)
     for number in range(50):
         (work / "f1").write_text(f"line {number}\n")
         state = ws.capture(state).state
-    after = ws.storage_info()
-    assert after.states == before.states + 50
-    assert after.size - before.size < 50 * 40_000
+    assert len(ws.stored_states()) == states + 50
+    assert size_of(ws) - size < 50 * 40_000
 
 
 def test_pruning_keeps_what_is_kept(work: Path, sh: Sh, open_workspace: Open) -> None:
@@ -45,7 +48,7 @@ def test_pruning_keeps_what_is_kept(work: Path, sh: Sh, open_workspace: Open) ->
         views.append(snapshot(work))
     keep = {states[1], states[4], states[6]}
     expected = ws.prunable(keep)
-    size = ws.storage_info().size
+    size = size_of(ws)
     report = ws.prune(keep)
     # The estimate is of objects; packing the rest anew saves some more.
     assert 0 < expected <= size and abs(report.freed - expected) < 0.5 * size
@@ -89,15 +92,13 @@ def test_a_worktree_goes_only_with_what_it_loses_named(work: Path, sh: Sh) -> No
         worktrees.remove(made.root, worktrees.would_lose(made.root))
     assert caught.value.kind == "leased"
     isolate.release(made.root)
-    (row,) = isolate.list_worktrees()
-    assert row.branch == "worldline/5e55/start" and row.in_use_by == 0 and row.source == str(work)
     lost = worktrees.would_lose(made.root)
     assert [line.split()[0] for line in lost] == ["changed", "untracked", "commit"]
     with pytest.raises(WorkspaceError) as caught:
         worktrees.remove(made.root, lost[1:])
     assert caught.value.kind == "changed" and made.root.is_dir()
     worktrees.remove(made.root, lost)
-    assert not made.root.exists() and isolate.list_worktrees() == []
+    assert not made.root.exists()
     assert sh("git log -1 --format=%s worldline/5e55/start").strip() == "only here"
     assert "5e55" not in sh("git worktree list") and sh("git status --porcelain") == ""
     with pytest.raises(WorkspaceError):

@@ -35,13 +35,6 @@ class Poison:
     def __bool__(self) -> bool:
         return bool(self.blocks) or self.drop_thinking
 
-    def applied(self, options: ViewOptions) -> ViewOptions:
-        return replace(
-            options,
-            poisoned={**options.poisoned, **self.blocks},
-            drop_thinking=options.drop_thinking or self.drop_thinking,
-        )
-
 
 def find_poison(view: View, text: str, paths: Sequence[str] = ()) -> Poison:
     """What a 400 complains about. `paths` are places that an error names in its details. Empty if the text is about

@@ -1,4 +1,4 @@
-"""The sessions in a folder, for the list: headers and sums only, no body is opened."""
+"""The sessions in a folder, for what is stored and for the search through all: no body is opened."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from worldline.core import header_reader
 from worldline.core.errors import SessionError
 from worldline.core.jsontext import loads
 from worldline.core.paths import SESSION_SUFFIX
-from worldline.session import connect, lock, search
+from worldline.session import connect, search
 from worldline.session.model import SearchHit
 
 
@@ -24,19 +24,10 @@ class SessionEntry:
     path: Path
     title: str = ""
     workspace: dict[str, Any] = field(default_factory=dict)
-    created: int = 0
     updated: int = 0
     """Milliseconds: the last node, end or run that was stored; not the time of the file."""
     bytes: int = 0
-    nodes: int = 0
-    branches: int = 0
-    cost: float | None = None
-    """US dollars; None when the price of a part is not known."""
-    last_stop: str = ""
-    open_elsewhere: bool = False
-    imported_from: str = ""
     problem: str = ""
-    problem_kind: str = ""
 
 
 def list_sessions(folder: Path) -> list[SessionEntry]:
@@ -63,9 +54,9 @@ def entry_of(path: Path) -> SessionEntry:
         with contextlib.closing(connect.connect_read(path)) as connection, connect.told(path):
             _fill(entry, connection)
     except SessionError as problem:
-        entry.problem, entry.problem_kind = str(problem), problem.kind
+        entry.problem = str(problem)
     except (OSError, ValueError, TypeError) as problem:
-        entry.problem, entry.problem_kind = f"{path.name} cannot be read ({problem}).", "unreadable"
+        entry.problem = f"{path.name} cannot be read ({problem})."
     return entry
 
 
@@ -73,27 +64,13 @@ def _fill(entry: SessionEntry, connection: sqlite3.Connection) -> None:
     meta = header_reader.read_meta(connection)
     entry.title = meta.get("title") or entry.title
     entry.workspace = loads(meta.get("workspace", "{}"))
-    entry.created = int(meta.get("created", 0))
-    entry.imported_from = meta.get("imported_from", "")
-    entry.open_elsewhere = lock.writer_lives(entry.path)
     one = _Query(connection)
-    entry.nodes = one("SELECT ifnull(max(seq), 0) FROM nodes")
-    entry.branches = one("SELECT count(*) FROM nodes WHERE fork = 1") + (entry.nodes > 0)
     entry.updated = max(
-        entry.created,
+        int(meta.get("created", 0)),
         one("SELECT created FROM nodes ORDER BY seq DESC LIMIT 1"),
         one("SELECT at FROM node_ends ORDER BY id DESC LIMIT 1"),
         one("SELECT at FROM run_ends WHERE stop_reason <> 'interrupted' ORDER BY id DESC LIMIT 1"),
     )
-    answers, priced, cost = connection.execute(
-        "SELECT count(*), count(cost), sum(cost) FROM usage"
-    ).fetchone()
-    entry.cost = (cost or 0.0) if priced == answers else None
-    last = connection.execute(
-        "SELECT e.stop_reason FROM runs r LEFT JOIN run_ends e ON e.run = r.id ORDER BY r.id DESC LIMIT 1"
-    ).fetchone()
-    if last:
-        entry.last_stop = last[0] or ("" if entry.open_elsewhere else "interrupted")
 
 
 class _Query:

@@ -33,8 +33,8 @@ def now_ms() -> int:
 class SessionDocument(TransactionalSession):
     """Appending a node is one durable transaction: when `append` returns, the node survives a kill and a power cut.
 
-    Belongs to one thread: the one that opened it (of the engine, its store executor), asserted at every call; `adopt`
-    hands it to another. Other threads read through a `SessionReader` of their own.
+    Belongs to one thread: the one that opened it (of the engine, its store executor), asserted at every call. Other
+    threads read through a `SessionReader` of their own.
 
     A write that fails raises SessionError `not_saved`; file and memory are then as they were before, and the next write works
     as soon as the disk does. With mode "read" the document follows another writer by `poll` and refuses to write.

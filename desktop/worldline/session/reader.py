@@ -33,7 +33,7 @@ _BODY = (
 class SessionReader:
     """A read-only view of a session file, with its own connection; follows a writer by `poll`.
 
-    Belongs to the thread that made it (asserted), so that no lock is needed; `adopt` hands it to the calling thread.
+    Belongs to the thread that made it (asserted), so that no lock is needed.
     Raises SessionError (`missing`, `not_a_session`, `damaged`, `unreadable`) and never changes the file.
     """
 
@@ -58,10 +58,6 @@ class SessionReader:
             raise
 
     # -- life -------------------------------------------------------------------------------------------------------
-
-    def adopt(self) -> None:
-        """Make the calling thread the owner. The previous one must not use it any more."""
-        self._thread = threading.get_ident()
 
     def close(self) -> None:
         """Idempotent."""

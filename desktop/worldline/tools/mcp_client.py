@@ -335,11 +335,3 @@ def _refused(name: str, refused: list[str], said: str) -> dict[str, Any]:
         "hint": f"The MCP server {name} is confined. This is policy, not a fault of it or of the network.",
         "next": f"Work without it, or tell the person: `access` in the entry of {name} can open this.",
     }
-
-
-async def start_servers(configs: list[ServerConfig], root: Path) -> tuple[list[McpServer], list[str]]:
-    """Start all at once. Gives those that work, and a sentence for each that does not."""
-    servers = [McpServer(config, root) for config in configs]
-    await asyncio.gather(*(server.start() for server in servers))
-    problems = [f"MCP server {s.config.name!r} {s.problem}" for s in servers if s.problem]
-    return [server for server in servers if not server.problem], problems

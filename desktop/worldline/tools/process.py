@@ -368,17 +368,3 @@ def entry_of(started: Started, node: str, pid: int = 0) -> ProcessEntry:
         output=started.output.get,
         stop=lambda: end(started.mark, process.pid),
     )
-
-
-class PlainRunner:
-    """A `CommandRunner` without confinement: for machines without a sandbox, and under one."""
-
-    def __init__(self, table: ProcessTable | None = None) -> None:
-        self.table = table
-
-    async def run(
-        self, command: str, *, cwd: Path, timeout_s: float, emit: Emit, background: bool = False
-    ) -> CommandResult:
-        return await run_command(
-            command, cwd=cwd, timeout_s=timeout_s, emit=emit, background=background, table=self.table
-        )

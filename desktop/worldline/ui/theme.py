@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Literal
 
 from PySide6.QtCore import QObject, Qt, Signal
-from PySide6.QtGui import QColor, QFont, QFontDatabase, QFontInfo, QFontMetrics, QGuiApplication, QPalette
+from PySide6.QtGui import QColor, QFont, QFontDatabase, QFontInfo, QGuiApplication, QPalette
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
 from worldline.core import paths
@@ -24,8 +24,6 @@ TEXT_WIDTH = 860
 """The widest column of running text; what belongs to it is as wide."""
 ICON = 16
 STATUS_HEIGHT = 32
-MOTION_MS = 120
-"""Duration of a change that the person caused; what streams is never animated."""
 
 
 @dataclass(eq=False, repr=False)
@@ -81,20 +79,6 @@ CONTRAST_DARK = Tokens(
     ok="#7FF0B0", bad="#FFA39C", warn="#FFD27A", info="#D8CAFF", add="#06351C", remove="#4A1210",
     add_word="#0B5E32", remove_word="#7C211D", hover="#1F1F1F", selected="#082E5C", on_accent="#000000", dark=True,
 )  # fmt: skip
-
-
-def contrast(first: str, second: str) -> float:
-    """Contrast ratio of two colours as WCAG 2 defines it, 1 to 21."""
-
-    def luminance(value: str) -> float:
-        color = QColor(value)
-        parts = []
-        for channel in (color.redF(), color.greenF(), color.blueF()):
-            parts.append(channel / 12.92 if channel <= 0.04045 else ((channel + 0.055) / 1.055) ** 2.4)
-        return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
-
-    high, low = sorted((luminance(first), luminance(second)), reverse=True)
-    return (high + 0.05) / (low + 0.05)
 
 
 _CJK = ("Noto Sans CJK SC", "PingFang SC", "Microsoft YaHei UI", "Source Han Sans SC", "WenQuanYi Micro Hei")
@@ -247,10 +231,6 @@ def caption(widget: QWidget) -> None:
         widget.setTextFormat(Qt.TextFormat.PlainText)
     widget.setProperty("role", "caption")
     widget.setFont(theme().font_ui(-1))
-
-
-def text_width(font: QFont, text: str) -> int:
-    return QFontMetrics(font).horizontalAdvance(text)
 
 
 _STYLE = """

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from worldline.core.headers import NodeHeader
-from worldline.core.kinds import NodeKind, Outcome
+from worldline.core.kinds import NodeKind
 from worldline.protocol.model import Approval, Body, Question, RunInfo
 
 
@@ -277,7 +277,6 @@ def tool_call(header: NodeHeader | None, body: Body | None) -> ToolCall:
 @dataclass(frozen=True, slots=True)
 class ToolResult:
     text: str
-    hidden_lines: int
     blob: str
     """Hash of the whole output when the text is only its head and tail."""
     error: dict[str, Any] | None
@@ -299,7 +298,7 @@ def _leading_object(text: str) -> tuple[dict[str, Any] | None, str]:
 def tool_result(body: Body | None) -> ToolResult:
     """The result of a tool node for the person: the output where there is one, else what the model was told."""
     if body is None:
-        return ToolResult("", 0, "", None, None)
+        return ToolResult("", "", None, None)
     told = _told(body)
     error: dict[str, Any] | None = None
     parsed, rest = _leading_object(told)
@@ -308,14 +307,13 @@ def tool_result(body: Body | None) -> ToolResult:
         error = envelope if isinstance(envelope, dict) else None
     exit_code = body.detail.get("exit_code")
     output = body.detail.get("output")
-    blob, hidden, text = "", 0, ""
+    blob, text = "", ""
     if isinstance(output, str):
         text = output
     elif isinstance(output, dict):
         blob = str(output.get("blob") or "")
         head, tail = str(output.get("head") or ""), str(output.get("tail") or "")
         text = f"{head}\n⋯\n{tail}" if tail else head
-        hidden = max(0, int(output.get("bytes") or 0) - len(head) - len(tail))
     elif error is not None:
         text = rest  # what the tool produced all the same, behind the envelope
     elif parsed is not None and not rest:
@@ -325,7 +323,7 @@ def tool_result(body: Body | None) -> ToolResult:
             text = inner["output"]
     else:
         text = told
-    return ToolResult(text, hidden, blob, error, exit_code if isinstance(exit_code, int) else None)
+    return ToolResult(text, blob, error, exit_code if isinstance(exit_code, int) else None)
 
 
 def _told(body: Body) -> str:
@@ -339,7 +337,3 @@ def _told(body: Body) -> str:
                     str(part.get("text", "")) for part in content if isinstance(part, dict) and "text" in part
                 )
     return text_of(body)
-
-
-def is_over(header: NodeHeader) -> bool:
-    return header.outcome not in (Outcome.RUNNING, Outcome.WAITING)

@@ -13,7 +13,6 @@ from worldline.protocol.model import FileChange
 from worldline.viewmodel.tree_text import tool_words
 
 LETTERS = "ABCD"
-MAX_ATTEMPTS = 4
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,10 +54,6 @@ class DiffModel:
         """Index of the hunk that a row belongs to; -1 without hunks."""
         return bisect_right(self.hunks, row) - 1
 
-    def hunk_rows(self, hunk: int) -> range:
-        end = self.hunks[hunk + 1] if hunk + 1 < len(self.hunks) else len(self.rows)
-        return range(self.hunks[hunk], end)
-
     def ends_without_newline(self, row: int) -> bool:
         """Whether this line is the last of its file and has no line end."""
         return row + 1 < len(self.rows) and self.rows[row + 1].kind == "\\"

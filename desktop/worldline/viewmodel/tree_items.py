@@ -96,11 +96,6 @@ class TreeItems:
         """The item that shows `row`, or the one above when it is left out; -1 when nothing is above."""
         return bisect_right(self._first, row) - 1
 
-    def shows(self, row: int) -> bool:
-        """The row is an item of its own."""
-        at = bisect_left(self._first, row)
-        return at < len(self._first) and self._first[at] == row and row not in self._groups
-
     # Choosing --------------------------------------------------------------------------------------------------
     def show(
         self, *, filter_name: str = "all", text: str = "", folding: bool = True, keep: Iterable[int] = ()

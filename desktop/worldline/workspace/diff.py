@@ -9,7 +9,7 @@ import base64
 import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 import pygit2
@@ -45,7 +45,6 @@ class _Pair:
 
     old: State
     new: State
-    delta_list: list[pygit2.DiffDelta] = field(default_factory=list)
 
 
 def _both(workspace: Source, a: Ref, b: Ref) -> _Pair:

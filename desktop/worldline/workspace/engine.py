@@ -34,7 +34,7 @@ from worldline.workspace.safefs import SafeTree
 from worldline.workspace.sources import Ref
 from worldline.workspace.spares import Spares
 from worldline.workspace.states import RootState, State, read_progress
-from worldline.workspace.storage import PruneReport, StorageInfo
+from worldline.workspace.storage import PruneReport
 from worldline.workspace.store import FREE_FLOOR, Store
 from worldline.workspace.treediff import diff
 
@@ -126,7 +126,6 @@ class Workspace:
             result.files = len(found)
             result.paths = [d.path for d in found[:_MAX_PATHS]]
             lines = linecount.count(self.store, found)
-            result.lines_counted = lines is not None
             result.added, result.removed = lines or (0, 0)
         return result, state
 
@@ -302,14 +301,6 @@ class Workspace:
     def patch(self, a: Ref, b: Ref, *, progress: ProgressCall | None = None) -> str:
         """See `diff.patch`."""
         return differences.patch(self, a, b, progress=progress)
-
-    def keep_ref(self, state: str, name: str) -> None:
-        """Name a state (and so all before it), for `git log` in the store and for pruning."""
-        self.store.set_ref(f"refs/worldline/{name}", state)
-
-    def storage_info(self) -> StorageInfo:
-        """Size on disk and number of states. Reads every object's header: for a panel, not for each node."""
-        return storage.info(self.store)
 
     def stored_states(self) -> set[str]:
         """All states the store holds, also those that nothing refers to."""

@@ -16,8 +16,6 @@ from worldline.workspace.objects import MODE_DIR
 
 ASSUME_VALID = 0x8000
 EXTENDED = 0x4000
-INTENT_TO_ADD = 0x2000
-SKIP_WORKTREE = 0x4000
 
 Stat = tuple[int, int, int, int, int, int, int, int]
 """ctime s, ns, mtime s, ns, dev, ino, uid, gid as stored (32 bit each); size comes last in `Entry`."""

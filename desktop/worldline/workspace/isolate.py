@@ -21,11 +21,10 @@ import pygit2
 from worldline.core import paths
 from worldline.core.errors import WorkspaceError
 from worldline.core.plainfile import read_plain
-from worldline.workspace import copytree, guard, indexfile, leases, nogc, worktrees
+from worldline.workspace import copytree, guard, indexfile, leases, nogc
 from worldline.workspace.ignore import RuleSet
 from worldline.workspace.model import ProgressCall
 from worldline.workspace.repos import GitRoot, Head
-from worldline.workspace.worktrees import WorktreeInfo
 
 INCLUDE_FILE = ".worktreeinclude"
 _CARRIED_OPERATIONS = ("MERGE_", "CHERRY_PICK_HEAD", "REVERT_HEAD", "SQUASH_MSG", "AUTO_MERGE", "sequencer/",
@@ -259,8 +258,3 @@ def remove_tree(folder: Path) -> None:
 def release(worktree: Path) -> None:
     """The session is closed: the worktree stays, its lease is given back."""
     leases.release(worktree)
-
-
-def list_worktrees() -> list[WorktreeInfo]:
-    """All isolated worktrees there are; see `worktrees` for removing one."""
-    return worktrees.list_worktrees()

@@ -35,8 +35,6 @@ class CaptureResult:
     added: int = 0
     removed: int = 0
     """Lines; binary files count 0."""
-    lines_counted: bool = True
-    """False: too many files or too much text changed to count lines while somebody waits; `changes` says them."""
     paths: list[str] = field(default_factory=list)
     """Changed paths, at most 1,000."""
     omitted: list[Omitted] = field(default_factory=list)
@@ -93,11 +91,6 @@ class RestorePlan:
     def touched(self) -> list[PlanItem]:
         """Items that change something on disk."""
         return [item for item in self.items if item.action in ("create", "overwrite", "delete", "chmod")]
-
-    @property
-    def overwrites_mine(self) -> bool:
-        """Something of the person's would be replaced (by choice, or because only that differs from the node)."""
-        return any(item.choice == "restore" for item in self.items)
 
 
 @dataclass(slots=True)

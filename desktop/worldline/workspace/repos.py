@@ -92,7 +92,6 @@ class GitRoot:
     entries: list[indexfile.Entry] = field(default_factory=list)
     index_tree: bytes = b""
     """Id of the stored staging area; b"" = not stored yet."""
-    index_blobs: set[bytes] = field(default_factory=set)
     outer: str = ""
     """Where the workspace lies in this repository ("a/b/"), when it is only a part of it."""
     _repo: pygit2.Repository | None = None

@@ -16,15 +16,6 @@ from worldline.workspace.store import Store
 
 
 @dataclass(slots=True, frozen=True)
-class StorageInfo:
-    path: str
-    size: int
-    """Bytes on disk."""
-    objects: int
-    states: int
-
-
-@dataclass(slots=True, frozen=True)
 class PruneReport:
     freed: int
     """Bytes."""
@@ -48,10 +39,6 @@ def states(store: Store) -> set[str]:
 
 def _size(store: Store) -> int:
     return sum(path.stat().st_size for path in store.path.rglob("*") if path.is_file())
-
-
-def info(store: Store) -> StorageInfo:
-    return StorageInfo(str(store.path), _size(store), sum(1 for _ in store.repo), len(states(store)))
 
 
 def _reach(store: Store, wanted: set[str]) -> dict[bytes, int]:

@@ -1,12 +1,10 @@
-"""The isolated worktrees that exist, and removing one only with a list of what would be lost."""
+"""Removing an isolated worktree, only with a list of what would be lost."""
 
 from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pygit2
 from pygit2.enums import FileStatus
@@ -17,54 +15,6 @@ from worldline.workspace import leases
 from worldline.workspace.repos import GitRoot
 
 _MAX_NAMED = 200
-
-
-@dataclass(slots=True)
-class WorktreeInfo:
-    path: Path
-    source: str
-    session: str
-    branch: str
-    """Read from git now: it may have been switched by hand."""
-    commit: str
-    in_use_by: int
-    """pid, 0 = nobody."""
-    trouble: str = ""
-    """Why git does not know it any more ("" = it does)."""
-    would_lose: list[str] = field(default_factory=list)
-    """Only filled by `would_lose`."""
-
-
-def list_worktrees() -> list[WorktreeInfo]:
-    found = []
-    for info_file in sorted(paths.worktrees_dir().glob("*.info")):
-        path = info_file.with_suffix("")
-        try:
-            info: dict[str, Any] = json.loads(info_file.read_text("utf-8"))
-        except (OSError, ValueError):
-            info = {}
-        if path.is_dir():
-            found.append(_look(path, info))
-    return found
-
-
-def _look(path: Path, info: dict[str, Any]) -> WorktreeInfo:
-    lease = leases.read(path)
-    row = WorktreeInfo(
-        path,
-        str(info.get("source", "")),
-        str(info.get("session", "")),
-        "",
-        "",
-        int(lease["pid"]) if lease else 0,
-    )
-    root = GitRoot.find(path, "")
-    if root is None:
-        row.trouble = "its entry in the repository is gone"
-    else:
-        head = root.head()
-        row.branch, row.commit = head.branch, head.commit
-    return row
 
 
 def would_lose(path: Path) -> list[str]:

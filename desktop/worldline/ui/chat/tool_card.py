@@ -29,7 +29,7 @@ class ToolCard(RowWidget):
     def __init__(self, row: ChatRow, signals: RowSignals, parent: QWidget | None = None) -> None:
         super().__init__(row, signals, parent)
         self._call: ToolCall = ToolCall("", "", "", {}, [])
-        self._result: ToolResult = ToolResult("", 0, "", None, None)
+        self._result: ToolResult = ToolResult("", "", None, None)
         self._card = Card(self)
         self._toggle = tool_button(self._card, self.tr("Unfold"), "chevron-right")
         self._toggle.clicked.connect(self._flip)

@@ -223,12 +223,5 @@ class FileList(QTreeWidget):
             self._add_some()
         self._more.stop()
 
-    def select_path(self, path: str) -> None:
-        if path not in self._items and any(change.path == path for change in self._changes):
-            self._add_all()
-        item = self._items.get(path)
-        if item is not None:
-            self.setCurrentItem(item)
-
     def _on_current(self) -> None:
         self.chosen.emit(self.path)
