@@ -126,10 +126,6 @@
         <translation>文字大小</translation>
     </message>
     <message>
-        <source>What is open already follows when it is opened again.</source>
-        <translation>已打开的内容在重新打开后生效。</translation>
-    </message>
-    <message>
         <source>Language</source>
         <translation>语言</translation>
     </message>
@@ -399,6 +395,10 @@
         <translation>正在统计行数…</translation>
     </message>
     <message>
+        <source>The files on disk are as they were at this step.</source>
+        <translation>磁盘上的文件与此步骤时相同。</translation>
+    </message>
+    <message>
         <source>This is the step that others are compared with. Choose another one in the tree.</source>
         <translation>其他步骤正是与这一步比较。请在树中选择另一步。</translation>
     </message>
@@ -547,6 +547,10 @@
         <translation>右侧</translation>
     </message>
     <message>
+        <source>None of them has changed a file.</source>
+        <translation>它们都没有更改文件。</translation>
+    </message>
+    <message>
         <source>ended</source>
         <translation>结束方式</translation>
     </message>
@@ -573,6 +577,10 @@
     <message>
         <source>note</source>
         <translation>备注</translation>
+    </message>
+    <message>
+        <source>Where they part</source>
+        <translation>分叉处</translation>
     </message>
     <message numerus="yes">
         <source>%n file(s)</source>

@@ -123,6 +123,28 @@ def test_up_to_four_attempts_are_in_columns(qtbot: Any) -> None:
     assert dialog.view.leaf() == compare.attempts[1].leaf, "the attempt that completed is offered first"
 
 
+def test_the_node_where_attempts_part_has_not_failed(qtbot: Any) -> None:
+    compare = sample_data.compare()
+    first = compare.attempts[0].model_copy(
+        update={
+            "path": [],
+            "title": "",
+            "outcome": "failed",
+            "stop_reason": "unknown",
+            "files": [],
+            "steps": 0,
+        }
+    )
+    other = compare.attempts[1].model_copy(update={"files": []})
+    dialog = CompareDialog(compare.model_copy(update={"attempts": [first, other]}), {})
+    qtbot.addWidget(dialog)
+    said = [label.text() for label in dialog.view.findChildren(QLabel)]
+    assert "Where they part" in said and "Ended for an unknown reason" not in said and "✗" not in said
+    assert "None of them has changed a file." in said
+    take = next(b for b in dialog.view.findChildren(QPushButton) if b.text().startswith("Take file"))
+    assert not take.isEnabled()
+
+
 def test_bring_home_previews_before_it_can_be_done(qtbot: Any) -> None:
     dialog = BringHomeDialog("n", "main", "message")
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)

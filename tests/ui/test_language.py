@@ -21,6 +21,7 @@ from worldline.ui.dialogs.desk import desk_of
 from worldline.ui.dialogs.settings import SettingsDialog
 from worldline.ui.main_window import MainWindow
 from worldline.ui.preferences import settings as window_settings
+from worldline.ui.theme import theme
 from worldline.ui.windows import Windows
 from worldline.viewmodel import engine_words, words
 
@@ -199,6 +200,23 @@ def test_what_waits_for_the_person_still_does(windows: Windows, tmp_path: Path, 
     # The answer of this engine to a second greeting knows of no question; a real one's does.
     assert desk_of(window.state) is window.state.findChild(type(desk_of(window.state)))
     assert window.state.client.state == "running"
+
+
+def test_another_size_of_the_text_is_taken_the_same_way(windows: Windows, tmp_path: Path, qtbot: Any) -> None:
+    window = opened(windows, tmp_path, qtbot)
+    height = window.title_label.fontMetrics().height()
+    try:
+        theme().set_larger(4)
+        qtbot.waitUntil(lambda: windows.sessions[0] is not window, timeout=30_000)
+        again = windows.sessions[0]
+        qtbot.waitUntil(lambda: again.complete and again.state.is_loaded, timeout=30_000)
+        assert again.title_label.fontMetrics().height() > height
+        assert again.panes["chat"].composer.edit.fontMetrics().height() > height
+    finally:
+        theme().set_larger(0)
+        qtbot.waitUntil(
+            lambda: windows.sessions[0].complete and windows.sessions[0] is not again, timeout=30_000
+        )
 
 
 def test_the_start_view_too(windows: Windows, qtbot: Any) -> None:

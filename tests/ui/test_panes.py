@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import shiboken6
-from PySide6.QtCore import QObject, Qt
+from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
@@ -167,6 +167,29 @@ def test_models_are_offered_with_their_efforts(chat: ChatPane, qtbot: Any) -> No
     chat.composing.ask_models()
     qtbot.waitUntil(lambda: chat.composer.model.value == "sonnet-5.5")
     assert chat.composer.effort.value == "high"
+
+
+def test_the_disk_is_looked_at_again_whenever_the_person_comes_back(changes: ChangesPane, qtbot: Any) -> None:
+    asked: list[dict[str, Any]] = []
+    send = changes.state.client.request
+
+    def listen(method: str, params: Any = None, *more: Any) -> int:
+        if method == "changes":
+            asked.append(dict(params))
+        return int(send(method, params, *more))
+
+    changes.state.client.request = listen  # type: ignore[method-assign]
+    changes.against.setCurrentIndex(changes.against.findData("disk"))
+    changes._on_against(0)
+    qtbot.waitUntil(lambda: len(asked) == 1 and not changes._asked)
+    assert asked[0]["b"] == "disk"
+    changes._show_changes(None)
+    assert "on disk are as they were" in changes._note.text()
+    changes.activateWindow()
+    qtbot.waitUntil(changes.isActiveWindow)
+    QApplication.sendEvent(changes, QEvent(QEvent.Type.ActivationChange))
+    qtbot.waitUntil(lambda: len(asked) >= 2)
+    changes.state.client.request = send  # type: ignore[method-assign]
 
 
 def test_changes_follow_what_is_looked_at_and_late_answers_are_not_shown(

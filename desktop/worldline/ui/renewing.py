@@ -1,6 +1,6 @@
-"""Another language: every window is made anew around its session, which goes on.
+"""Another language or size of text: every window is made anew around its session, which goes on.
 
-Texts are put into widgets once, in hundreds of places. Making the window again is what is sure to reach all of them, and
+Texts and fonts are put into widgets once, in hundreds of places. Making the window again is what is sure to reach all of them, and
 takes as long as opening one. The engine, what it is doing and what waits for the person stay; so do the place in the
 tree, the looks of the tree, what is being written, and the dialogs that are open.
 """

@@ -97,6 +97,8 @@ class Theme(QObject):
     about_to_change = Signal()
     """Colours or fonts change at once after this; whoever has widgets that nobody sees lets go of them."""
     changed = Signal()
+    resized = Signal()
+    """All text is larger or smaller from now on: widgets have the size that they were made with."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -140,8 +142,10 @@ class Theme(QObject):
 
     def set_larger(self, pixels: int) -> None:
         """Size of all text against the normal one."""
-        self.larger = max(-2, min(8, pixels))
+        before, self.larger = self.larger, max(-2, min(8, pixels))
         self._refresh()
+        if self.larger != before:
+            self.resized.emit()
 
     def pretend_dark(self, dark: bool | None) -> None:
         """Take the desktop for dark or light, whatever it says (pictures of high contrast). None = as it says."""

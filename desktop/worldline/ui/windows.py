@@ -40,7 +40,8 @@ class Windows(QObject):
         self.sessions: list[MainWindow] = []
         self.start_view: StartView | None = None
         # Later: the change comes out of a box in a dialog of a window that goes.
-        i18n.language().changed.connect(self._speak_anew, Qt.ConnectionType.QueuedConnection)
+        i18n.language().changed.connect(self._renew, Qt.ConnectionType.QueuedConnection)
+        theme().resized.connect(self._renew, Qt.ConnectionType.QueuedConnection)
 
     def open(self, path: str) -> MainWindow | None:
         """Open a session file, or go on in (or begin) a session of a folder. A path that is neither is explained in
@@ -126,8 +127,8 @@ class Windows(QObject):
         window.open_asked.connect(self.open)
         window.start_asked.connect(self.show_start)
 
-    def _speak_anew(self) -> None:
-        """Another language: windows in their new words take the place of those that are open."""
+    def _renew(self) -> None:
+        """Another language or size of text: windows that have it take the place of those that are open."""
         from worldline.ui.renewing import renewed
 
         if (view := self.start_view) is not None:

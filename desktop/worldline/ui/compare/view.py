@@ -103,6 +103,8 @@ class CompareView(QWidget):
         self.files.currentCellChanged.connect(lambda *_: self.ask_diff())
         if self.files.rowCount():
             self.files.setCurrentCell(0, 0)
+        else:
+            self.panel.show_note(self.tr("None of them has changed a file."))
         self._choose(self._chosen)
 
     def _best(self) -> int:
@@ -143,17 +145,24 @@ class CompareView(QWidget):
     def _head(self, column: int, attempt: Attempt) -> QHBoxLayout:
         """`A  attempt 1 ■`: the title in plain ink, only the glyph says by colour how it ended."""
         glyph, token, word = words.outcome(attempt.outcome)
+        title = attempt.title
+        if not attempt.path:
+            # The node where they part was chosen itself: nothing was tried there, and nothing failed.
+            glyph, token, word, title = "", "muted", "", title or self.tr("Where they part")
         line = QHBoxLayout()
         line.setSpacing(8)
-        for text, ink in ((glyph, token), (LETTERS[column], "muted"), (attempt.title, "text")):
+        for text, ink in ((glyph, token), (LETTERS[column], "muted"), (title, "text")):
             label = ColorLabel(text, ink, self, bold=True)
             label.setFont(theme().font_ui(1, bold=True))
-            label.setWordWrap(text == attempt.title)
+            label.setVisible(bool(text))
+            label.setWordWrap(text == title)
             label.setAccessibleName(f"{LETTERS[column]}: {word}" if text == glyph else text)
-            line.addWidget(label, int(text == attempt.title), Qt.AlignmentFlag.AlignTop)
+            line.addWidget(label, int(text == title), Qt.AlignmentFlag.AlignTop)
         return line
 
     def _column(self, attempt: Attempt) -> list[tuple[str, str]]:
+        if not attempt.path:
+            return [("—", "muted")] * 6 + [(attempt.note or "—", "text" if attempt.note else "muted")]
         outcome = StopReason.of(attempt.stop_reason).outcome.value
         checks, checks_token = [], "muted"
         for command, ok, passed, failed in checks_words(attempt):
@@ -298,6 +307,7 @@ class CompareView(QWidget):
         self._which.setCurrentIndex(at)
         for button, text in self._buttons:
             button.setText(text.format(LETTERS[at]))
+        self._buttons[1][0].setEnabled(self.files.rowCount() > 0)
 
 
 def _cell(change: FileChange) -> str:

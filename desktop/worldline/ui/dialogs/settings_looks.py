@@ -30,8 +30,7 @@ class AppearancePage(Page):
             self.size_box.addItem(text, pixels)
         self.size_box.setCurrentIndex(max(0, self.size_box.findData(theme().larger)))
         self.size_box.activated.connect(self._on_size)
-        self.row(self.tr("Size of the text"), self.size_box,
-                 self.tr("What is open already follows when it is opened again."))  # fmt: skip
+        self.row(self.tr("Size of the text"), self.size_box)
         self.language = QComboBox(self)
         self.language.addItem(self.tr("as the system"), "")
         for code, name in LANGUAGES.items():

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import Qt, QTimer, QUrl
+from PySide6.QtCore import QEvent, Qt, QTimer, QUrl
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSplitter, QVBoxLayout, QWidget
 
@@ -114,7 +114,15 @@ class ChangesPane(QWidget):
 
     def _on_against(self, _at: int) -> None:
         self.compared.wanted = str(self.against.currentData())
+        self._forget("")
         self._refresh()
+
+    def changeEvent(self, event: QEvent) -> None:
+        # Whoever comes back from an editor has changed files, and nobody tells of them.
+        if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow() and self.compared.with_disk:
+            self._forget("")
+            self._timer.start()
+        super().changeEvent(event)
 
     def compare_with(self, uid: str) -> None:
         """Compare with any node until something else is chosen; it joins the choices, in place of the one before."""
@@ -150,6 +158,7 @@ class ChangesPane(QWidget):
             self._timer.start()
 
     def _forget(self, node: str) -> None:
+        """Ask anew what is known of `node`, and of the disk: that can change at any moment."""
         for pair in [pair for pair in self._changes if node in pair or "disk" in pair]:
             del self._changes[pair]
         for key in [key for key in self._diffs if node in key[:2] or "disk" in key[:2]]:
@@ -189,7 +198,11 @@ class ChangesPane(QWidget):
         text = note or (changes.note if changes is not None else "")
         if not files and not text:
             text = (
-                self.tr("This is the step that others are compared with. Choose another one in the tree.")
+                self.tr("The files on disk are as they were at this step.")
+                if self.compared.with_disk
+                else self.tr(
+                    "This is the step that others are compared with. Choose another one in the tree."
+                )
                 if self.compared.pair()[0] == self.compared.node
                 else self.tr(
                     "No files changed in this step. Choose a step with +n −m in the tree, or compare with the start."
