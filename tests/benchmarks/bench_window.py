@@ -3,7 +3,7 @@
     python tests/benchmarks/bench_window.py [--rounds N]
 
 Every figure comes from a process of its own, offscreen, with bytecode in place as after an installation. Prints a
-table and exits with 1 when a goal of facts/performance.md (1 and 2) is missed.
+table and exits with 1 when a goal is missed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The command line: `worldline run|inspect|view|jump|diff|import|export|verify|recover|effects|engine|…`."""
+"""The command line: `worldline run|inspect|view|jump|return|diff|import|export|verify|recover|effects|engine|…`."""
 
 from __future__ import annotations
 

@@ -47,8 +47,8 @@ _REPLY_KEYS = {"say", "think", "call", "stop", "fault", "usage", "pace_ms", "blo
 
 @dataclass(slots=True)
 class Rule:
-    """`replies` are the answers to the first, second, … turn after the prompt; the last is repeated. A reply
-    with `only_if` that does not fit is passed over for the next of the same step."""
+    """`steps` are the answers to the first, second, … turn after the prompt; the last is repeated. A choice
+    whose `when` does not fit is passed over for the next of the same step."""
 
     when: dict[str, Any] = field(default_factory=dict)
     steps: list[list[Choice]] = field(default_factory=list)

@@ -9,6 +9,7 @@ Chinese, Japanese and Korean characters are indexed one by one and looked for as
 
 from __future__ import annotations
 
+import contextlib
 import re
 import sqlite3
 from collections.abc import Iterator
@@ -102,7 +103,8 @@ def _candidates(
 def _text(connection: sqlite3.Connection, row: tuple[object, ...]) -> str:
     """What can be found of one entry. A damaged body hides only itself: its node is found by the preview."""
     parts: list[object] = [row[3], row[4]]
-    try:
+    # A damaged body: `verify` reports it, opening the node says so; here the rest of the words still count.
+    with contextlib.suppress(SessionError, ValueError):
         for body_id in (row[7],) if row[7] else (row[5], row[6]):
             if not isinstance(body_id, int):
                 continue
@@ -116,9 +118,6 @@ def _text(connection: sqlite3.Connection, row: tuple[object, ...]) -> str:
                 blob = bodies.by_hash(connection, name)
                 if blob and b"\0" not in blob[:1024]:
                     parts.append(blob[: text.MAX_TEXT].decode("utf-8", "replace"))
-    except (SessionError, ValueError):
-        # The body is damaged: `verify` reports it, opening the node says so; here the rest of the words still count.
-        pass
     return text.words_of(*parts)
 
 

@@ -116,7 +116,7 @@ class ToolContext:
     """What a tool may use. One per call."""
 
     root: Path
-    """The workspace folder. Relative paths are meant from here; `work_dir` may be a folder in it."""
+    """The workspace folder. Relative paths are meant from here."""
     state: TaskState
     emit: Emit
     """Live output for the window."""

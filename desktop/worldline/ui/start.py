@@ -52,7 +52,7 @@ def parser() -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(
         prog="worldline",
         description="Work with a coding agent and see the whole session as a tree.",
-        epilog="worldline run|inspect|view|jump|diff|import|export|verify|recover|effects --help: without a window.",
+        epilog="worldline run|inspect|view|jump|return|diff|import|export|verify|recover|effects --help: without a window.",
     )
     result.add_argument("path", nargs="?", metavar="PATH",
                         help="a folder, a repository, a *.worldline file, or the word demo")  # fmt: skip
