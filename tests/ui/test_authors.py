@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from worldline.core.kinds import NodeKind
 from worldline.rehearsal.events import Call
 from worldline.ui.syntax.lines import line_painter
 from worldline.ui.theme import theme
@@ -118,7 +119,10 @@ def test_what_the_person_changes_while_a_run_goes_on_is_theirs_and_stays_through
     # The step counts what it did itself.
     row = one.state.tree.row(last)
     assert (one.state.tree.added[row], one.state.tree.removed[row], one.state.tree.files[row]) == (1, 1, 1)
-    one.look("mine.txt", "parent", node=last)
+    # What the person did was found before the next request, and is a node of its own.
+    tree = one.state.tree
+    external = next(tree.uid(r) for r in range(len(tree)) if tree.kind_of(r) is NodeKind.EXTERNAL_CHANGE)
+    one.look("mine.txt", "parent", node=external)
     assert {author for *_, author in one.authors()} == {"user"}
     # It goes back only when that is chosen: the plan names it as the person's.
     one.state.select("")

@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from worldline.agent.brake import BreakerPort
-from worldline.agent.capture import OUTSIDE, StateTracker
+from worldline.agent.capture import StateTracker
 from worldline.agent.deps import RunDeps
 from worldline.agent.journal import Journal, one_line
 from worldline.agent.limits import Meter
+from worldline.agent.onlooker import Onlooker
 from worldline.agent.stops import Stopped
 from worldline.core.errors import ErrorClass, SessionError, ToolError
 from worldline.core.kinds import NodeFlag, NodeKind, Outcome
@@ -59,7 +60,11 @@ class CallRunner:
     """Keeps what a tool is about to overwrite outside the workspace."""
     stop_outcome: Outcome = Outcome.ABORTED
     """How a call that is running ends when the run is stopped."""
+    onlooker: Onlooker = field(init=False)
     _running: list[_Running] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.onlooker = Onlooker(self.journal, self.deps, self.states)
 
     async def run(self, calls: list[ToolUse], says: str) -> None:
         """Run all of them, or raise Stopped by a brake or the breaker. A call that never started has no node; the
@@ -137,18 +142,9 @@ class CallRunner:
         async def on_start(prepared: Prepared) -> None:
             item.copies = await asyncio.to_thread(self._copy, prepared.request)
             if _may_write(prepared.tool):
-                await self._look_around(item)
+                await self.onlooker.before_step(item.node)
 
         return await self.pipeline.execute(item.call, context, on_start=on_start, agent_says=says)
-
-    async def _look_around(self, item: _Running) -> None:
-        """What the person changed while the run went on is theirs and not this step's."""
-        if not await self.deps.person_wrote():
-            return
-        found = await self.states.before()
-        if found is not None:
-            data = {"state": found.state, "paths": found.paths}
-            self.journal.doc.add_record(OUTSIDE, data, node=item.node)
 
     def _copy(self, request: AccessRequest) -> list[SavedCopy]:
         root = request.root.resolve()

@@ -50,6 +50,10 @@ class StateTracker:
         self._moved = True
         return result
 
+    def placed(self) -> None:
+        """What `before` found is in a node of its own."""
+        self._moved = False
+
     async def after(self, label: str) -> CaptureResult:
         """Capture what is on disk now, as the child of the last state that could be captured."""
         return await self._capture(self._good or None, label)

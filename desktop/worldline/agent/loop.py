@@ -222,6 +222,8 @@ class RunLoop:
             await self._deliver()
             if brake := self.meter.brake():
                 raise Stopped(brake.reason, brake.sentence)
+            if self.meter.turns:  # what there was before the first, the prompt has told
+                await self._calls.onlooker.before_request()
             self.meter.turns += 1
             note = self._deps.note if self.meter.turns == 1 else ""
             self._deps.watcher.working(f"The model is working. {note}".rstrip())
