@@ -14,6 +14,7 @@ from worldline.agent.deps import RunDeps
 from worldline.agent.journal import Journal, one_line
 from worldline.agent.limits import Meter
 from worldline.agent.onlooker import Onlooker
+from worldline.agent.outputs import kept_output
 from worldline.agent.stops import Stopped
 from worldline.core.errors import ErrorClass, SessionError, ToolError
 from worldline.core.kinds import NodeFlag, NodeKind, Outcome
@@ -24,10 +25,6 @@ from worldline.provider.model import ToolUse
 from worldline.session.model import NodeDraft, NodeEnd
 from worldline.tools.model import AccessRequest, TaskState, Tool, ToolContext, ToolOutcome
 from worldline.tools.pipeline import Pipeline, Prepared
-
-KEEP_WHOLE = 16_000
-"""Bytes; a longer output is kept as a blob, with its head and tail in the node."""
-_HEAD = 4_000
 
 
 @dataclass(slots=True)
@@ -165,6 +162,8 @@ class CallRunner:
         effects = list(outcome.result.effects) if outcome.result is not None else []
         if after is not None:
             effects += await asyncio.to_thread(self._outside, item.copies, after.paths)
+        output, masked = await kept_output(self.journal.doc, outcome.result)
+        outcome.masked = max(outcome.masked, masked)
         block = dict(outcome.block)
         if instead is not None:
             block = error_block(item.call.id, instead)
@@ -173,9 +172,11 @@ class CallRunner:
         end = NodeEnd(
             outcome=self.stop_outcome if stopped else outcome.outcome,
             message={"role": "user", "content": [block]},
-            detail=self._detail(outcome),
+            detail=self._detail(outcome, output),
             preview=one_line(mask(f"{call_preview(item.call, 140)}  {outcome.summary}".rstrip())[0]),
-            flags=outcome.flags | (NodeFlag.REPAIR if outcome.repairs else NodeFlag.NONE),
+            flags=outcome.flags
+            | (NodeFlag.SECRET_MASKED if masked else NodeFlag.NONE)
+            | (NodeFlag.REPAIR if outcome.repairs else NodeFlag.NONE),
             task_state=self.task.to_json(),
         )
         if outcome.result is not None:
@@ -203,7 +204,7 @@ class CallRunner:
         if end.files:
             self.deps.watcher.files_changed(item.node)
 
-    def _detail(self, outcome: ToolOutcome) -> dict[str, Any]:
+    def _detail(self, outcome: ToolOutcome, output: Any) -> dict[str, Any]:
         detail: dict[str, Any] = dict(outcome.result.detail) if outcome.result else {}
         detail["input"], masked = mask_value(outcome.input)
         if masked:
@@ -216,17 +217,8 @@ class CallRunner:
             detail["repairs"] = outcome.repairs
         if outcome.attempts:
             detail["attempts"] = outcome.attempts
-        full = outcome.result.full_output if outcome.result else None
-        if full is not None:
-            if len(full) <= KEEP_WHOLE:
-                detail["output"] = full.decode("utf-8", "replace")
-            else:
-                detail["output"] = {
-                    "blob": self.journal.doc.put_blob(full),
-                    "bytes": len(full),
-                    "head": full[:_HEAD].decode("utf-8", "replace"),
-                    "tail": full[-_HEAD:].decode("utf-8", "replace"),
-                }
+        if output is not None:
+            detail["output"] = output
         return detail
 
     async def _settle(self, cause: BaseException) -> None:

@@ -46,6 +46,7 @@ from worldline.policy.sandbox.places import (
     tidy_refs,
 )
 from worldline.protocol.model import ProcessPort
+from worldline.tools.output import KEEP_LIMIT
 from worldline.tools.process import Started, end, entry_of, finish, run_command, shell_argv, start
 from worldline.tools.process_table import ProcessEntry, ProcessTable
 
@@ -139,7 +140,9 @@ class ConfinedRunner:
             await asyncio.to_thread(profile.network.tie)
         before = await asyncio.to_thread(self._before, command, profile)
         try:
-            confinement, started = await self._start(command, cwd, before, emit)
+            confinement, started = await self._start(
+                command, cwd, before, emit, 0 if background else KEEP_LIMIT
+            )
         except BaseException:
             await asyncio.shield(asyncio.to_thread(remove_unused_places, before.copies, Report("none")))
             raise
@@ -251,7 +254,7 @@ class ConfinedRunner:
             self._place.enter(self._node, effects)
 
     async def _start(
-        self, command: str, cwd: Path, before: _Before, emit: Emit
+        self, command: str, cwd: Path, before: _Before, emit: Emit, keep: int
     ) -> tuple[Confinement, Started]:
         """Start the command once everything asked for is enforced. A socket or a folder that vanishes while the walls are
         built makes that fail before the command began, so it is tried again. Cancelled, it is ended first."""
@@ -262,6 +265,7 @@ class ConfinedRunner:
                 cwd=cwd,
                 emit=emit,
                 command=command,
+                keep=keep,
                 pass_fds=confinement.pass_fds,
                 extra_env={**CACHE_ENV, **confinement.env},
             )

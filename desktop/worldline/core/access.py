@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import IO, Any, Literal, Protocol
 
 from worldline.core.errors import ToolError
 
@@ -84,6 +84,9 @@ class CommandResult:
     way_on: tuple[str, str] | None = None
     """(why, what to do) where it is known what the command would have needed."""
     effects: list[dict[str, Any]] = field(default_factory=list)
+    whole: IO[bytes] | None = None
+    """A file with all of the output, or as much from its start as is kept, where `output` leaves some out. Whoever takes
+    it closes it."""
 
 
 class CommandRunner(Protocol):

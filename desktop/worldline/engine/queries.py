@@ -83,9 +83,15 @@ class Queries:
         return c.Bodies(bodies=found)
 
     def blob(self, p: c.BlobRef) -> c.Blob:
-        data = self._shared.doc.blob(p.hash)
-        part = data[p.offset : p.offset + min(p.limit, 8_000_000)]
-        return c.Blob(data=base64.b64encode(part).decode(), total=len(data))
+        limit = min(p.limit, 8_000_000)
+        found, total = b"", 0
+        for name in p.hash.split("+"):
+            size = self._shared.doc.blob_size(name)
+            start = max(0, p.offset - total)
+            if start < size and len(found) < limit:
+                found += self._shared.doc.blob(name)[start : start + limit - len(found)]
+            total += size
+        return c.Blob(data=base64.b64encode(found).decode(), total=total)
 
     async def search(self, p: c.Search) -> c.SearchResult:
         limit = max(1, min(p.limit, 2_000))

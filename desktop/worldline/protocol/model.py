@@ -127,7 +127,8 @@ class Body(Message):
     call: dict[str, Any] | None = None
     """{"id", "name", "input", "repairs": [str]} of a tool node."""
     detail: dict[str, Any] = {}
-    """Kind-specific: exit_code, output (whole text, or {"blob": hash, "bytes": n, "head": str, "tail": str}), diff,
+    """Kind-specific: exit_code, output (whole text, or {"blob": hash, "bytes": n, "head": str, "tail": str}; of a very large one
+    "parts": [{"blob", "bytes"}] in place of "blob"), diff,
     stop_reason, requested_model, attempts, usage, not_captured, summary, …"""
 
 

@@ -123,6 +123,16 @@ def by_hash(connection: sqlite3.Connection, name: str) -> bytes | None:
     return get(connection, int(row[0])) if row else None
 
 
+def size_of(connection: sqlite3.Connection, name: str) -> int | None:
+    """Bytes of the shared body with this hex SHA-256; None when there is none."""
+    try:
+        digest = bytes.fromhex(name)
+    except ValueError:
+        return None
+    row = connection.execute("SELECT size FROM bodies WHERE hash = ? AND shared = 1", (digest,)).fetchone()
+    return int(row[0]) if row else None
+
+
 def damaged(what: str) -> SessionError:
     return SessionError(
         f"A part of this session file cannot be read: {what}.",

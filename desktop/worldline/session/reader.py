@@ -200,6 +200,15 @@ class SessionReader:
             raise BadInput(f"This session holds nothing under the hash {name[:12]}….")
         return data
 
+    def blob_size(self, name: str) -> int:
+        """Bytes of such a blob, without reading it. Raises BadInput for an unknown one."""
+        self._check()
+        with connect.told(self.path):
+            size = bodies.size_of(self._db, name)
+        if size is None:
+            raise BadInput(f"This session holds nothing under the hash {name[:12]}….")
+        return size
+
     def task_state(self, uid: str) -> dict[str, Any] | None:
         """The nearest one on the path from `uid` to the root."""
         return next((loads(data) for data in self._nearest_task(self.seq(uid))), None)

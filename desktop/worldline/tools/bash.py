@@ -14,6 +14,7 @@ from worldline.tools.base import BaseTool, text
 from worldline.tools.checks import parse_check
 from worldline.tools.envelope import cut, printable, strip_ansi
 from worldline.tools.model import AccessRequest, CommandResult, ToolContext, ToolInput, ToolResult, fail
+from worldline.tools.output import KEEP_LIMIT
 from worldline.tools.places import locate, missing
 from worldline.tools.process_table import ProcessTable
 
@@ -117,11 +118,11 @@ def _overwritten(value: str) -> str:
 
 def _result(args: BashInput, done: CommandResult, limit: float) -> ToolResult:
     value, lossy = decode_output(done.output)
-    rest = (
-        "the whole output is kept in the session; use grep, head or tail"
-        if done.total_bytes <= len(done.output)
-        else f"it had {done.total_bytes:,} bytes, of which only the beginning and the end are kept; send so much into a file"
-    )
+    if done.total_bytes <= (KEEP_LIMIT if done.whole is not None else len(done.output)):
+        rest = "the whole output is kept in the session; use grep, head or tail"
+    else:
+        kept = f"the first {KEEP_LIMIT:,}" if done.whole is not None else "the beginning"
+        rest = f"it had {done.total_bytes:,} bytes, of which only {kept} and the end are kept; send so much into a file"
     shown = cut(value.rstrip("\n"), SHOWN_BYTES, rest)
     notes = []
     if lossy:
@@ -172,7 +173,8 @@ def _result(args: BashInput, done: CommandResult, limit: float) -> ToolResult:
         error=error,
         summary=summary,
         detail=detail,
-        full_output=done.output if len(shown) < len(value.rstrip("\n")) else None,
+        whole=done.whole,
+        full_output=done.output if done.whole is None and len(shown) < len(value.rstrip("\n")) else None,
         flags=flags,
         effects=effects,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import IO, Any, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
@@ -105,6 +105,8 @@ class ToolResult:
     """For the window: output, diff, exit_code, duration_ms, …"""
     full_output: bytes | None = None
     """Kept whole in the session when `content` holds only a part."""
+    whole: IO[bytes] | None = None
+    """The same, in place of `full_output`, for what is more than is held in memory. Whoever stores the result closes it."""
     paths: list[str] = field(default_factory=list)
     """Paths it wrote, as far as it knows."""
     flags: NodeFlag = NodeFlag.NONE

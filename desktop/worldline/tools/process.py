@@ -10,7 +10,6 @@ Two short-lived threads serve each command (one reads, one waits); everything el
 from __future__ import annotations
 
 import asyncio
-import codecs
 import contextlib
 import os
 import re
@@ -27,18 +26,15 @@ from pathlib import Path
 import psutil
 
 from worldline.core.access import CommandResult, Emit
-from worldline.core.live_mask import LiveMask
+from worldline.tools.output import KEEP_LIMIT, OUTPUT_LIMIT, Live, Output
 from worldline.tools.process_table import ProcessEntry, ProcessTable
 
-OUTPUT_LIMIT = 4_000_000
-"""Bytes kept of one command: half from its start, half from its end."""
 GRACE_S = 0.2
 """After the shell ended, how long a quiet pipe is still read."""
 DRAIN_S = 1.0
 """How long at most, when something goes on writing into it."""
 TERM_GRACE_S = 0.5
 _MARK = "WORLDLINE_CALL"
-_LIVE_LIMIT = 64_000
 _HAS_PROC = Path("/proc/self/environ").exists()
 
 _NO_DIALOGS = {
@@ -79,75 +75,6 @@ def clean_env(source: Mapping[str, str] | None = None, mark: str = "") -> dict[s
     return env
 
 
-class Output:
-    """Bytes of a command, bounded: the first half and the last half of what came. Filled by the reader thread."""
-
-    def __init__(self, limit: int) -> None:
-        self._half = max(1, limit // 2)
-        self._head = bytearray()
-        self._tail = bytearray()
-        self._lock = threading.Lock()
-        self.total = 0
-
-    def add(self, chunk: bytes) -> None:
-        with self._lock:
-            self.total += len(chunk)
-            room = self._half - len(self._head)
-            if room > 0:
-                self._head += chunk[:room]
-                chunk = chunk[room:]
-            self._tail += chunk
-            if len(self._tail) > 2 * self._half:
-                del self._tail[: -self._half]
-
-    def get(self) -> bytes:
-        with self._lock:
-            tail = bytes(self._tail[-self._half :])
-            left_out = self.total - len(self._head) - len(tail)
-            mark = b"\n[... %d bytes left out here ...]\n" % left_out if left_out > 0 else b""
-            return bytes(self._head) + mark + tail
-
-
-class _Live:
-    """Hands text to the loop with secrets masked, at most one call waiting; a flood drops what nobody could read anyway."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, emit: Emit) -> None:
-        self._loop = loop
-        self._emit = emit
-        self._lock = threading.Lock()
-        self._text = ""
-        self._dropped = ""
-        """Of what is not shown: enough to know whether a key went on in it."""
-        self._waiting = False
-        self._over = False
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._mask = LiveMask()
-        """Used on the loop only."""
-
-    def add(self, chunk: bytes, *, last: bool = False) -> None:
-        with self._lock:
-            text = self._text + self._decoder.decode(chunk, last)
-            self._over = last
-            if len(text) > _LIVE_LIMIT:
-                self._dropped = (self._dropped + text[:-_LIVE_LIMIT])[-_LIVE_LIMIT:]
-            self._text = text[-_LIVE_LIMIT:]
-            if self._waiting or not (self._text or last):
-                return
-            self._waiting = True
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody looks any more
-            self._loop.call_soon_threadsafe(self._flush)
-
-    def _flush(self) -> None:
-        with self._lock:
-            text, dropped = self._text, self._dropped
-            self._text, self._dropped, self._waiting, over = "", "", False, self._over
-        if dropped:
-            self._mask.left_out(dropped)
-        shown = self._mask.feed(text) + (self._mask.rest() if over else "")
-        if shown:
-            self._emit(shown, "out")
-
-
 @dataclass(slots=True)
 class Started:
     """A command that was started. `ended` and `closed` (the pipe) are set from the threads, on the loop."""
@@ -169,13 +96,15 @@ def start(
     emit: Emit | None = None,
     stdin: bytes = b"",
     limit: int = OUTPUT_LIMIT,
+    keep: int = 0,
     command: str = "",
     pass_fds: Sequence[int] = (),
     extra_env: Mapping[str, str] | None = None,
 ) -> Started:
     """Start `argv` in its own session. To be called on the loop. Raises OSError when it cannot be started.
 
-    `env` is cleaned of secrets; `extra_env` is added as it is (what a sandbox sets)."""
+    `env` is cleaned of secrets; `extra_env` is added as it is (what a sandbox sets). Of the output `limit` bytes are at
+    hand, and up to `keep` whole in a file when there are more."""
     loop = asyncio.get_running_loop()
     mark = secrets.token_hex(8)
     process = subprocess.Popen(
@@ -188,8 +117,8 @@ def start(
         start_new_session=True,
         pass_fds=tuple(pass_fds),
     )
-    started = Started(process, Output(limit), mark, command or " ".join(argv), time.monotonic())
-    live = _Live(loop, emit) if emit is not None else None
+    started = Started(process, Output(limit, keep), mark, command or " ".join(argv), time.monotonic())
+    live = Live(loop, emit) if emit is not None else None
 
     def tell(event: asyncio.Event) -> None:
         with contextlib.suppress(RuntimeError):
@@ -300,6 +229,7 @@ async def finish(started: Started, timeout_s: float | None) -> CommandResult:
             left = await asyncio.to_thread(marked, started.mark, process.pid)
     except asyncio.CancelledError:
         await asyncio.shield(asyncio.ensure_future(end(started.mark, process.pid)))
+        started.output.drop()
         raise
     code = process.returncode
     return CommandResult(
@@ -310,6 +240,7 @@ async def finish(started: Started, timeout_s: float | None) -> CommandResult:
         signal=-code if code < 0 else 0,
         duration_ms=int((time.monotonic() - started.began) * 1000),
         survivors=left,
+        whole=started.output.take_whole(),
     )
 
 
@@ -334,7 +265,8 @@ async def run_command(
     In the background it returns as soon as the process is up and in the table (or has failed at once).
     """
     argv = shell_argv(command)
-    started = start(wrap(argv) if wrap else argv, cwd=cwd, emit=emit, command=command, limit=limit)
+    keep = 0 if background else KEEP_LIMIT
+    started = start(wrap(argv) if wrap else argv, cwd=cwd, emit=emit, command=command, limit=limit, keep=keep)
     if background and table is not None:
         entry = entry_of(started, node)
         table.add(entry)

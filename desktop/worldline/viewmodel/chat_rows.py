@@ -311,7 +311,9 @@ def tool_result(body: Body | None) -> ToolResult:
     if isinstance(output, str):
         text = output
     elif isinstance(output, dict):
-        blob = str(output.get("blob") or "")
+        parts = output.get("parts")
+        names = [str(part["blob"]) for part in parts] if isinstance(parts, list) else []
+        blob = str(output.get("blob") or "+".join(names))
         head, tail = str(output.get("head") or ""), str(output.get("tail") or "")
         text = f"{head}\n⋯\n{tail}" if tail else head
     elif error is not None:

@@ -34,6 +34,7 @@ class Bodies(Message):
 
 class BlobRef(Message):
     hash: str
+    """Of one blob; or of those in which a very large output is kept, in order, with `+` between."""
     offset: int = 0
     limit: int = 1_000_000
 
