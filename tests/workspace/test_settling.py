@@ -152,3 +152,17 @@ def test_closing_leaves_nothing_to_settle(jumped: tuple[Path, Path, str, str]) -
 )
 def test_what_a_loss_of_power_looks_like(data: bytes, hollow: bool) -> None:
     assert is_hollow(data, b"x" * 5000) is hollow
+
+
+def test_a_pipe_in_the_place_of_a_file_holds_up_no_record(jumped: tuple[Path, Path, str, str]) -> None:
+    work, store, *_ = jumped
+    first = next(path for path in sorted(work.iterdir()) if path.is_file())
+    first.unlink()
+    os.mkfifo(first)
+    assert list(store.glob("settling/*"))
+
+    ws = Workspace(work, store, free_floor=0)
+    assert ws.capture(None).state
+    ws.close()
+
+    assert not list(store.glob("settling/*"))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import logging.handlers
 import os
+import sys
 
 from worldline.core import paths
 
@@ -24,9 +26,25 @@ class _Masked(logging.Formatter):
         return mask(super().format(record))
 
 
+class _File(logging.handlers.RotatingFileHandler):
+    """A log that cannot be written (the disk is full) says so once, in one line: what it was told is in the way of
+    nobody."""
+
+    _told = False
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        error = sys.exc_info()[1]
+        if not isinstance(error, OSError):
+            super().handleError(record)
+        elif not self._told:
+            self._told = True
+            with contextlib.suppress(OSError, ValueError, AttributeError):
+                sys.stderr.write(f"worldline: the log cannot be written ({error.strerror or error}).\n")
+
+
 def setup(process: str) -> None:
     """Log to `logs/<process>.log` (1 MB × 3). `WORLDLINE_LOG` sets the level; warnings by default, and where it names none."""
-    handler = logging.handlers.RotatingFileHandler(
+    handler = _File(
         paths.logs_dir() / f"{process}.log", maxBytes=1_000_000, backupCount=2, encoding="utf-8", delay=True
     )
     handler.setFormatter(_Masked("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))

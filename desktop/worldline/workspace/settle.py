@@ -121,7 +121,10 @@ def _sync(journal: Journal, work: Path) -> None:
             with contextlib.suppress(OSError):  # gone, moved, or not readable any more
                 folder, name = split(item.path)
                 flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-                fds.append(os.open(name, flags, dir_fd=tree.folder(folder)))
+                fd = os.open(name, flags, dir_fd=tree.folder(folder))
+                fds.append(fd)
+                if not stat.S_ISREG(os.fstat(fd).st_mode):  # a pipe came in its place: nothing to be lost
+                    os.close(fds.pop())
         sync_open(fds)
     finally:
         for fd in fds:
