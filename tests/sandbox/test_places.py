@@ -85,3 +85,12 @@ def test_a_start_that_fails_once_leaves_no_session_without_a_sandbox(
     (tmp_path / "data").mkdir()
     monkeypatch.setenv("WORLDLINE_HOME", str(tmp_path / "data"))
     assert selftest.run().label == "complete" and calls == ["complete"] * 3
+
+
+def test_a_git_file_without_end_is_no_repository(tmp_path: Path) -> None:
+    with (tmp_path / ".git").open("wb") as file:
+        file.write(b"gitdir: x\n")
+        file.truncate(1 << 40)
+    assert places.git_places(tmp_path).git_dir is None
+    (tmp_path / ".git").write_bytes(b"gitdir: a\0b\n")
+    assert places.git_places(tmp_path).git_dir is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import threading
 from pathlib import Path
@@ -332,3 +333,15 @@ def test_it_belongs_to_one_thread(doc: SessionDocument) -> None:
     thread.start()
     thread.join()
     assert len(failures) == 1
+
+
+def test_nobody_else_reads_a_session(tmp_path: Path) -> None:
+    before = os.umask(0o022)
+    try:
+        with SessionDocument.create(tmp_path / "s.worldline") as document:
+            document.save_copy(tmp_path / "copy.worldline")
+            modes = {p.name: p.stat().st_mode & 0o077 for p in tmp_path.iterdir()}
+    finally:
+        os.umask(before)
+    assert set(modes) >= {"s.worldline", "s.worldline-wal", "copy.worldline"}
+    assert not any(modes.values()), modes

@@ -116,6 +116,9 @@ def create_file(path: Path) -> None:
     passing = path.with_name(f".{path.name}.{os.getpid()}.new")
     with told(path, saving=True):
         try:
+            # Nobody else on this machine need read what was said and done; its log gets the same permissions.
+            passing.unlink(missing_ok=True)
+            os.close(os.open(passing, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
             with contextlib.closing(sqlite3.connect(passing, isolation_level=None)) as connection:
                 connection.execute("PRAGMA page_size = 4096")
                 connection.execute("PRAGMA synchronous = FULL")

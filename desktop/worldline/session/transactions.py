@@ -120,6 +120,7 @@ class TransactionalSession(SessionReader):
         if out.exists():
             raise SessionError(f"{out} is already there.", "Choose another name.", kind="exists")
         with connect.told(out, saving=True):
+            os.close(os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
             with contextlib.closing(sqlite3.connect(out)) as target:
                 self._db.backup(target)
             connect.sync_folder(out.parent)

@@ -13,6 +13,8 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from worldline.core.plainfile import read_plain
+
 CACHE_ENV = {
     "XDG_CACHE_HOME": "/tmp/cache",
     "PIP_CACHE_DIR": "/tmp/cache/pip",
@@ -21,6 +23,8 @@ CACHE_ENV = {
 }
 """Package managers find a cache that they may write, kept for the session in the private temp folder."""
 _REF = re.compile(rb"(?:[0-9a-f]{40}|[0-9a-f]{64}|ref: refs/[^\n]+)\n?")
+_MOST_TEXT = 10_000
+"""Of a file that says where a repository is."""
 _MOST_ENTRIES = 200_000
 OBJECTS_MOUNT = "/run/worldline-objects"
 """Where a command sees the objects of the person's repository, to read."""
@@ -79,15 +83,15 @@ def git_places(workspace: Path) -> GitPlaces:
             return GitPlaces(dot, dot, [], _code_of(dot))
         if not dot.is_file():
             return GitPlaces()
-        text = dot.read_text(errors="surrogateescape").strip()
+        text = os.fsdecode(read_plain(dot, _MOST_TEXT)).strip()
         if not text.startswith("gitdir:"):
             return GitPlaces()
         git_dir = (workspace / text.removeprefix("gitdir:").strip()).resolve()
         common_file = git_dir / "commondir"
         common = git_dir
         if common_file.is_file():
-            common = (git_dir / common_file.read_text(errors="surrogateescape").strip()).resolve()
-    except OSError:
+            common = (git_dir / os.fsdecode(read_plain(common_file, _MOST_TEXT)).strip()).resolve()
+    except (OSError, ValueError):
         return GitPlaces()
     if not common.is_dir():
         return GitPlaces()
