@@ -1,11 +1,11 @@
-"""The way of the Tab key through a window: from above to below, part by part, whenever a widget was made."""
+"""The way of the Tab key through a window or a dialog: from above to below, whenever a widget was made."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
 
 
 def stops(window: QWidget, parts: Sequence[QWidget]) -> list[QWidget]:
@@ -24,9 +24,34 @@ def stops(window: QWidget, parts: Sequence[QWidget]) -> list[QWidget]:
     return sorted(found, key=part_of)
 
 
-def step(window: QWidget, parts: Sequence[QWidget], forward: bool) -> bool:
-    """Give the focus to the next stop, or the one before. False when there is none."""
-    order = stops(window, parts)
+SAME_LINE = 12
+"""Pixels by which the tops of controls in one line differ at most."""
+
+
+def by_place(window: QWidget) -> list[QWidget]:
+    """What Tab reaches, line by line from above to below and in each from left to right. Of the choices of a group only
+    the one that is chosen: the arrow keys lead to the others."""
+    placed = sorted(
+        ((one.mapTo(window, QPoint(0, 0)), one) for one in stops(window, ()) if not _passed_over(one)),
+        key=lambda pair: pair[0].y(),
+    )
+    lines: list[list[tuple[QPoint, QWidget]]] = []
+    for place, one in placed:
+        if not lines or place.y() > lines[-1][0][0].y() + SAME_LINE:
+            lines.append([])
+        lines[-1].append((place, one))
+    return [one for line in lines for _, one in sorted(line, key=lambda pair: pair[0].x())]
+
+
+def _passed_over(widget: QWidget) -> bool:
+    group = widget.group() if isinstance(widget, QAbstractButton) else None
+    chosen = group.checkedButton() if group is not None and group.exclusive() else None
+    return chosen is not None and chosen is not widget
+
+
+def step(window: QWidget, parts: Sequence[QWidget] | None, forward: bool) -> bool:
+    """Give the focus to the next stop, or the one before; without `parts` by their places. False when there is none."""
+    order = by_place(window) if parts is None else stops(window, parts)
     if not order:
         return False
     now = QApplication.focusWidget()

@@ -46,6 +46,7 @@ class UserRow(RowWidget):
         self._more.clicked.connect(lambda: self._open(""))
         self._told = QPushButton(self.tr("What the model was told with it"), card)
         self._told.setProperty("role", "link")
+        self._told.setStyleSheet("padding-left: 0;")
         self._told.clicked.connect(lambda: self._open("told"))
         self._notes = ColorLabel("", "muted", card)
         self._notes.setWordWrap(True)

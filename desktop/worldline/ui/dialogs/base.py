@@ -19,7 +19,9 @@ from PySide6.QtWidgets import (
 )
 from shiboken6 import isValid
 
+from worldline.ui import tab_order
 from worldline.ui.chat.row_base import ColorLabel
+from worldline.ui.focus_ring import FocusRing
 from worldline.ui.theme import theme
 
 Role = Literal["", "primary", "danger", "link"]
@@ -49,6 +51,7 @@ class Dialog(QDialog):
         self.resize(width, 10)
         self._fitter = _Fitter(self)
         self.installEventFilter(self._fitter)
+        self._ring = FocusRing(self)
         self._outer = QVBoxLayout(self)
         self._outer.setContentsMargins(20, 16, 20, 16)
         self._outer.setSpacing(12)
@@ -69,6 +72,9 @@ class Dialog(QDialog):
         line.addStretch(1)
         line.addLayout(self.right_buttons)
         self._outer.addLayout(line)
+
+    def focusNextPrevChild(self, forward: bool) -> bool:
+        return tab_order.step(self, None, forward)
 
     def fit(self) -> None:
         """As high as the wrapped texts need: a layout alone takes the height they would have unwrapped."""

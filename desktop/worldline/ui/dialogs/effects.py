@@ -45,6 +45,8 @@ class EffectsDialog(Dialog):
         area.setWidget(inside)
         area.setWidgetResizable(True)
         area.setFrameShape(QScrollArea.Shape.NoFrame)
+        # What is in it can be reached; it scrolls to what has the focus.
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.body.addWidget(area, 1)
         self.add_button(self.tr("Close"), self.reject)
 

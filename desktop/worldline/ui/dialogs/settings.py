@@ -65,6 +65,8 @@ class SettingsDialog(Dialog):
             area.setWidget(page)
             area.setWidgetResizable(True)
             area.setFrameShape(QScrollArea.Shape.NoFrame)
+            # What is in it can be reached; it scrolls to what has the focus.
+            area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
             self._stack.addWidget(area)
         self.list.currentRowChanged.connect(self._on_page)
         line = QHBoxLayout()

@@ -130,6 +130,15 @@ class FileDiffPanel(QWidget):
             self._stack.setCurrentWidget(self.view)
         else:
             self.show_note(engine_words.say(diff.note) if diff.note else note_words(diff.change))
+        self._fit_tools()
+
+    def _fit_tools(self) -> None:
+        """A picture has no lines to walk through, to fold or to put side by side."""
+        lines = self._stack.currentWidget() is self.view
+        for button in (self._up, self._down, self._more_context, self._split):
+            button.setEnabled(lines)
+        # Without whitespace there may be no lines left: the way back stays open.
+        self._space.setEnabled(lines or self.ignore_space)
 
     def set_newer_is_disk(self, on: bool) -> None:
         """Whether the newer side is the disk: what lies there already cannot be taken."""
@@ -140,6 +149,7 @@ class FileDiffPanel(QWidget):
         self._facts.hide()
         self._note.setText(text)
         self._stack.setCurrentWidget(self._note)
+        self._fit_tools()
 
     def _on_split(self, on: bool) -> None:
         self.view.set_side_by_side(on)

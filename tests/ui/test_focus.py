@@ -1,0 +1,104 @@
+"""The way of the keyboard through dialogs and the window: all of it is reached, in the order in which it is read, and
+one sees and hears where one is."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
+
+from worldline.ui import tab_order
+from worldline.ui.chat.row_base import QuietButton
+from worldline.ui.dialogs.base import Dialog
+from worldline.ui.gallery import GALLERY
+from worldline.ui.main_window import MainWindow
+
+from . import full
+
+DIALOGS = [
+    "approval", "approval-write", "jump-plan", "question", "branch-summary", "recovery", "lossy", "about", "effects",
+    "bring-home", "first-start", "new-session", "settings", "settings-rules", "sessions", "diagnostics",
+    "as-model-sees", "storage", "storage-question", "compare",
+]  # fmt: skip
+
+
+def name_of(widget: QWidget) -> str:
+    return widget.accessibleName() or (widget.text() if isinstance(widget, QAbstractButton) else "")
+
+
+def walk(window: QWidget) -> list[QWidget]:
+    """What Tab gives the focus to, until it comes round."""
+    found: list[QWidget] = []
+    for _ in range(120):
+        QTest.keyClick(QApplication.focusWidget() or window, Qt.Key.Key_Tab)
+        now = QApplication.focusWidget()
+        if now is None or now in found:
+            break
+        found.append(now)
+    return found
+
+
+def is_seen(window: QWidget, widget: QWidget) -> bool:
+    """Whether the picture with the focus on the widget differs from the one without."""
+    widget.setFocus(Qt.FocusReason.TabFocusReason)
+    QApplication.processEvents()
+    focused = window.grab().toImage()
+    widget.clearFocus()
+    QApplication.processEvents()
+    return focused != window.grab().toImage()
+
+
+@pytest.mark.parametrize("name", DIALOGS)
+def test_a_dialog(name: str, qtbot: Any) -> None:
+    dialog = GALLERY[name]()
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+    qtbot.addWidget(dialog)
+    dialog.show()
+    dialog.activateWindow()
+    qtbot.waitUntil(dialog.isActiveWindow)
+    assert isinstance(dialog, Dialog)
+    order = tab_order.by_place(dialog)
+    walked = walk(dialog)
+    assert set(walked) == set(order)
+    start = order.index(walked[0])
+    assert walked == order[start:] + order[:start]
+    assert [name_of(one) for one in walked if not name_of(one)] == []
+    unseen = [f"{type(one).__name__} {name_of(one)}" for one in walked if not is_seen(dialog, one)]
+    assert unseen == []
+
+
+def test_controls_of_a_line_go_from_left_to_right_and_lines_from_above_to_below(qtbot: Any) -> None:
+    dialog = GALLERY["compare"]()
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+    qtbot.addWidget(dialog)
+    dialog.show()
+    places = [one.mapTo(dialog, QPoint(0, 0)) for one in tab_order.by_place(dialog)]
+    for before, after in itertools.pairwise(places):
+        assert after.y() > before.y() - tab_order.SAME_LINE and (
+            after.x() > before.x() or after.y() > before.y()
+        )
+
+
+@pytest.fixture
+def window(tmp_path: Path, qapp: Any) -> Iterator[MainWindow]:
+    with full.complete_window(tmp_path) as made:
+        yield made
+
+
+def test_the_window(window: MainWindow, qtbot: Any) -> None:
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    window.tree.view.setFocus()
+    stops = tab_order.stops(window, window.parts())
+    assert [type(one).__name__ for one in stops if not name_of(one)] == []
+    # Buttons of messages are drawn for the message that has the focus; one of them stands for all.
+    quiet = [one for one in stops if isinstance(one, QuietButton)][:1]
+    rest = [one for one in stops if not isinstance(one, QuietButton)]
+    unseen = [f"{type(one).__name__} {name_of(one)}" for one in quiet + rest if not is_seen(window, one)]
+    assert unseen == []
