@@ -9,6 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from worldline.context.checker import check
 from worldline.context.model import PathNode, View, ViewOptions
 from worldline.context.view import build_view
 from worldline.core.kinds import NodeKind, Outcome
@@ -104,3 +105,23 @@ def png(width: int, height: int, shade: int = 0) -> str:
 def image(width: int, height: int, shade: int = 0) -> dict[str, Any]:
     source = {"type": "base64", "media_type": "image/png", "data": png(width, height, shade)}
     return {"type": "image", "source": source}
+
+
+def kinds(view: View) -> list[str]:
+    return [r.kind for r in view.repairs]
+
+
+def shape(view: View) -> list[list[str]]:
+    return [
+        [m["role"][0], *(text_of(b) if b["type"] != "tool_use" else b["id"] for b in m["content"])]
+        for m in view.messages
+    ]
+
+
+def root() -> PathNode:
+    return node("root", NodeKind.ROOT, outcome=Outcome.NONE)
+
+
+def accepted(view: View) -> View:
+    assert check(body(view)) == []
+    return view

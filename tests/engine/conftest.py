@@ -22,14 +22,6 @@ from worldline.rehearsal.scenario import Scenario
 from worldline.rehearsal.server import RehearsalServer
 
 
-def call(name: str, **arguments: Any) -> Call:
-    return Call(name, arguments)
-
-
-def reply(text: str = "", *calls: Call, **more: Any) -> Reply:
-    return Reply(text=text, calls=list(calls), **more)
-
-
 @dataclass
 class Bench:
     """What a test holds: the actor, the server, and everything that was announced."""

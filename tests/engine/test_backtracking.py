@@ -5,17 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from engine.support import call, reply
 from worldline.protocol.commands import AnswerApproval, GoOn, Jump, Prompt
 from worldline.rehearsal.conversation import Conversation
-from worldline.rehearsal.events import Call, Reply
-
-
-def call(name: str, **arguments: Any) -> Call:
-    return Call(name, arguments)
-
-
-def reply(text: str = "", *calls: Call, **more: Any) -> Reply:
-    return Reply(text=text, calls=list(calls), **more)
+from worldline.rehearsal.events import Reply
 
 
 def echoes(start: int, many: int) -> list[Reply]:

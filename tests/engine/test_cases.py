@@ -11,21 +11,14 @@ from typing import Any
 
 import pytest
 
+from engine.support import call, reply
 from worldline.protocol.commands import AnswerApproval, Prompt
-from worldline.rehearsal.events import Call, Reply
+from worldline.rehearsal.events import Call
 
 pytestmark = pytest.mark.slow
 
 LINES = (Path(__file__).parent.parent / "tools" / "cases.jsonl").read_text("utf-8").splitlines()
 CASES = [json.loads(line) for line in LINES]
-
-
-def call(name: str, /, **arguments: Any) -> Call:
-    return Call(name, arguments)
-
-
-def reply(text: str = "", *calls: Call, **more: Any) -> Reply:
-    return Reply(text=text, calls=list(calls), **more)
 
 
 def of(kind: str, *more: dict[str, Any]) -> Any:

@@ -12,19 +12,11 @@ from typing import Any
 
 import pytest
 
+from engine.support import call, reply
 from worldline.core.errors import SessionError
 from worldline.protocol.commands import CompactNow, Prompt
 from worldline.rehearsal.catalog import FAULTS
-from worldline.rehearsal.events import Call, Reply
-
-
-def call(name: str, **arguments: Any) -> Call:
-    return Call(name, arguments)
-
-
-def reply(text: str = "", *calls: Call, **more: Any) -> Reply:
-    return Reply(text=text, calls=list(calls), **more)
-
+from worldline.rehearsal.events import Reply
 
 RUNS = int(os.environ.get("WORLDLINE_FAULT_RUNS", "12"))
 """60 make more than two hundred turns, and about a minute."""

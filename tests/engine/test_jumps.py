@@ -9,17 +9,9 @@ from typing import Any
 
 import pytest
 
+from engine.support import call, reply
 from tests_support import git
 from worldline.protocol.commands import BringHome, CompareFor, DiffFor, Jump, JumpPlanFor, Prompt, TakeFile
-from worldline.rehearsal.events import Call, Reply
-
-
-def call(name: str, **arguments: Any) -> Call:
-    return Call(name, arguments)
-
-
-def reply(text: str = "", *calls: Call, **more: Any) -> Reply:
-    return Reply(text=text, calls=list(calls), **more)
 
 
 async def two_writes(b: Any) -> None:

@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
+from engine.support import call, reply
 from sandbox.conftest import best_label, lab_root
 from sandbox.test_confined_commands import server as host_server
 from sandbox.test_ledger_of_a_session import person
 from worldline.core import paths
 from worldline.protocol.commands import AnswerApproval, Prompt
-from worldline.rehearsal.events import Call, Reply
 from worldline.session.reader import SessionReader
 from worldline.tools.mcp_config import parse_servers
 
@@ -45,14 +45,6 @@ server.run()
 """
 
 pytestmark = pytest.mark.slow
-
-
-def call(name: str, **arguments: Any) -> Call:
-    return Call(name, arguments)
-
-
-def reply(text: str = "", *calls: Call) -> Reply:
-    return Reply(text=text, calls=list(calls))
 
 
 OWN_PYTHON = f"Read({sys.prefix})"

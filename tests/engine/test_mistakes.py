@@ -12,22 +12,15 @@ from typing import Any
 
 import pytest
 
+from engine.support import call, reply
 from worldline.core.kinds import NodeFlag
 from worldline.core.stop import StopReason
 from worldline.protocol.commands import Jump
 from worldline.rehearsal.events import Call, Reply
 
 
-def call(name: str, /, **arguments: Any) -> Call:
-    return Call(name, arguments)
-
-
 def raw(name: str, text: str) -> Call:
     return Call(name, {}, raw=text)
-
-
-def reply(text: str = "", *calls: Call, **more: Any) -> Reply:
-    return Reply(text=text, calls=list(calls), **more)
 
 
 def files(root: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import pytest
 from pydantic import Field
 
+from engine.support import call, reply
 from worldline.core import paths
 from worldline.core.errors import ErrorClass
 from worldline.protocol.commands import EffectsAt, GoOn, Jump, JumpPlanFor, Prompt
@@ -18,14 +19,6 @@ from worldline.rehearsal.events import Call, Reply
 from worldline.tools import registry
 from worldline.tools.base import BaseTool, text
 from worldline.tools.model import AccessRequest, ToolContext, ToolInput, ToolResult
-
-
-def call(name: str, /, **arguments: Any) -> Call:
-    return Call(name, arguments)
-
-
-def reply(text: str = "", *calls: Call, **more: Any) -> Reply:
-    return Reply(text=text, calls=list(calls), **more)
 
 
 def echoes(many: int) -> list[Reply]:

@@ -7,19 +7,11 @@ from typing import Any
 
 import pytest
 
+from engine.support import call, reply
 from worldline.agent.gate import Gate
 from worldline.core.kinds import NodeFlag
 from worldline.protocol.commands import GoOn, Prompt, QueueEdit
 from worldline.rehearsal.events import Call, Reply
-
-
-def call(name: str, **arguments: Any) -> Call:
-    return Call(name, arguments)
-
-
-def reply(text: str = "", *calls: Call, **more: Any) -> Reply:
-    return Reply(text=text, calls=list(calls), **more)
-
 
 WRITE = call("write", path="f.txt", content="one\n")
 

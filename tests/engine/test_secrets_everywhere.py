@@ -16,7 +16,8 @@ from typing import Any
 
 import pytest
 
-from engine.conftest import Bench, Open, call, reply
+from engine.conftest import Bench, Open
+from engine.support import call, reply
 from worldline.agent.journal import Journal
 from worldline.context.model import ViewOptions
 from worldline.context.source import path_nodes

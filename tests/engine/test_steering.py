@@ -9,17 +9,8 @@ from typing import Any
 
 import pytest
 
+from engine.support import call, reply
 from worldline.protocol.commands import AnswerQuestion, Prompt
-from worldline.rehearsal.events import Call, Reply
-
-
-def call(name: str, **arguments: Any) -> Call:
-    return Call(name, arguments)
-
-
-def reply(text: str = "", *calls: Call, **more: Any) -> Reply:
-    return Reply(text=text, calls=list(calls), **more)
-
 
 ASK = call("ask_user", question="Which one?", choices=["red", "blue"])
 

@@ -7,20 +7,13 @@ from typing import Any
 
 import pytest
 
+from engine.support import call, reply
 from worldline.core.kinds import NodeFlag
 from worldline.protocol.commands import Jump, Prompt
 from worldline.rehearsal.conversation import Conversation
-from worldline.rehearsal.events import Call, Reply
+from worldline.rehearsal.events import Reply
 from worldline.session.verify import verify
 from worldline.tools.search import ListDir
-
-
-def call(name: str, **arguments: Any) -> Call:
-    return Call(name, arguments)
-
-
-def reply(text: str = "", *calls: Call, **more: Any) -> Reply:
-    return Reply(text=text, calls=list(calls), **more)
 
 
 def side(b: Any) -> list[Any]:

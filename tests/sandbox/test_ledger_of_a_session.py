@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from engine.conftest import Bench, Open, bench, call, reply, server
+from engine.conftest import Bench, Open, bench, server
+from engine.support import call, reply
 from sandbox.conftest import git, lab_root
 from sandbox.test_confined_commands import server as host_server
 from sandbox.world import changes, picture

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from engine.conftest import Open, bench, call, reply, server
+from engine.conftest import Open, bench, server
+from engine.support import call, reply
 from sandbox.conftest import Lab, git
 from worldline.agent.confined import ConfinedRunner, SandboxPlace
 from worldline.policy.copies import Copies

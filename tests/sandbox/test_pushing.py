@@ -17,7 +17,8 @@ from typing import Any
 
 import pytest
 
-from engine.conftest import Bench, Open, bench, call, reply, server
+from engine.conftest import Bench, Open, bench, server
+from engine.support import call, reply
 from sandbox.conftest import git
 from sandbox.test_ledger_of_a_session import ALLOW, effects, ground, person
 from worldline.policy.pushing import push_outside, pushes_of, way_on

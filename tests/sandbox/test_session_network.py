@@ -18,7 +18,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.conftest import Bench, Open, bench, call, reply, server
+from engine.conftest import Bench, Open, bench, server
+from engine.support import call, reply
 from sandbox.conftest import Lab
 from sandbox.test_confined_commands import server as host_server
 from sandbox.test_ledger_of_a_session import ALLOW, ground, person

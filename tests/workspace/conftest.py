@@ -56,6 +56,12 @@ def snapshot(work: Path, *, skip: tuple[str, ...] = (".git",)) -> dict[str, tupl
     return found
 
 
+def go(ws: Workspace, target: str, last: str, branch: str = "worldline/t/2") -> None:
+    """Put the files of `target` back; nothing may be left undone."""
+    report = ws.apply(ws.plan(target, last=last, default_choice="restore"), new_branch=branch)
+    assert report.done and not report.failed, (report.note, report.failed)
+
+
 @pytest.fixture(autouse=True)
 def masked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     for level in (

@@ -1,0 +1,119 @@
+"""Folders that are closed to the agent: restored into, and closed again, also after a kill. Without the rights of root."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from worldline.workspace.apply import Restorer
+from worldline.workspace.engine import Workspace
+from worldline.workspace.isolate import remove_tree
+
+from .conftest import go, snapshot
+
+_OVERRIDE = 1 << 1 | 1 << 2 | 1 << 3
+"""CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, CAP_FOWNER: what lets root walk through permissions."""
+
+
+def _capabilities(change: Callable[[int], int]) -> None:
+    """Change which capabilities of this thread are in effect."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    header = (ctypes.c_uint32 * 2)(0x20080522, 0)
+    data = (ctypes.c_uint32 * 6)()
+    assert libc.capget(header, data) == 0
+    data[0] = change(data[0]) & data[1]
+    assert libc.capset(header, data) == 0
+
+
+@pytest.fixture
+def not_root() -> Iterator[Path]:
+    """A folder to work in as somebody who is stopped by permissions."""
+    base = Path(tempfile.mkdtemp(prefix="worldline-person-"))
+    _capabilities(lambda now: now & ~_OVERRIDE)
+    try:
+        yield base
+    finally:
+        _capabilities(lambda now: now | _OVERRIDE)
+        remove_tree(base)
+
+
+def tree_of_closed_folders(work: Path) -> None:
+    for name in ("cache/mod/deep", "cache/empty", "other"):
+        (work / name).mkdir(parents=True)
+    for name in ("cache/mod/deep/f", "cache/mod/g", "other/h"):
+        (work / name).write_text("1\n")
+    for name in ("cache/mod/deep", "cache/mod", "cache/empty", "cache"):
+        (work / name).chmod(0o555)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="permissions are left off by capabilities")
+def test_read_only_folders_are_restored_into_and_stay_read_only(not_root: Path) -> None:
+    work = not_root / "work"
+    work.mkdir()
+    ws = Workspace(work, not_root / "store")
+    empty = ws.capture(None).state
+    tree_of_closed_folders(work)
+    first, closed = ws.capture(empty).state, snapshot(work)
+    for name in ("cache/mod/deep", "cache/mod", "cache"):
+        (work / name).chmod(0o755)
+    (work / "cache/mod/deep/f").write_text("2\n")
+    (work / "cache/mod/deep/f").rename(work / "cache/mod/deep/renamed")
+    (work / "cache/mod/g").unlink()
+    (work / "cache/mod/g").mkdir()
+    (work / "cache/mod/g").chmod(0o500)
+    (work / "cache/empty").rmdir()
+    (work / "cache/empty").write_text("a file now\n")
+    for name in ("cache/mod/deep", "cache"):
+        (work / name).chmod(0o555)
+    (work / "cache/mod").chmod(0o700)
+    second, changed = ws.capture(first).state, snapshot(work)
+    last = second
+    for target, seen in (
+        (first, closed),
+        (second, changed),
+        (empty, {}),
+        (first, closed),
+        (empty, {}),
+        (second, changed),
+    ):
+        go(ws, target, last)
+        last = target
+        assert snapshot(work) == seen
+    ws.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="permissions are left off by capabilities")
+def test_a_jump_into_read_only_folders_that_is_killed_is_undone(
+    not_root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stopped by the failure that each step can have, like a kill: everything is as before, permissions too."""
+    work = not_root / "work"
+    work.mkdir()
+    ws = Workspace(work, not_root / "store", watch=False)
+    empty = ws.capture(None).state
+    tree_of_closed_folders(work)
+    first, closed = ws.capture(empty).state, snapshot(work)
+    for name in ("_swap", "_move_roots", "_permissions", "_verify", "_note_committed"):
+        real = getattr(Restorer, name)
+
+        def broken(self: Restorer, *a: object, real: Callable[..., None] = real, **k: object) -> None:
+            if real.__name__ != "_note_committed":
+                real(self, *a, **k)
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Restorer, name, broken)
+            patch.setattr(Restorer, "_roll_back", lambda *_: None)
+            with pytest.raises(KeyboardInterrupt):
+                ws.apply(ws.plan(empty, last=first, default_choice="restore"), new_branch=None)
+        ws.close()
+        ws = Workspace(work, not_root / "store", watch=False)
+        report = ws.recover()
+        assert report is not None and not report.finished, name
+        assert snapshot(work) == closed, name
+    ws.close()
