@@ -11,6 +11,7 @@ import pytest
 
 from engine.support import call, reply
 from tests_support import git
+from worldline.engine.outside import note_external_change
 from worldline.protocol.commands import BringHome, CompareFor, DiffFor, Jump, JumpPlanFor, Prompt, TakeFile
 
 
@@ -97,6 +98,20 @@ async def test_a_plan_that_no_longer_fits_is_shown_again(bench: Any, repo: Any) 
     answer = await b.actor.jumps.jump(Jump(node=first.uid, plan=plan.id))
     assert answer.result is None and answer.plan is not None
     assert (b.root / "two.txt").read_text() == "mine, later\n"
+
+
+async def test_a_plan_that_still_fits_is_not_asked_about_twice(bench: Any, repo: Any) -> None:
+    """What the person did becomes a node of its own at some time: that may be between looking at a plan and agreeing."""
+    b = await bench(workspace=repo)
+    await two_writes(b)
+    first = b.nodes("tool")[0]
+    (b.root / "later.txt").write_text("mine\n")
+    plan = await b.actor.jumps.plan(JumpPlanFor(node=first.uid))
+    assert plan.needs_confirmation
+    assert await note_external_change(b.actor.shared)
+    answer = await b.actor.jumps.jump(Jump(node=first.uid, plan=plan.id))
+    assert answer.result is not None
+    assert (b.root / "later.txt").read_text() == "mine\n"
 
 
 async def test_jump_while_it_runs(bench: Any, repo: Any) -> None:

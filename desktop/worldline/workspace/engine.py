@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -29,7 +28,7 @@ from worldline.workspace.model import (
     RestoreReport,
 )
 from worldline.workspace.objects import MODE_DIR
-from worldline.workspace.planning import Planner
+from worldline.workspace.planning import Planner, token_of
 from worldline.workspace.safefs import SafeTree
 from worldline.workspace.sources import Ref
 from worldline.workspace.spares import Spares
@@ -170,13 +169,12 @@ class Workspace:
             if root.path and not root.trouble
         ]  # fmt: skip
         dropped = gitagain.to_drop(now, wanted, before, items)
-        text = f"{now.id} {target} {sorted((choices or {}).items())} {default_choice} {sorted(users or ())}"
         plan = RestorePlan(
             target,
             now.id,
             result.changed,
             items,
-            hashlib.sha256(text.encode("utf-8", "replace")).hexdigest(),
+            token_of(target, now, items, dropped),
             last=last,
             drop_git=dropped,
         )

@@ -75,7 +75,8 @@ class RestorePlan:
     """The disk differs from the last recorded state: there are edits that no node has yet."""
     items: list[PlanItem]
     token: str
-    """Names the disk contents that the plan was made for."""
+    """Names what the plan does and the disk contents that it does it to. Who is told to have changed a file, and what else
+    is on disk, may become known otherwise meanwhile without making it another plan."""
     head: str = ""
     branch_from: str = ""
     """Commit on which the fork's branch is made; "" = no repository or unborn HEAD."""

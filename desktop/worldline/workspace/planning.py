@@ -7,9 +7,10 @@ cannot change what it deletes.
 from __future__ import annotations
 
 import fnmatch
+import hashlib
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 from worldline.workspace import difftext
@@ -299,3 +300,14 @@ def chosen_for(choices: Mapping[str, str], path: str) -> str:
 
 def _hex(leaf: Leaf | None) -> str:
     return "" if leaf is None or leaf.mode == MODE_DIR else leaf.oid.hex()
+
+
+def token_of(target: str, now: State, items: Sequence[PlanItem], drop_git: Sequence[str]) -> str:
+    """See `RestorePlan.token`."""
+    deeds = sorted(
+        (i.path, "keep" if i.action in KEPT else i.action, i.choice, i.blob, i.mode, i.expect, i.expect_mode)
+        for i in items
+    )
+    heads = [(root.path, root.head, root.ref) for root in now.roots]
+    text = repr((target, heads, deeds, sorted(drop_git)))
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
