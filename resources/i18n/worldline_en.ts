@@ -250,16 +250,6 @@
     </message>
 </context>
 <context>
-    <name>dialog</name>
-    <message numerus="yes">
-        <source>%n day(s)</source>
-        <translation>
-            <numerusform>%n day</numerusform>
-            <numerusform>%n days</numerusform>
-        </translation>
-    </message>
-</context>
-<context>
     <name>window</name>
     <message numerus="yes">
         <source>The files of %n step(s) are older than you want to keep.</source>

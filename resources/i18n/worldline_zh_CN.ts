@@ -3936,12 +3936,6 @@ Click a node to go back to it, files included.</source>
         <source>Testing…</source>
         <translation>正在测试…</translation>
     </message>
-    <message numerus="yes">
-        <source>%n day(s)</source>
-        <translation>
-            <numerusform>%n 天</numerusform>
-        </translation>
-    </message>
 </context>
 <context>
     <name>label</name>

@@ -18,7 +18,8 @@ from worldline.core.kinds import NodeKind
 from worldline.protocol.commands import Pruned
 from worldline.ui import gallery_data as sample
 from worldline.ui.dialogs.base import Dialog
-from worldline.ui.dialogs.storage import StorageDialog, open_storage
+from worldline.ui.dialogs.storage import StorageDialog
+from worldline.ui.dialogs.storage_session import open_storage
 from worldline.ui.main_window import MainWindow
 from worldline.ui.session_state import SessionState
 from worldline.viewmodel.storage import lost_groups, share, this_session

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QApplication, QSystemTrayIcon
 from worldline.ui import icons
 from worldline.viewmodel import tree_text
 from worldline.viewmodel.status import short_branch, stop_words
+from worldline.viewmodel.words import refusal
 
 if TYPE_CHECKING:
     from worldline.ui.main_window import MainWindow
@@ -94,16 +95,14 @@ class WindowNotices(QObject):
             (self.tr("Other sessions…"), self._window.start_asked.emit),
         ]
         self._window.notices.say(
-            "engine", f"{error.get('message', '')} {error.get('hint', '')}".strip(), icon="warn", color="bad",
+            "engine", refusal(error), icon="warn", color="bad",
             buttons=buttons, closable=False,
         )  # fmt: skip
 
     def _failed(self, error: dict[str, Any]) -> None:
         if error.get("kind") == "engine_gone":
             return  # the line about the engine says it already
-        self._window.notices.say(
-            "failed", f"{error.get('message', '')} {error.get('hint', '')}".strip(), icon="warn", color="bad"
-        )
+        self._window.notices.say("failed", refusal(error), icon="warn", color="bad")
 
     def _problems(self, sentences: list[str]) -> None:
         """Settings and rules that do not count as written: said where the person looks, not in the log alone."""

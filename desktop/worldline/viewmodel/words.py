@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 Made = TypeVar("Made")
 Translator = Callable[[str, str], str]
@@ -40,3 +40,8 @@ def once(make: Callable[[], Made]) -> Callable[[], Made]:
 def translate(context: str, text: str) -> str:
     """The text in the language of the window; the English source without one."""
     return _translator(context, text)
+
+
+def refusal(error: Mapping[str, Any]) -> str:
+    """What the engine refused and what to do next, in one line."""
+    return f"{error.get('message', '')} {error.get('hint', '')}".strip()

@@ -16,6 +16,7 @@ from worldline.ui.dialogs.base import Dialog, while_open
 from worldline.ui.session_state import SessionState
 from worldline.viewmodel.compare import LETTERS
 from worldline.viewmodel.headers import header_at
+from worldline.viewmodel.words import refusal
 
 
 class CompareDialog(Dialog):
@@ -101,7 +102,7 @@ def _connect(state: SessionState, dialog: CompareDialog) -> None:
             view.say(f"{words.format(path=path)} {note}".strip())
 
         def refused(error: dict[str, Any]) -> None:
-            view.say(f"{error.get('message', '')} {error.get('hint', '')}".strip(), "bad")
+            view.say(refusal(error), "bad")
 
         state.request(
             "take_file", {"node": leaf, "path": path}, while_open(dialog, taken), while_open(dialog, refused)

@@ -22,6 +22,7 @@ from worldline.ui.chat.row_base import ColorLabel
 from worldline.ui.dialogs.base import Dialog, checked_value, clear_layout, while_open
 from worldline.ui.session_state import SessionState
 from worldline.ui.theme import theme
+from worldline.viewmodel.words import refusal
 
 
 class BringHomeDialog(Dialog):
@@ -139,7 +140,7 @@ def open_bring_home(state: SessionState, node: str, parent: QWidget) -> BringHom
     Again(dialog, lambda window, state: open_bring_home(state, node, window))
 
     def problem(error: dict[str, Any]) -> None:
-        dialog.show_problem(f"{error.get('message', '')} {error.get('hint', '')}".strip())
+        dialog.show_problem(refusal(error))
 
     def preview(params: dict[str, Any]) -> None:
         state.request(

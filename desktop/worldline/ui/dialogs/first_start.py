@@ -24,6 +24,7 @@ from worldline.ui.i18n import LANGUAGES
 from worldline.ui.preferences import settings as window_settings
 from worldline.ui.session_state import SessionState
 from worldline.ui.theme import theme
+from worldline.viewmodel.words import refusal
 
 if TYPE_CHECKING:
     from worldline.ui.main_window import MainWindow
@@ -171,7 +172,7 @@ class _Making(QObject):
         dialog.chosen.connect(self.make)
 
     def _problem(self, error: dict[str, Any]) -> None:
-        words = f"{error.get('message', '')} {error.get('hint', '')}".strip()
+        words = refusal(error)
         self._dialog.show_result(False, words)
 
     def _tested(self, result: dict[str, Any]) -> None:

@@ -95,7 +95,7 @@ def settings(window: QWidget, state: SessionState, page: str = "") -> None:
 
 
 def storage(window: MainWindow, state: SessionState, days: int = 0) -> None:
-    from worldline.ui.dialogs.storage import open_storage
+    from worldline.ui.dialogs.storage_session import open_storage
 
     dialog = open_storage(state, window, days)
     Again(dialog, lambda window, state: storage(window, state, days))

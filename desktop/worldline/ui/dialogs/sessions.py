@@ -22,6 +22,7 @@ from worldline.core import paths
 from worldline.ui.chat import words as said
 from worldline.ui.chat.row_base import ColorLabel
 from worldline.ui.dialogs.base import Dialog, while_open
+from worldline.ui.dialogs.question import ask_first
 from worldline.ui.dialogs.session_files import SessionFile, read_session, to_trash, trash_dir
 from worldline.ui.dialogs.session_import import SessionImport
 from worldline.ui.plain import as_tip
@@ -30,6 +31,7 @@ from worldline.ui.session_state import SessionState
 from worldline.ui.theme import theme
 from worldline.ui.two_lines import WARN, TwoLines
 from worldline.viewmodel import engine_words
+from worldline.viewmodel.words import refusal
 
 ROLE = Qt.ItemDataRole.UserRole
 READ_AT_ONCE = 8
@@ -181,7 +183,7 @@ class SessionsDialog(Dialog):
             self._show_filtered(text.lower())
 
         def refused(error: dict[str, Any]) -> None:
-            self.set_note(f"{error.get('message', '')} {error.get('hint', '')}".strip(), "bad")
+            self.set_note(refusal(error), "bad")
 
         params = {"text": text, "scope": "all", "limit": 500}
         self._state.request("search", params, while_open(self, answered), while_open(self, refused))
@@ -243,7 +245,7 @@ class SessionsDialog(Dialog):
 
         def refused(error: dict[str, Any]) -> None:
             said = engine_words.error(error)
-            self.set_note(f"{said.get('message', '')} {said.get('hint', '')}".strip(), "bad")
+            self.set_note(refusal(said), "bad")
             client.stop()
 
         def done(_result: object) -> None:
@@ -268,24 +270,19 @@ class SessionsDialog(Dialog):
         session = self.chosen()
         if session is None:
             return
-        box = QMessageBox(self)
-        box.setTextFormat(Qt.TextFormat.PlainText)
-        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        box.setWindowTitle(self.tr("Delete a session"))
-        box.setText(self.tr("Move “{}” to the trash folder?").format(session.title))
-        box.setInformativeText(
+        ask_first(
+            self,
+            self.tr("Delete a session"),
+            self.tr("Move “{}” to the trash folder?").format(session.title),
             self.tr("%n node(s) with all that was said go with it.", "", session.nodes)
             + "\n"
             + self.tr(
                 "Your folder {root} and its files stay as they are. The session can be had back from {trash}."
-            ).format(root=session.root or "—", trash=trash_dir())
+            ).format(root=session.root or "—", trash=trash_dir()),
+            self.tr("Move to the trash"),
+            lambda: self.trash(session),
+            role=QMessageBox.ButtonRole.DestructiveRole,
         )
-        move = box.addButton(self.tr("Move to the trash"), QMessageBox.ButtonRole.DestructiveRole)
-        cancel = box.addButton(QMessageBox.StandardButton.Cancel)
-        box.setDefaultButton(cancel)
-        box.setEscapeButton(cancel)
-        box.finished.connect(lambda _code: self.trash(session) if box.clickedButton() is move else None)
-        box.open()
 
     def trash(self, session: SessionFile) -> None:
         try:

@@ -22,6 +22,7 @@ from worldline.ui.dialogs.settings_pages import KeyPage, ModelPage, Page
 from worldline.ui.dialogs.settings_rules import RulesPage
 from worldline.ui.dialogs.settings_run import LimitsPage, RetryPage, SafetyPage
 from worldline.ui.session_state import SessionState
+from worldline.viewmodel.words import refusal
 
 
 class SettingsDialog(Dialog):
@@ -99,7 +100,7 @@ class SettingsDialog(Dialog):
             page.load(values)
 
     def show_problem(self, error: dict[str, Any]) -> None:
-        self.problem.setText(f"{error.get('message', '')} {error.get('hint', '')}".strip())
+        self.problem.setText(refusal(error))
         self.problem.show()
 
     def _filter(self, text: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from PySide6.QtCore import QDateTime, QLocale, QModelIndex, QPersistentModelIndex, QRect, Qt, Signal
 from PySide6.QtGui import QPainter
@@ -26,13 +25,11 @@ from PySide6.QtWidgets import (
 from worldline.protocol.commands import Pruned, Storage
 from worldline.ui.chat import words
 from worldline.ui.chat.row_base import ColorLabel
-from worldline.ui.dialogs.base import Dialog, while_open
+from worldline.ui.dialogs.base import Dialog
 from worldline.ui.plain import as_tip
-from worldline.ui.session_state import SessionState
 from worldline.ui.tables import quiet
 from worldline.ui.theme import SPACE_S, theme
-from worldline.viewmodel import tree_text
-from worldline.viewmodel.storage import LostGroup, lost_groups, share, taken, this_session
+from worldline.viewmodel.storage import LostGroup, share, taken, this_session
 
 ROLE = Qt.ItemDataRole.UserRole
 AGES = (30, 90, 180, 365)
@@ -345,54 +342,9 @@ class StorageDialog(Dialog):
         self._refresh()
         self.prune_wanted.emit(days)
 
-
-def open_storage(state: SessionState, parent: QWidget, days: int = 0) -> StorageDialog:
-    """The dialog on the session of a window; with `days` it opens on what is older."""
-    dialog = StorageDialog(parent, read_only=state.read_only)
-
-    def refused(error: dict[str, Any]) -> None:
-        dialog.show_problem(f"{error.get('message', '')} {error.get('hint', '')}".strip())
-
-    def plan(days: int | None) -> None:
-        def answered(result: dict[str, Any]) -> None:
-            if dialog.days() == days:
-                pruned = Pruned.model_validate(result)
-                groups = lost_groups(state.tree, pruned.nodes)
-                dialog.show_plan(pruned, [(_title(state, group), group) for group in groups])
-
-        params = {"older_than_days": days, "dry_run": True}
-        state.request("prune", params, while_open(dialog, answered), while_open(dialog, refused))
-
-    def prune(days: int | None) -> None:
-        def answered(result: dict[str, Any]) -> None:
-            dialog.show_result(Pruned.model_validate(result))
-            measure()
-
-        params = {"older_than_days": days, "dry_run": False}
-        state.request("prune", params, while_open(dialog, answered), while_open(dialog, refused))
-
-    def measure() -> None:
-        state.request(
-            "storage", {}, while_open(dialog, lambda r: dialog.show_storage(Storage.model_validate(r)))
-        )
-
-    def keep(days: int) -> None:
-        state.request("set_settings", {"values": {"retention_days": days}})
-
-    dialog.plan_wanted.connect(plan)
-    dialog.prune_wanted.connect(prune)
-    dialog.retention_wanted.connect(keep)
-    state.request("retention", {}, while_open(dialog, lambda r: dialog.show_retention(int(r["days"]))))
-    if days and dialog.age.findData(days) < 0:
-        dialog.age.addItem(dialog.tr("%n day(s)", "", days), days)
-    if days:
-        dialog.age.setCurrentIndex(dialog.age.findData(days))
-        dialog.old.setChecked(True)
-    measure()
-    dialog.ask_plan()
-    dialog.open()
-    return dialog
-
-
-def _title(state: SessionState, group: LostGroup) -> str:
-    return tree_text.title(state.tree, group.prompt)[:80] if group.prompt >= 0 else ""
+    def begin_with(self, days: int) -> None:
+        """Choose what is older than so many days, also when that is not among the choices."""
+        if self.age.findData(days) < 0:
+            self.age.addItem(self.tr("%n day(s)", "", days), days)
+        self.age.setCurrentIndex(self.age.findData(days))
+        self.old.setChecked(True)

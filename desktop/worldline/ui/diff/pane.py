@@ -22,6 +22,7 @@ from worldline.ui.session_state import SessionState
 from worldline.ui.theme import caption, theme
 from worldline.viewmodel.compared import Compared
 from worldline.viewmodel.tree_text import short_title
+from worldline.viewmodel.words import refusal
 
 FIRST_ROWS = 20_000
 CACHED = 64
@@ -180,7 +181,7 @@ class ChangesPane(QWidget):
         def refused(error: dict[str, Any]) -> None:
             self._asked.discard(pair)
             if pair == self.compared.pair():
-                self._show_changes(None, f"{error.get('message', '')} {error.get('hint', '')}".strip())
+                self._show_changes(None, refusal(error))
 
         self.state.request("changes", {"a": pair[0], "b": pair[1]}, answered, refused)
 
@@ -274,7 +275,7 @@ class ChangesPane(QWidget):
         def refused(error: dict[str, Any]) -> None:
             self._asked.discard(key)
             if self.files.path and key == self._key(self.files.path):
-                self.panel.show_note(f"{error.get('message', '')} {error.get('hint', '')}".strip())
+                self.panel.show_note(refusal(error))
 
         a, b = self.compared.pair()
         params = {

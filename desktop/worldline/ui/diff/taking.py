@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from PySide6.QtCore import QObject, Qt
-from PySide6.QtWidgets import QMessageBox, QWidget
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QWidget
 
 from worldline.protocol.model import FileChange
+from worldline.ui.dialogs.question import ask_first
 from worldline.ui.notices import Notices
 from worldline.ui.session_state import SessionState
 from worldline.viewmodel.compared import Compared
@@ -49,20 +50,14 @@ class Taking(QObject):
         self._confirm(text.format(path), params)
 
     def _confirm(self, question: str, params: dict[str, Any]) -> None:
-        box = QMessageBox(self._pane.window())
-        box.setTextFormat(Qt.TextFormat.PlainText)
-        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        box.setWindowTitle(self.tr("Take a file"))
-        box.setText(question)
-        box.setInformativeText(
-            self.tr("What is on disk now is saved as a node first, so this can be undone by going back.")
+        ask_first(
+            self._pane.window(),
+            self.tr("Take a file"),
+            question,
+            self.tr("What is on disk now is saved as a node first, so this can be undone by going back."),
+            self.tr("Do it"),
+            lambda: self.take(params),
         )
-        do = box.addButton(self.tr("Do it"), QMessageBox.ButtonRole.AcceptRole)
-        cancel = box.addButton(QMessageBox.StandardButton.Cancel)
-        box.setDefaultButton(cancel)
-        box.setEscapeButton(cancel)
-        box.finished.connect(lambda _code: self.take(params) if box.clickedButton() is do else None)
-        box.open()
 
     def take(self, params: dict[str, Any]) -> None:
         """Without asking."""

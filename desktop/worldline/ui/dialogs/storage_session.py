@@ -1,0 +1,64 @@
+"""The storage dialog joined to a session: its engine measures, says what would be lost, and removes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtWidgets import QWidget
+
+from worldline.protocol.commands import Pruned, Storage
+from worldline.ui.dialogs.base import while_open
+from worldline.ui.dialogs.storage import StorageDialog
+from worldline.ui.session_state import SessionState
+from worldline.viewmodel import tree_text
+from worldline.viewmodel.storage import LostGroup, lost_groups
+from worldline.viewmodel.words import refusal
+
+
+def open_storage(state: SessionState, parent: QWidget, days: int = 0) -> StorageDialog:
+    """The dialog on the session of a window; with `days` it opens on what is older."""
+    dialog = StorageDialog(parent, read_only=state.read_only)
+
+    def refused(error: dict[str, Any]) -> None:
+        dialog.show_problem(refusal(error))
+
+    def plan(days: int | None) -> None:
+        def answered(result: dict[str, Any]) -> None:
+            if dialog.days() == days:
+                pruned = Pruned.model_validate(result)
+                groups = lost_groups(state.tree, pruned.nodes)
+                dialog.show_plan(pruned, [(_title(state, group), group) for group in groups])
+
+        params = {"older_than_days": days, "dry_run": True}
+        state.request("prune", params, while_open(dialog, answered), while_open(dialog, refused))
+
+    def prune(days: int | None) -> None:
+        def answered(result: dict[str, Any]) -> None:
+            dialog.show_result(Pruned.model_validate(result))
+            measure()
+
+        params = {"older_than_days": days, "dry_run": False}
+        state.request("prune", params, while_open(dialog, answered), while_open(dialog, refused))
+
+    def measure() -> None:
+        state.request(
+            "storage", {}, while_open(dialog, lambda r: dialog.show_storage(Storage.model_validate(r)))
+        )
+
+    def keep(days: int) -> None:
+        state.request("set_settings", {"values": {"retention_days": days}})
+
+    dialog.plan_wanted.connect(plan)
+    dialog.prune_wanted.connect(prune)
+    dialog.retention_wanted.connect(keep)
+    state.request("retention", {}, while_open(dialog, lambda r: dialog.show_retention(int(r["days"]))))
+    if days:
+        dialog.begin_with(days)
+    measure()
+    dialog.ask_plan()
+    dialog.open()
+    return dialog
+
+
+def _title(state: SessionState, group: LostGroup) -> str:
+    return tree_text.title(state.tree, group.prompt)[:80] if group.prompt >= 0 else ""
