@@ -3855,6 +3855,22 @@ Click a node to go back to it, files included.</source>
         <source>cost unknown</source>
         <translation>费用未知</translation>
     </message>
+    <message>
+        <source> You said: “{text}”</source>
+        <translation>你说：“{text}”</translation>
+    </message>
+    <message>
+        <source>You denied it.</source>
+        <translation>你已拒绝。</translation>
+    </message>
+    <message>
+        <source>You denied exactly this before; you were not asked again.</source>
+        <translation>你之前拒绝过完全相同的操作，因此没有再次询问。</translation>
+    </message>
+    <message>
+        <source>Nobody answered in time, which counts as a denial.</source>
+        <translation>无人及时答复，视为拒绝。</translation>
+    </message>
 </context>
 <context>
     <name>defects</name>
@@ -4590,6 +4606,38 @@ Click a node to go back to it, files included.</source>
     <message>
         <source>Start of the session</source>
         <translation>会话开始</translation>
+    </message>
+    <message>
+        <source>not there</source>
+        <translation>不存在</translation>
+    </message>
+    <message>
+        <source>no match</source>
+        <translation>无匹配</translation>
+    </message>
+    <message>
+        <source>file has changed</source>
+        <translation>文件已变化</translation>
+    </message>
+    <message>
+        <source>wrong arguments</source>
+        <translation>参数有误</translation>
+    </message>
+    <message>
+        <source>no such tool</source>
+        <translation>没有此工具</translation>
+    </message>
+    <message>
+        <source>kept in by the sandbox</source>
+        <translation>被沙盒阻止</translation>
+    </message>
+    <message>
+        <source>no answer</source>
+        <translation>无答复</translation>
+    </message>
+    <message>
+        <source>no connection</source>
+        <translation>无连接</translation>
     </message>
     <message>
         <source>did something that cannot be undone</source>

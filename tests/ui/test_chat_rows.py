@@ -15,6 +15,7 @@ from worldline.core.headers import NodeHeader
 from worldline.core.kinds import NodeFlag, NodeKind, Outcome
 from worldline.protocol.events import Delta
 from worldline.protocol.model import Body
+from worldline.ui.chat import words
 from worldline.ui.chat.message_rows import ReplyRow, UserRow
 from worldline.ui.chat.view import ChatView
 from worldline.ui.markdown.prose import Prose
@@ -198,3 +199,12 @@ def test_a_long_prompt_shows_its_beginning_and_all_of_it_on_demand(qtbot: Any) -
     view.signals.edit_prompt.connect(lambda _uid, words: copied.append(words))
     row._edit()
     assert copied == [huge.rstrip("\n")] or copied == [huge]
+
+
+def test_the_person_is_told_of_a_refusal_as_the_person() -> None:
+    assert words.refusal("The person denied this command.") == "You denied it."
+    assert (
+        words.refusal("The person denied this call. The person says: not now")
+        == "You denied it. You said: “not now”"
+    )
+    assert words.refusal("File not found: a.py") == "File not found: a.py"

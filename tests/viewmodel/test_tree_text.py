@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from worldline.core.headers import NodeHeader
-from worldline.core.kinds import NodeKind
+from worldline.core.kinds import NodeKind, Outcome
 from worldline.protocol.model import Body
 from worldline.viewmodel.chat_rows import notes_of, said_of
 from worldline.viewmodel.tree_model import TreeModel
-from worldline.viewmodel.tree_text import short_title, title, unmarked
+from worldline.viewmodel.tree_text import row_text, short_title, title
+from worldline.viewmodel.unmarked import unmarked
 
 
 @pytest.mark.parametrize(
@@ -54,6 +55,26 @@ def test_a_title_in_a_sentence_is_cut_so_that_it_is_seen() -> None:
     short = short_title(tree(), 1)
     assert short.endswith("…") and len(short) <= 60
     assert short_title(tree(), 0) == "Start of the session"
+
+
+@pytest.mark.parametrize(
+    ("preview", "outcome", "words", "beside"),
+    [
+        ("bash git push origin HEAD permission_denied", Outcome.DENIED, "run git push origin HEAD", []),
+        ("read src/my_file.py file_not_found", Outcome.FAILED, "read src/my_file.py", ["not there"]),
+        ("grep parse_price 8 matches", Outcome.OK, "search parse_price", ["8 matches"]),
+        ("grep parse_price", Outcome.RUNNING, "search parse_price", []),
+    ],
+)
+def test_a_kind_of_error_is_a_word_for_programs(
+    preview: str, outcome: Outcome, words: str, beside: list[str]
+) -> None:
+    model = TreeModel()
+    model.append(
+        NodeHeader(1, "a" * 16, 0, NodeKind.TOOL, 1, preview, tool=preview.split()[0], outcome=outcome)
+    )
+    said = row_text(model, 0)
+    assert said.text == words and [text for text, _ in said.side] == beside
 
 
 def test_facts_for_the_model_are_not_the_persons_words() -> None:

@@ -241,7 +241,7 @@ class Breaker:
 
 _HINTS = {
     "identical_call": (
-        "This is the same call for the {count}th time, with the same result. Doing it again will not change anything. "
+        "This same call was made {count} times, with the same result. Doing it again will not change anything. "
         "Say in one sentence what you are trying to reach, look at what you have already got, and take another way."
     ),
     "identical_failure": (

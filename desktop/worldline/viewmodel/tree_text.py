@@ -12,6 +12,7 @@ from worldline.core.kinds import NodeFlag, NodeKind, Outcome
 from worldline.viewmodel import run_ends
 from worldline.viewmodel.engine_words import say
 from worldline.viewmodel.tree_model import TreeModel
+from worldline.viewmodel.unmarked import unmarked
 from worldline.viewmodel.words import once, translate
 
 _VERBS = {
@@ -40,14 +41,8 @@ _RESULT = re.compile(
     r"|[\d,]+ (?:lines|files|matches|entries|pages|notes|processes|bytes))$"
 )
 """What an ended step says of its result, at the end of its preview."""
+_ERROR = re.compile(r"(?<=\s)[a-z]+(?:_[a-z]+)+$")
 _CHECKS = re.compile(r"([\d,]+) passed, ([\d,]+) failed")
-
-_MARKUP = re.compile(r"[*`#|\[]")
-_FENCE = re.compile(r"```[\w+-]*")
-_TABLE = re.compile(r"\s*\|(?:[\s:|-]*\|)?\s*")
-_LINK = re.compile(r"!?\[([^\]]*)\]\([^)\s]*\)")
-_LEAD = re.compile(r"(?:(?<=^)|(?<=\s))(?:#{1,6}|[-*+](?=\s+[^\s\d]))\s+")
-_EMPHASIS = re.compile(r"(?<![\w*])(\*\*\*|\*\*|\*)(?=\S)(.+?)(?<=\S)\1(?![\w*])")
 
 _COLOURS = {
     Outcome.OK: "ok",
@@ -202,6 +197,7 @@ def title(model: TreeModel, row: int) -> str:
     preview = model.preview(row).strip()
     kind = model.kind_of(row)
     if kind in (NodeKind.TOOL, NodeKind.IMPORTED_TOOL):
+        preview = preview.removesuffix(_error_of(model, row)).rstrip()
         return tool_words(model.tool(row), preview, running=model.outcome_of(row) is Outcome.RUNNING)
     if not preview:
         if kind is NodeKind.ASSISTANT and model.outcome_of(row) is Outcome.RUNNING:
@@ -212,15 +208,6 @@ def title(model: TreeModel, row: int) -> str:
     return say(preview) if kind in _OURS else preview
 
 
-def unmarked(text: str) -> str:
-    """A reply in one line without the marks of Markdown, which only mean something where it is laid out."""
-    if not _MARKUP.search(text):
-        return text
-    plain = _TABLE.sub(" · ", _FENCE.sub(" ", text))
-    plain = _EMPHASIS.sub(r"\2", _EMPHASIS.sub(r"\2", _LINK.sub(r"\1", _LEAD.sub("", plain))))
-    return " ".join(plain.replace("`", "").split()).strip(" ·") or text
-
-
 def short_title(model: TreeModel, row: int, limit: int = 60) -> str:
     """The words of a node for a sentence: cut at a length, and seen to be cut."""
     words = (
@@ -229,6 +216,34 @@ def short_title(model: TreeModel, row: int, limit: int = 60) -> str:
         else title(model, row)
     )
     return words if len(words) <= limit else words[: limit - 1].rstrip() + "…"
+
+
+def _error_of(model: TreeModel, row: int) -> str:
+    """The kind of error at the end of the preview of a step that failed: a word for programs."""
+    if model.kind_of(row) is not NodeKind.TOOL or model.outcome_of(row) not in (
+        Outcome.FAILED,
+        Outcome.DENIED,
+    ):
+        return ""
+    found = _ERROR.search(model.preview(row).strip())
+    return found[0] if found else ""
+
+
+@once
+def _error_words() -> dict[str, str]:
+    """Those that say more than the mark of a failed step does."""
+    return {
+        "file_not_found": translate("tree", "not there"),
+        "no_match": translate("tree", "no match"),
+        "stale_file": translate("tree", "file has changed"),
+        "invalid_arguments": translate("tree", "wrong arguments"),
+        "invalid_json": translate("tree", "wrong arguments"),
+        "unknown_tool": translate("tree", "no such tool"),
+        "sandbox_denied": translate("tree", "kept in by the sandbox"),
+        "hook_blocked": translate("tree", "stopped by a hook"),
+        "approval_timeout": translate("tree", "no answer"),
+        "network_error": translate("tree", "no connection"),
+    }
 
 
 def _result_of(model: TreeModel, row: int) -> str:
@@ -260,6 +275,8 @@ def row_text(model: TreeModel, row: int) -> RowText:
         whole = _result_said(said if said.startswith(" ") else f" {said}").strip()
         result.text = result.text.removesuffix(whole).rstrip()
         result.side.append((_short_result(said), "bad" if outcome is Outcome.FAILED else "muted"))
+    elif error := _error_words().get(_error_of(model, row)):
+        result.side.append((error, "bad"))
     if kind in (NodeKind.USER, NodeKind.IMPORTED_USER):
         result.glyph, result.color, result.strong = "prompt", "text", True
     elif kind in (NodeKind.TOOL, NodeKind.IMPORTED_TOOL):

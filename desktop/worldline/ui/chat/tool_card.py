@@ -142,7 +142,10 @@ class ToolCard(RowWidget):
         notes = []
         if self._result.error is not None:
             error = self._result.error
-            notes.append(" ".join(str(error[key]) for key in ("message", "hint", "next") if error.get(key)))
+            notes.append(words.refusal(str(error.get("message") or "")))
+            if self.is_open:
+                # What else the model was told, to go on from there.
+                notes += [str(error[key]) for key in ("hint", "next") if error.get(key)]
         for repair in self._call.repairs:
             notes.append("✚ " + self.tr("Arguments repaired: {}").format(repair))
         header = self.row.header

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from PySide6.QtCore import QCoreApplication, QDateTime, QLocale
 
-from worldline.viewmodel import status
+from worldline.viewmodel import engine_words, status
 from worldline.viewmodel.status import key_is_missing
 
 translate = QCoreApplication.translate
@@ -167,6 +169,21 @@ def clock(ms: int) -> str:
 
 def changed(added: int, removed: int) -> str:
     return f"+{added} −{removed}" if removed else f"+{added}"
+
+
+def refusal(message: str) -> str:
+    """What a tool said of its failure, for the person: the model is told of "the person", who reads this."""
+    denied = re.fullmatch(
+        r"The person denied this (?:command|call)\.(?: The person says: (.*))?", message, re.DOTALL
+    )
+    if denied is not None:
+        said = translate("Words", " You said: “{text}”").format(text=denied[1]) if denied[1] else ""
+        return translate("Words", "You denied it.") + said
+    if message.startswith("The person has denied exactly this call before"):
+        return translate("Words", "You denied exactly this before; you were not asked again.")
+    if message.startswith("The person did not answer in time"):
+        return translate("Words", "Nobody answered in time, which counts as a denial.")
+    return engine_words.say(message)
 
 
 def model_name(model: str) -> str:
