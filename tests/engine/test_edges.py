@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from worldline.core import log, paths
-from worldline.core.errors import SessionError
+from worldline.core.errors import SessionError, WorldlineError
 from worldline.engine.opening import OpenRequest, open_session
 from worldline.engine.outbox import Outbox, encode
 from worldline.engine.server import EngineServer
@@ -98,3 +98,16 @@ def test_a_session_that_cannot_be_made_leaves_no_worktree(repo: Path, tmp_path: 
 
     assert (refs(), sorted(p.name for p in paths.worktrees_dir().iterdir())) == before
     assert not list((repo / ".git" / "worktrees").glob("*"))
+
+
+def test_a_session_file_cannot_name_the_home_folder(
+    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "s.worldline"
+    open_session(OpenRequest(session=path, workspace=repo, in_place=True)).close()
+    monkeypatch.setenv("HOME", str(repo))
+
+    with pytest.raises(WorldlineError, match="home folder"):
+        open_session(OpenRequest(session=path))
+    monkeypatch.undo()
+    open_session(OpenRequest(session=path)).close()

@@ -222,3 +222,11 @@ def test_of_a_state_of_somebody_else_only_files_are_put_back(tmp_path: Path, wor
     assert (here / "sub" / "f").read_text() == "1\n"
     assert not (here / "sub" / ".git").exists()
     assert run_sh("git rev-parse HEAD", here) == head.splitlines(keepends=True)[0]
+
+
+def test_a_repository_of_the_person_is_no_store(tmp_path: Path, work: Path, other: Path) -> None:
+    """A session file that came from elsewhere may name it; its objects would be pruned."""
+    before = snapshot(other, skip=())
+    with pytest.raises(WorkspaceError) as caught:
+        Workspace(work, other / ".git")
+    assert caught.value.kind == "refused" and snapshot(other, skip=()) == before

@@ -91,6 +91,8 @@ def _open_existing(path: Path, request: OpenRequest, *, need_folder: bool = True
                 kind="workspace_gone",
             )
         if work_path.is_dir():
+            if need_folder:
+                _refuse(doc, work_path, str(place.get("slug", "")))
             work = WorkThread(work_path, Path(place["store"]))
     worktree = None
     if work is not None and place.get("worktree") and not doc.read_only:
@@ -110,6 +112,17 @@ def _open_existing(path: Path, request: OpenRequest, *, need_folder: bool = True
         created=False,
         worktree=worktree,
     )
+
+
+def _refuse(doc: SessionDocument, folder: Path, slug: str) -> None:
+    """A file that came from elsewhere names the folder: it must be one that a new session could be made for."""
+    from worldline.workspace import guard
+
+    try:
+        guard.refuse(folder, session_id=slug)
+    except WorldlineError:
+        doc.close()
+        raise
 
 
 def _document(path: Path, request: OpenRequest) -> tuple[SessionDocument, str]:

@@ -9,7 +9,7 @@ import pygit2
 
 from worldline.core.errors import WorkspaceError
 from worldline.workspace.objects import parse_tree
-from worldline.workspace.store import BUNDLED
+from worldline.workspace.store import BUNDLED, make
 
 _NAMES = {
     pygit2.enums.ObjectType.BLOB: "blob",
@@ -80,7 +80,7 @@ def _check_names(tree: bytes) -> None:
 def take_objects(store: Path, objects: Iterable[tuple[str, str, bytes]], states: Iterable[str]) -> int:
     """Make the new store `store` with these objects and a ref for each state. Every object is hashed anew: raises
     WorkspaceError for one that is not what its name says. Returns how many there are."""
-    pygit2.init_repository(str(store), bare=True)
+    make(store)
     repository = pygit2.Repository(str(store))
     count = 0
     for oid, name, data in objects:

@@ -16,6 +16,7 @@ from pathlib import Path
 import pygit2
 
 from worldline.core.errors import WorkspaceError
+from worldline.core.plainfile import read_plain
 from worldline.workspace import durable
 from worldline.workspace.objects import (
     BLOB,
@@ -39,10 +40,37 @@ BUNDLED = "refs/worldline/bundle/"
 FREE_FLOOR = 32 << 20
 """Bytes that a capture leaves free on the disk of the store."""
 _KINDS = {BLOB: BLOB, TREE: TREE, COMMIT: COMMIT}
+_OURS = ("bare = true", "hooksPath = /dev/null", "logAllRefUpdates = false")
 _CONFIG = (
     "[core]\n\trepositoryformatversion = 0\n\tbare = true\n\tautocrlf = false\n\tfsmonitor = false\n"
     "\thooksPath = /dev/null\n\tlogAllRefUpdates = false\n[gc]\n\tauto = 0\n[commit]\n\tgpgSign = false\n"
 )
+
+
+def make(path: Path) -> None:
+    """Make an empty store: it is there whole, or a kill leaves nothing under its name."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    passing = path.with_name(f".{path.name}.new")
+    shutil.rmtree(passing, ignore_errors=True)
+    passing.mkdir(mode=0o700)
+    pygit2.init_repository(str(passing), bare=True)
+    (passing / "config").write_text(_CONFIG, "utf-8")
+    for made in list(passing.iterdir()) if path.exists() else ():
+        # Beside what is there already; what makes it a store comes last.
+        if made.name != "HEAD":
+            made.replace(path / made.name)
+    if path.exists():
+        (passing / "HEAD").replace(path / "HEAD")
+        passing.rmdir()
+    else:
+        passing.rename(path)
+
+
+def _is_ours(path: Path) -> bool:
+    try:
+        return all(line in read_plain(path / "config").decode("utf-8", "replace") for line in _OURS)
+    except OSError:
+        return False
 
 
 class Store:
@@ -52,9 +80,14 @@ class Store:
         self.path = path
         self.free_floor = free_floor
         if not (path / "HEAD").is_file():
-            path.mkdir(parents=True, exist_ok=True, mode=0o700)
-            pygit2.init_repository(str(path), bare=True)
-            (path / "config").write_text(_CONFIG, "utf-8")
+            make(path)
+        elif not _is_ours(path):
+            # Named by a session file that came from elsewhere: pruning would delete what somebody else keeps there.
+            raise WorkspaceError(
+                f"{path} is a git repository of somebody else and no store of states.",
+                "Do not go on with this session file if you do not know where it comes from.",
+                kind="refused",
+            )
         self.repo = pygit2.Repository(str(path))
         self._pending: list[tuple[bytes, int, bytes]] = []
         self._pending_bytes = 0
