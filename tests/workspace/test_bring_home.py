@@ -468,3 +468,55 @@ def test_what_is_staged_meanwhile_stays(sides: Sides, monkeypatch: pytest.Monkey
 
     assert not report.done
     assert "mine" in run_sh("git diff --cached --name-only", sides.mine)
+
+
+@pytest.mark.parametrize(
+    "where",
+    ["home_note.begin", "gitmove.locked_replace", "home_git.CommitPlan._move", "journal.Journal.mark"],
+)
+@pytest.mark.parametrize("after", [False, True])
+def test_a_commit_that_was_killed_is_made_or_not(sides: Sides, where: str, after: bool) -> None:
+    """Files, staging area and branch go together."""
+    state = sides.node("echo more >> f; echo new > new; rm del")
+    before = sides.everything()
+    child = os.fork()
+    if child == 0:
+        _die_in(where, after)
+        home = Workspace(sides.mine, sides.home.store.path)
+        bring_home(sides.source, home, state, how="commit", start=sides.start, message="work", dry_run=False)
+        os._exit(1)
+    assert os.waitpid(child, 0)[1] == 9
+
+    sides.home.recover()
+
+    now = sides.everything()
+    if now["refs"] == before["refs"]:
+        assert now == before
+    else:
+        assert "work" in run_sh("git log -1 --format=%s", sides.mine)
+        assert now["status"].strip() == "" and (sides.mine / "new").exists()
+    assert sides.bring(state, "commit", message="work").done or now["refs"] != before["refs"]
+
+
+def _die_in(where: str, after: bool) -> None:
+    import importlib
+
+    module, _, names = where.partition(".")
+    owner: Any = importlib.import_module(f"worldline.workspace.{module}")
+    *path, name = names.split(".")
+    for part in path:
+        owner = getattr(owner, part)
+    real = getattr(owner, name)
+
+    def die(*args: Any, **more: Any) -> Any:
+        if name == "mark" and "committed" not in args:
+            return real(*args, **more)
+        if after:
+            real(*args, **more)
+        return os.kill(os.getpid(), 9)
+
+    setattr(owner, name, die)
+    if name == "locked_replace":
+        from worldline.workspace import home_git
+
+        home_git.locked_replace = die

@@ -20,7 +20,7 @@ from worldline.workspace.merge3 import merge_content
 from worldline.workspace.model import NOT_CAPTURED, ProgressCall, RestoreReport
 from worldline.workspace.objects import BLOB, MODE_FILE, MODE_LINK
 from worldline.workspace.planning import chosen_for
-from worldline.workspace.putfiles import leaf_of, put_files, saved
+from worldline.workspace.putfiles import journal_of, leaf_of, put_files, saved
 from worldline.workspace.states import State
 from worldline.workspace.treediff import Leaf
 
@@ -305,7 +305,8 @@ class _Bringing:
         if not committed:
             report.note = "There is nothing to commit: your branch has all of it."
             return
-        plan = home_git.CommitPlan(repo, self.objects, head, committed, message or "Work of an agent session")
+        text = message or "Work of an agent session"
+        plan = home_git.CommitPlan(repo, self.objects, head, committed, text, journal_of(self.home))
 
         def commit(written: RestoreReport) -> None:
             _all_or_nothing(written)
@@ -337,7 +338,8 @@ class _Bringing:
         if self._blocked(dry_run):
             return
         parent = home_git.Head(report.base, "")
-        plan = home_git.CommitPlan(repo, self.objects, parent, wanted, message or "Work of an agent session")
+        text = message or "Work of an agent session"
+        plan = home_git.CommitPlan(repo, self.objects, parent, wanted, text, journal_of(self.home))
         report.commit = plan.make() if wanted else report.base
         if not report.commit:
             report.note = "There is nothing to put on a branch."

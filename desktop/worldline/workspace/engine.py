@@ -13,7 +13,7 @@ from worldline.core.errors import WorkspaceError
 from worldline.protocol.model import FileChange, FileDiff
 from worldline.workspace import apply as applying
 from worldline.workspace import diff as differences
-from worldline.workspace import ending, gitagain, linecount, memory, nogc, settle, storage
+from worldline.workspace import ending, gitagain, home_note, linecount, memory, nogc, settle, storage
 from worldline.workspace.authorship import Step
 from worldline.workspace.capture import Capturer
 from worldline.workspace.journal import Journal
@@ -254,9 +254,11 @@ class Workspace:
 
     def _end(self, journal: Journal, tree: SafeTree, cursor_state: str) -> RecoveryReport:
         known = journal.phase == "verified" and cursor_state == journal.target != journal.safety
+        known = known or home_note.is_made(journal.folder, self.work)
         if journal.phase == "committed" or known:
             ending.finish(journal, tree, self.store)
             return RecoveryReport(True, journal.target, "A jump that was interrupted has been finished.")
+        home_note.take_back(journal.folder)
         lost = ending.undo(journal, tree, self.store)
         note = "A jump was interrupted; the files are as they were before it."
         if lost:

@@ -12,6 +12,7 @@ import pygit2
 
 from worldline.core.errors import WorkspaceError
 from worldline.core.plainfile import read_plain
+from worldline.workspace import home_note
 from worldline.workspace.gitfiles import MAX_BYTES
 from worldline.workspace.gitmove import locked_replace
 from worldline.workspace.home_changes import Objects
@@ -139,6 +140,8 @@ class CommitPlan:
     head: Head
     wanted: Mapping[str, Leaf | None]
     message: str
+    journal: Path
+    """Folder of the journal of the restore that it belongs to."""
 
     def make(self) -> str:
         """Write the commit. No branch moves; what nobody refers to is thrown away by git some day."""
@@ -171,14 +174,13 @@ class CommitPlan:
         commit = self.make()
         index_file = Path(self.repo.path) / "index"
         before = read_plain(index_file, MAX_BYTES) if index_file.is_file() else None
-        staged: bytes | None = None
         try:
-            self._stage()  # as a whole or not at all
-            staged = read_plain(index_file, MAX_BYTES)
+            staged = self._staged(before)
+            home_note.begin(self.journal, index_file.parent, self.head.ref, commit, before, staged)
+            locked_replace(index_file, staged, secrets.token_hex(8))
             self._move(commit)
         except (pygit2.GitError, OSError, WorkspaceError) as error:
-            if staged is not None:
-                _unstage(index_file, before, staged)
+            home_note.take_back(self.journal)
             if isinstance(error, WorkspaceError):
                 raise
             raise WorkspaceError(
@@ -188,11 +190,16 @@ class CommitPlan:
             ) from error
         return commit
 
-    def _stage(self) -> None:
-        index = self.repo.index
+    def _staged(self, before: bytes | None) -> bytes:
+        """The staging area with the paths of the commit, as bytes."""
+        passing = self.journal / "commit-index-new"
+        if before is not None:
+            passing.write_bytes(before)
+        index = pygit2.Index(str(passing))
         index.read(True)
         self._enter(index)
         index.write()
+        return passing.read_bytes()
 
     def _move(self, commit: str) -> None:
         ref = self.repo.references.get(self.head.ref)
@@ -210,16 +217,6 @@ class CommitPlan:
                 kind="moved",
             )
         ref.set_target(pygit2.Oid(hex=commit), "commit: brought from a session")
-
-
-def _unstage(index_file: Path, before: bytes | None, staged: bytes) -> None:
-    """Put the staging area back, unless somebody else has written it since. Raises `WorkspaceError` (`repo_busy`)."""
-    if read_plain(index_file, MAX_BYTES) != staged:
-        return
-    if before is None:
-        index_file.unlink()
-    else:
-        locked_replace(index_file, before, secrets.token_hex(8))
 
 
 def filter_of(repo: pygit2.Repository | None, path: str) -> str:

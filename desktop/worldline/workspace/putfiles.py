@@ -7,6 +7,7 @@ import hashlib
 import stat
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pygit2
@@ -37,6 +38,10 @@ def saved(workspace: Workspace, last: str = "") -> State:
     return workspace.state(result.state)
 
 
+def journal_of(workspace: Workspace) -> Path:
+    return workspace.store.path / "restore"
+
+
 def leaf_of(state: State, path: str) -> Leaf | None:
     entry = state.store.lookup(state.files, path)
     return None if entry is None or entry.mode == MODE_DIR else Leaf(entry.mode, entry.oid)
@@ -61,7 +66,7 @@ def put_files(
     # Target = safety: an interruption is always undone, there is no node to arrive at.
     plan = RestorePlan(now.id, now.id, False, items, token.hexdigest())
     target = replace(now, files=_with(now, wanted), roots=[])
-    restorer = Restorer(workspace.work, workspace.store.path / "restore", plan, now, target, {}, progress)
+    restorer = Restorer(workspace.work, journal_of(workspace), plan, now, target, {}, progress)
     return restorer.run(None, on_done)
 
 
