@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
+import asyncio
 from collections.abc import Awaitable, Callable, Container, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from worldline.agent.calls import CallRunner
@@ -29,8 +28,8 @@ from worldline.engine.breaker import BranchBreaker
 from worldline.engine.effects import EffectList
 from worldline.engine.frozen import frozen_system, frozen_tools
 from worldline.engine.mcp import McpDesk, OfferedTool
+from worldline.engine.memory_folder import adopt_notes, memory_folder
 from worldline.engine.models import ModelDesk
-from worldline.engine.opening import slug_of
 from worldline.engine.runs import Runs
 from worldline.engine.shared import Shared
 from worldline.engine.subagents import Parent, SubAgents, services_for
@@ -76,12 +75,6 @@ def view_base(shared: Shared, model: str = "", at: str = "") -> dict[str, Any]:
         "stream": True,
     }
     return {"model": name, "local": False, "base": base}
-
-
-def memory_folder(root: str) -> Path:
-    """Where the notes about a project lie: the same for every session on the folder `root`."""
-    mark = hashlib.blake2b(root.encode("utf-8", "surrogateescape"), digest_size=4).hexdigest()
-    return paths.data_home() / "memory" / f"{slug_of(Path(root).name)}-{mark}"
 
 
 def past_of(shared: Shared) -> Past:
@@ -176,6 +169,8 @@ class LoopMaker:
             prompt=prompt.text,
             note=note,
         )
+        if deps.session_starts:
+            await self._adopt_notes(journal)
         self._started = self._started or bool(run.uid)
         meter = Meter(settings.limits, doc.usage_total(), deps.gate.now, past_of(shared))
         services = set(self._services()) | ({"task"} if not side_start(doc, doc.cursor) else set())
@@ -193,6 +188,18 @@ class LoopMaker:
         loop = RunLoop(journal, turn, calls, deps, settings, meter)
         agents.outer_end = lambda: loop.why
         return loop
+
+    async def _adopt_notes(self, journal: Journal) -> None:
+        """Once for a session of an older version, which kept its notes for itself."""
+        folder = memory_folder(self._shared.info.root)
+        try:
+            moved = await asyncio.to_thread(adopt_notes, self._shared.slug, folder)
+        except OSError as error:
+            said = f"Notes of this session could not be moved to those of the project: {error.strerror or error}."
+        else:
+            said = f"Notes of this session that belong to the project now: {moved}." if moved else ""
+        if said:
+            journal.diagnose("memory", said, node=journal.tip)
 
     def _say_price(self, journal: Journal, settings: RunSettings) -> str:
         """Tell, once for each model and limit, that a limit in dollars is kept by tokens."""
