@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from engine.support import call, reply
-from worldline.protocol.commands import AnswerQuestion, Prompt
+from worldline.protocol.commands import AnswerApproval, AnswerQuestion, Prompt
+from worldline.rehearsal.events import Call
 
 ASK = call("ask_user", question="Which one?", choices=["red", "blue"])
 
@@ -31,6 +32,42 @@ async def test_a_question_is_a_card_and_its_answer_arrives(bench: Any) -> None:
     b.actor.questions.answer(AnswerQuestion(id=question.id, choices=["blue"]))
     await b.actor.runs.idle()
     assert b.reason() == "completed" and "blue" in str(b.sent()["messages"][-1])
+
+
+@pytest.mark.parametrize("mode", ["plan", "ask", "work"])
+@pytest.mark.parametrize(
+    ("moment", "first"),
+    [
+        ("ambiguous", []),
+        ("failed twice", [call("bash", command="false"), call("bash", command="false #2")]),
+        ("boundary", [call("write", path="/etc/not-mine", content="x")]),
+    ],
+)
+async def test_the_model_can_ask_at_once_and_goes_on_with_the_answer(
+    bench: Any, mode: Any, moment: str, first: list[Call]
+) -> None:
+    """From the rule in the system text over the card and the person's answer to the next request."""
+    b = await bench(attended=True, mode=mode)
+    ask = call("ask_user", question=f"It is {moment}: A or B?", choices=["Do A", "Do B"])
+    b.script(*[reply("", one) for one in first], reply("I ask.", ask), "B it is.")
+    await b.actor.runs.prompt(Prompt(text="go", mode=mode))
+    while not b.actor.questions.open:  # what the mode asks about on the way is denied
+        for approval in b.actor.approvals.open():
+            b.actor.approvals.answer(
+                AnswerApproval(id=approval.id, digest=approval.digest, decision="deny", reason="no")
+            )
+        await asyncio.sleep(0.01)
+    assert b.actor.approvals.open() == [], "a question needs no permission"
+    (asked,) = [message.question for name, message in b.events if name == "question_asked"]
+    assert asked.text == f"It is {moment}: A or B?" and asked.choices == ["Do A", "Do B"]
+    await b.actor.handle("answer_question", AnswerQuestion(id=asked.id, choices=["Do B"], text="carefully"))
+    await b.actor.runs.idle()
+    assert b.reason() == "completed" and "question_gone" in b.names()
+    request = b.sent()
+    assert "Use ask_user with choices" in json.dumps(request["system"])
+    assert "ask_user" in [tool["name"] for tool in request["tools"]]
+    (result,) = [p for p in request["messages"][-1]["content"] if p["type"] == "tool_result"]
+    assert not result.get("is_error") and "Do B; carefully" in json.dumps(result)
 
 
 @pytest.mark.parametrize("settings", [{"approval_timeout_s": 0.3}, {"limits": {"seconds": 1}}])

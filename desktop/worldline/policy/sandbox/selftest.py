@@ -62,6 +62,8 @@ class SelfTest:
     """What the commands of the session can share; its own from now on. None = each has one for itself."""
 
 
+_APPARMOR = Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
+"""There on kernels whose AppArmor can keep programs from making user namespaces (Ubuntu since 23.10)."""
 _PIPES = " On this kernel they can write into named pipes of other programs."
 """Said of a kernel without Landlock, where read-only mounts are all there is."""
 _ALONE = "A server that one command leaves running cannot be reached by the next one here"
@@ -85,6 +87,8 @@ def run() -> SelfTest:
             continue
         result = _try_sharing() if label == "complete" else _try(label)
         if result.label == label:
+            if tried:  # not what this machine could do, so the person is told what stands in the way
+                result.why = f"{result.why} {tried[0].why}"
             return result
         tried.append(result)
     first = tried[0] if tried else None
@@ -113,7 +117,7 @@ def _try_sharing() -> SelfTest:
 def _how_to_fix() -> str:
     if program() is None:
         return "Install bubblewrap (on Debian and Ubuntu: sudo apt-get install bubblewrap) and start the app again."
-    if Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns").exists():
+    if _APPARMOR.exists():
         return (
             "User namespaces are restricted. Install the package apparmor-profiles and load its profile "
             "bwrap-userns-restrict (Ubuntu 24.04), then start the app again."
