@@ -21,7 +21,7 @@ from engine.conftest import Bench, Open, bench, server
 from engine.support import call, reply
 from sandbox.conftest import git
 from sandbox.test_ledger_of_a_session import ALLOW, effects, ground, person
-from worldline.policy.pushing import push_outside, pushes_of, way_on
+from worldline.policy.pushing import push_outside, pushes_of, uses_lfs, way_on
 from worldline.protocol import commands as c
 from worldline.protocol.model import EffectInfo
 
@@ -95,6 +95,38 @@ async def test_an_approved_push_goes_by_ssh_and_is_put_back(bench: Open, far: Pa
         await one.actor.handle("undo_effect", c.UndoEffect(id=wip.id))
     assert head(far / "remote.git", "wip") == "" and head(far / "remote.git", "v1") == new
     assert [e.status for e in await pushes(one)].count("countered") == 1
+
+
+async def test_a_push_says_that_large_files_stay_behind(bench: Open, far: Path) -> None:
+    (far / "project" / ".gitattributes").write_text("*.bin filter=lfs diff=lfs merge=lfs -text\n")
+    git(far / "project", "add", ".")
+    git(far / "project", "commit", "-qm", "large files")
+    one = await bench(workspace=far / "project", attended=True)
+    one.script(
+        reply("", call("bash", command=COMMIT)),
+        reply("", call("bash", command="git push origin HEAD:refs/heads/wip")),
+        "done",
+    )
+    async with person(one, lambda _: ALLOW) as shown:
+        assert await one.ask("push") == "completed"
+    assert "Git LFS are not uploaded" in shown[0].effect and "git lfs push yourself" in shown[0].effect
+    assert "not uploaded: the contents of files that this repository keeps with Git LFS" in last_result(one)
+    assert head(far / "remote.git", "wip")
+
+
+@pytest.mark.parametrize(
+    ("place", "text", "found"),
+    [
+        (".gitattributes", "# a\n*.bin -text filter=lfs\n", True), (".gitattributes", "*.png filter=lfs diff=lfs", True),
+        (".gitattributes", "# *.bin filter=lfs\n*.txt text\n", False), (".gitattributes", "*.x filter=lfsx\n", False),
+        (".git/info/attributes", "*.bin filter=lfs\n", True), (".git/lfs/objects/x", "", True), ("a.txt", "filter=lfs", False),
+    ],
+)  # fmt: skip
+def test_where_git_lfs_shows(tmp_path: Path, place: str, text: str, found: bool) -> None:
+    git(tmp_path, "init", "-q")
+    (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / place).write_text(text)
+    assert uses_lfs(tmp_path) is found
 
 
 async def test_a_forced_push_over_a_commit_that_nobody_has_here_can_be_put_back(

@@ -10,7 +10,7 @@ from typing import Any
 
 from worldline.core.access import CommandResult, Emit
 from worldline.policy.ledger import pushed
-from worldline.policy.pushing import Push
+from worldline.policy.pushing import Push, uses_lfs
 from worldline.policy.sandbox.places import git_places
 from worldline.tools.process import finish, start
 
@@ -18,6 +18,10 @@ _SETTINGS = (
     "core.hooksPath=/dev/null", "core.fsmonitor=false", "push.recurseSubmodules=no", "core.askPass=", "push.gpgSign=false",
 )  # fmt: skip
 """Nothing of the workspace may run out here: hooks can lie in it."""
+_WITHOUT_LFS = (
+    b"[not uploaded: the contents of files that this repository keeps with Git LFS, since hooks do not run here; the person "
+    b"was told to run git lfs push, tell them again]\n"
+)
 _TRANSPORTS = "ssh:https:http"
 _LOOK_S = 60.0
 _REPORT = re.compile(r"^[ +*=-]\t[^\t\n]*:(refs/[^\t\n]+)\t", re.MULTILINE)
@@ -70,6 +74,9 @@ async def push_with_keys(
     reported = set(_REPORT.findall(result.output.decode("utf-8", "replace")))
     if "-n" in args or "--dry-run" in args or not (reported or result.timed_out):
         return result
+    if reported and uses_lfs(root):
+        result.output += _WITHOUT_LFS
+        result.total_bytes += len(_WITHOUT_LFS)
     after = await _refs(push, root)
     result.effects += _effects(push, before, after, reported)
     return result

@@ -19,7 +19,7 @@ from worldline.core.access import AccessAnswer, AccessRequest
 from worldline.policy.answers import denied_by_rule, file_diff, nobody_there, plan_mode, refused, secret_place
 from worldline.policy.approvals import ApprovalDesk, Scope, digest_of
 from worldline.policy.copies import will_copy
-from worldline.policy.pushing import push_outside
+from worldline.policy.pushing import push_outside, uses_lfs
 from worldline.policy.rules import Judgement, RuleSet, parse_rule
 from worldline.policy.shell import has_glob, parse
 from worldline.policy.wording import effect, kind_of, marks, remember
@@ -39,6 +39,7 @@ _ASKED_WHEN: dict[str, frozenset[str]] = {
 }
 """Kinds of commands that are asked about in mode work, by what confines them."""
 _WITH_KEYS = "It runs outside the sandbox, with your keys and stored passwords, as exactly this push to {url}; hooks do not run."
+_WITHOUT_LFS = "Files that this repository keeps with Git LFS are not uploaded by it: that is the work of a hook. Run git lfs push yourself, before others fetch."
 _TITLES = {
     "execute": "Allow this command?",
     "write": "Allow this change?",
@@ -213,7 +214,8 @@ class PolicyGate:
             and self.sandbox == "complete"
             and (push := push_outside(request.command, request.root))
         ):
-            question.effect = f"{says} {_WITH_KEYS.format(url=push.url)}"
+            lfs = f" {_WITHOUT_LFS}" if uses_lfs(request.root) else ""
+            question.effect = f"{says} {_WITH_KEYS.format(url=push.url)}{lfs}"
         if judgement.decision != "ask" or not judgement.by_default:
             question.scopes = ("once",) if judgement.strict else question.scopes
             return question

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from worldline.policy.openings import remote_urls
+from worldline.policy.sandbox.places import git_places
 from worldline.policy.shell import SimpleCommand, parse
 
 _PLAIN = frozenset(
@@ -107,6 +108,24 @@ def _safe(url: str) -> bool:
     """Not a transport that runs a program, nor a host that ssh would take for an option."""
     host = re.sub(r"^[a-z+]+://", "", url).rpartition("@")[2]
     return "::" not in url.partition("/")[0] and not host.startswith("-") and bool(url)
+
+
+def uses_lfs(root: Path) -> bool:
+    """Whether files of this repository lie with Git LFS: a push without its hook uploads the names of their contents only."""
+    common = git_places(root).common_dir
+    places = [root / ".gitattributes", *([common / "info" / "attributes"] if common is not None else [])]
+    for place in places:
+        try:
+            if _LFS.search(place.read_bytes()[:_MOST_ATTRIBUTES]):
+                return True
+        except OSError:
+            continue  # none there, or nothing that can be read: then git does not read it either
+    # Attributes may lie in any folder; where git-lfs has been at work here, its own folder tells it.
+    return common is not None and (common / "lfs" / "objects").is_dir()
+
+
+_LFS = re.compile(rb"(?m)^[^#\n]*\sfilter=lfs(?:\s|$)")
+_MOST_ATTRIBUTES = 1_000_000
 
 
 def way_on(command: str, workspace: Path, output: str, complete: bool = True) -> tuple[str, str] | None:
