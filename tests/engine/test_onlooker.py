@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from engine.conftest import Bench, call, reply
+from engine.conftest import Bench
+from engine.support import call, reply
 from worldline.core.kinds import NodeFlag
 
 
