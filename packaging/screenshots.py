@@ -3,7 +3,7 @@
     python3 packaging/dev.py screenshots [VIEW ...]
 
 Each picture is the real window on the real engine, painted without a display. All views in light and dark and in both
-languages at 1280×800; the main views also in high contrast, at 2560×1440 and at twice the size. The pictures are written
+languages at 1280×800; the main views also in high contrast, at 2560×1440, and at 125, 150 and 200 %. The pictures are written
 with a palette of 256 colours, which nobody can tell from the original and which takes a third of the room.
 """
 
@@ -34,6 +34,8 @@ ROUNDS: tuple[Round, ...] = (
     (VIEWS, "light,dark", "zh", [], ""),
     (MAIN, "contrast,contrast-dark", "en", [], ""),
     (("main", "compare"), "light", "en", ["--size", "2560x1440"], "-large"),
+    (("main", "approval-change"), "light", "en", ["--scale", "1.25"], "-125"),
+    (("main", "compare-three"), "dark", "zh", ["--scale", "1.5"], "-150"),
     (("main", "settings"), "light", "zh", ["--scale", "2"], "-200"),
 )
 """Views, themes, language, more options, end of the names. Each is one demo."""

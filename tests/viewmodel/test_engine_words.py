@@ -106,6 +106,14 @@ def test_only_sentences_are_translated_where_messages_come_in() -> None:
     }
 
 
+def test_diagnostics_are_sentences_and_what_waits_in_a_queue_is_not() -> None:
+    item = {"kind": "brake", "detail": "bash failed 5 times in the same way.", "data": {"note": "cache –"}}
+    said = engine_words.result("diagnostics", {"items": [item]})["items"][0]
+    assert "bash" in said["detail"] and "failed" not in said["detail"] and said["data"] == item["data"]
+    queue = {"items": [{"id": 1, "detail": "bash failed 5 times in the same way."}]}
+    assert engine_words.event("queue_changed", queue) == queue
+
+
 def test_a_known_sentence_costs_next_to_nothing() -> None:
     text = "The model is overloaded. Try again in a few minutes, or choose another model."
     say(text)

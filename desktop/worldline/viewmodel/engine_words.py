@@ -112,6 +112,9 @@ def result(method: str, answer: Any) -> Any:
     """The answer to a command with its sentences translated."""
     if catalogue() is None or method in _UNTOUCHED:
         return answer
+    if method == "diagnostics":
+        # The items of a queue hold what the person wrote; these hold what the engine says.
+        return {**answer, "items": [_walk(item) for item in answer["items"]]}
     return _walk(answer)
 
 

@@ -140,8 +140,9 @@ class ToolCard(RowWidget):
 
     def _note_words(self) -> list[str]:
         notes = []
-        if self._result.error is not None:
-            error = self._result.error
+        error = self._result.error
+        # A command that ended otherwise says so by its exit code and its output; advice on it is the model's.
+        if error is not None and not (error.get("type") == "nonzero_exit" and self._result.exit_code):
             notes.append(words.refusal(str(error.get("message") or "")))
             if self.is_open:
                 # What else the model was told, to go on from there.

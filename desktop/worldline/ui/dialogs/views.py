@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from worldline.ui.main_window import MainWindow
 
 SAMPLES = {
-    "approval-change": "approval-write", "compare-three": "compare", "storage": "storage", "diagnostics": "diagnostics",
-    "question": "question", "recovery": "recovery", "branch-summary": "branch-summary", "bring-home": "bring-home",
+    "approval-change": "approval-write", "compare-three": "compare", "storage": "storage",
+    "question": "question", "recovery": "recovery", "branch-summary": "branch-summary",
     "sessions": "sessions", "settings-rules": "settings-rules", "about": "about",
 }  # fmt: skip
 """View → the sample of the gallery that is shown: what a session that has just been made has nothing of."""
@@ -31,6 +31,8 @@ def views(window: MainWindow, state: SessionState, desk: Desk) -> dict[str, Call
         "approval": lambda: _approval(window, state, desk),
         "jump-plan": lambda: _plan(window, state, desk),
         "effects": lambda: _effects(window, state),
+        "diagnostics": lambda: opening.diagnostics(window, state),
+        "bring-home": lambda: opening.bring_home(window, state, state.cursor),
         "first-start": lambda: opening.first_start(window, state),
         "new-session": lambda: opening.new_session(window, state),
         "settings": lambda: opening.settings(window, state),
