@@ -128,3 +128,23 @@ def test_a_small_disk_refuses_before_anything_is_touched(
     report = ws.apply(plan)
     assert not report.done and "are free" in report.note and snapshot(work) == before
     assert ws.recover() is None
+
+
+@pytest.mark.parametrize("mode", [0o700, 0o555, 0o777])
+def test_a_folder_that_was_empty_becomes_it_again_with_its_permissions(
+    work: Path, tmp_path: Path, mode: int
+) -> None:
+    ws = Workspace(work, tmp_path / "s")
+    (work / "d").mkdir()
+    usual = (work / "d").stat().st_mode
+    first = ws.capture(None).state
+    (work / "d" / "f").write_text("x\n")
+    (work / "d").chmod(mode)
+    last = ws.capture(first).state
+
+    there = ws.apply(ws.plan(first, last=last))
+    assert there.done, there.note
+    assert (work / "d").stat().st_mode == usual and not list((work / "d").iterdir())
+    back = ws.apply(ws.plan(last, last=first))
+    assert back.done and (work / "d").stat().st_mode & 0o777 == mode
+    ws.close()

@@ -206,7 +206,8 @@ class Restorer:
 
     def _permissions(self) -> None:
         """Last of all: those of a folder may forbid what is done in it."""
-        changed = set()
+        # A folder that stays and loses what was in it has been given those of the target already.
+        changed = {i.path for i in self.items if i.action == "create" and stat.S_ISDIR(i.mode)}
         for number, item in reversed(list(enumerate(self.items))):
             if item.action == "chmod":
                 changed.add(item.path)
