@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -267,3 +269,28 @@ async def test_a_name_that_is_no_text_is_shown_and_can_be_chosen(bench: Any, rep
     done = await b.actor.jumps.jump(Jump(node="root", choices=choices, plan=again.id))
     assert done.result is not None
     assert [p for p in os.listdir(os.fsencode(b.root)) if p.startswith(b"my")] == [b"my\xff"]
+
+
+async def test_back_to_before_the_first_commit(bench: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "fresh"
+    folder.mkdir()
+    subprocess.run(["git", "init", "-q", "-b", "main", "."], cwd=folder, check=True)
+    (folder / "a").write_text("1\n")
+    subprocess.run(["git", "add", "a"], cwd=folder, check=True)
+    b = await bench(workspace=folder)
+    b.script("Hello.")
+    await b.ask("hi")
+    who = ["-c", "user.name=t", "-c", "user.email=t@example.org"]
+    subprocess.run(["git", *who, "commit", "-qm", "first"], cwd=b.root, check=True)
+    b.script("Seen.")
+    await b.ask("look")
+
+    answer = await b.actor.jumps.jump(Jump(node="root"))
+    if answer.plan is not None:
+        answer = await b.actor.jumps.jump(Jump(node="root", plan=answer.plan.id))
+
+    assert answer.result is not None and "stay as they are" not in answer.result.note
+    status = subprocess.run(
+        ["git", "status", "--porcelain=v1", "-b"], cwd=b.root, capture_output=True, text=True, check=True
+    ).stdout
+    assert status.startswith("## No commits yet on worldline/") and "A  a" in status

@@ -244,7 +244,7 @@ class Jumps:
                 composer_text=target.composer_text, note=target.note or "You are there already.",
             )  # fmt: skip
         safety = await self._keep_safe(plan)
-        forks = command.fork and not home and plan is not None and plan.branch_from
+        forks = command.fork and not home and plan is not None and (plan.branch_from or plan.unborn)
         name = next_branch(shared) if forks else ""
         facts: dict[str, Any] = {
             "from": left, "node": target.node, "cursor": target.cursor, "target": target.state, "safety": safety,

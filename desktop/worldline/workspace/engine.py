@@ -182,6 +182,8 @@ class Workspace:
             plan.head = now.main.head
         if wanted.main is not None:
             plan.branch_from = wanted.main.head
+            has_commit = not wanted.main.trouble and now.main is not None and now.main.head != ""
+            plan.unborn = has_commit and not wanted.main.head
         plan.notes = [
             f"{root.path or 'The repository'}: only files are put back, staging area and HEAD stay as they are: {root.trouble}."
             for root in wanted.roots

@@ -80,6 +80,8 @@ class RestorePlan:
     head: str = ""
     branch_from: str = ""
     """Commit on which the fork's branch is made; "" = no repository or unborn HEAD."""
+    unborn: bool = False
+    """There was no commit yet at the target, and there is one now: HEAD can only go on a branch that has none."""
     last: str = ""
     """The state that "changed by you since" was judged by."""
     notes: list[str] = field(default_factory=list)
