@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from worldline.agent.talk import talk_seqs
+from worldline.agent.conversation import conversation_seqs
 from worldline.context.incremental import ViewBuilder
 from worldline.context.memory import ViewMemory
 from worldline.context.model import PathNode, ViewOptions
@@ -111,7 +111,7 @@ def _looks(path: list[PathNode], options: ViewOptions) -> float:
         memory = ViewMemory(doc)
 
         def look(uid: str) -> None:
-            memory.views.build(memory.path(talk_seqs(doc, uid)), options)
+            memory.views.build(memory.path(conversation_seqs(doc, uid)), options)
 
         look(uids[-1])
         took = []

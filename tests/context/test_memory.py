@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from session import make
-from worldline.agent.talk import talk_seqs
+from worldline.agent.conversation import conversation_seqs
 from worldline.context import memory as memory_module
 from worldline.context.memory import ViewMemory
 from worldline.context.model import ViewOptions
@@ -40,11 +40,11 @@ def test_a_node_is_read_once(doc: SessionDocument, monkeypatch: pytest.MonkeyPat
     original = doc.bodies_at
     monkeypatch.setattr(doc, "bodies_at", lambda seqs: read.extend(seqs) or original(seqs))
     memory = ViewMemory(doc)
-    path = memory.path(talk_seqs(doc, uids[-1]))
+    path = memory.path(conversation_seqs(doc, uids[-1]))
     assert path == path_nodes(doc.path_bodies(uids[-1]))
     read.clear()
     fork = talk(doc, 1, uids[4])
-    again = memory.path(talk_seqs(doc, fork[-1]))
+    again = memory.path(conversation_seqs(doc, fork[-1]))
     assert all(one is other for one, other in zip(again[:5], path, strict=False))
     assert read == [doc.seq(uid) for uid in fork[1:]]
 
@@ -53,13 +53,13 @@ def test_a_node_that_had_no_end_is_read_again(doc: SessionDocument) -> None:
     uids = talk(doc, 2, doc.append(make.root()).uid)
     call = doc.append(make.tool(uids[-1]))
     memory = ViewMemory(doc)
-    begun = memory.path(talk_seqs(doc, call.uid))[-1]
+    begun = memory.path(conversation_seqs(doc, call.uid))[-1]
     assert begun.outcome is Outcome.RUNNING and begun.end_message is None
-    assert memory.path(talk_seqs(doc, call.uid))[-1] is begun, (
+    assert memory.path(conversation_seqs(doc, call.uid))[-1] is begun, (
         "as long as it is as it was, it is the same object"
     )
     doc.finish(call.uid, make.tool_end("all fine"))
-    ended = memory.path(talk_seqs(doc, call.uid))[-1]
+    ended = memory.path(conversation_seqs(doc, call.uid))[-1]
     assert ended.outcome is Outcome.OK and ended == path_nodes(doc.path_bodies(call.uid))[-1]
 
 
@@ -68,7 +68,7 @@ def test_views_of_jumps_are_those_of_the_stored_nodes(doc: SessionDocument) -> N
     right = talk(doc, 8, left[8])
     memory = ViewMemory(doc)
     for uid in (left[-1], right[-1], left[-3], right[4], left[-1]):
-        view = memory.views.build(memory.path(talk_seqs(doc, uid)), OPTIONS)
+        view = memory.views.build(memory.path(conversation_seqs(doc, uid)), OPTIONS)
         assert view == build_view(path_nodes(doc.path_bodies(uid)), OPTIONS)
     assert memory.views.extended == 4
 
@@ -81,7 +81,7 @@ def test_only_the_path_is_kept_when_there_is_too_much(
     right = talk(doc, 8, left[6])
     memory = ViewMemory(doc)
     for uid in (left[-1], right[-1], left[-1]):
-        seqs = talk_seqs(doc, uid)
+        seqs = conversation_seqs(doc, uid)
         view = memory.views.build(memory.path(seqs), OPTIONS)
         assert view == build_view(path_nodes(doc.path_bodies(uid)), OPTIONS)
         assert sorted(memory._nodes) == seqs

@@ -13,7 +13,7 @@ import pytest
 
 from engine.support import call, reply
 from tests_support import git
-from worldline.engine.outside import note_external_change
+from worldline.engine.external_changes import note_external_change
 from worldline.protocol.commands import BringHome, CompareFor, DiffFor, Jump, JumpPlanFor, Prompt, TakeFile
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from worldline.core.errors import WorldlineError
-from worldline.engine.outside import note_external_change
+from worldline.engine.external_changes import note_external_change
 from worldline.protocol.commands import Jump, Nothing, Prune, SetLabel, SetSettings
 from worldline.session.verify import verify
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from worldline.agent.brake import BreakerPort
+from worldline.agent.breaker import BreakerPort
 from worldline.agent.capture import StateTracker
 from worldline.agent.deps import RunDeps
 from worldline.agent.journal import Journal, one_line

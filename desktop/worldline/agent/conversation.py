@@ -14,14 +14,14 @@ def on_side_branch(flags: int) -> bool:
     return bool(flags & NodeFlag.SIDE_BRANCH and not flags & NodeFlag.IMPORTED)
 
 
-def talk_bodies(doc: SessionDocument, uid: str) -> list[NodeBody]:
+def conversation_bodies(doc: SessionDocument, uid: str) -> list[NodeBody]:
     """The nodes on the path to `uid` that belong to its conversation: below the start of a side branch, the sub-agent's
     alone, since it was given its task and nothing else."""
-    return doc.bodies_at(talk_seqs(doc, uid))
+    return doc.bodies_at(conversation_seqs(doc, uid))
 
 
-def talk_seqs(doc: SessionDocument, uid: str) -> list[int]:
-    """`talk_bodies` as numbers of nodes."""
+def conversation_seqs(doc: SessionDocument, uid: str) -> list[int]:
+    """`conversation_bodies` as numbers of nodes."""
     return doc.tree.path(doc.seq(uid))[side_start(doc, uid) :]
 
 

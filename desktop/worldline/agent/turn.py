@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from worldline.agent.compact import Compactor
+from worldline.agent.conversation import conversation_seqs
 from worldline.agent.deps import ModelPort, RunDeps, RunSettings
 from worldline.agent.healing import Healer, remembered
 from worldline.agent.journal import Journal
@@ -15,7 +16,6 @@ from worldline.agent.live import LiveReply
 from worldline.agent.quiet import QUIET_S, QuietWatch
 from worldline.agent.repetition import RepetitionWatch
 from worldline.agent.stops import Stopped, offers_for
-from worldline.agent.talk import talk_seqs
 from worldline.context.compaction import Trigger
 from worldline.context.memory import ViewMemory
 from worldline.context.model import PathNode, View, ViewOptions
@@ -121,7 +121,7 @@ class TurnRunner:
 
     def _path(self) -> list[PathNode]:
         """Start of the talk → tip."""
-        return self.memory.path(talk_seqs(self.journal.doc, self.journal.tip))
+        return self.memory.path(conversation_seqs(self.journal.doc, self.journal.tip))
 
     def _look(self) -> tuple[list[PathNode], View]:
         path = self._path()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+from worldline.agent.conversation import conversation_seqs
 from worldline.agent.summaries import Summariser
-from worldline.agent.talk import talk_seqs
 from worldline.context.branch_summary import BranchSummary, Choice, summarise_branch
 from worldline.core.errors import WorldlineError
 from worldline.core.ids import new_uid
@@ -13,7 +13,7 @@ from worldline.engine.models import ModelDesk
 from worldline.engine.shared import Shared
 
 
-class Farewell:
+class BranchSummaries:
     """Makes branch summaries. One at a time; `cancel` gives up the one that is being made."""
 
     def __init__(self, shared: Shared, models: ModelDesk) -> None:
@@ -29,7 +29,7 @@ class Farewell:
         shared = self._shared
         doc = shared.doc
         common = doc.tree.lca(doc.seq(doc.cursor), doc.seq(target))
-        path = shared.memory.path(talk_seqs(doc, doc.cursor))
+        path = shared.memory.path(conversation_seqs(doc, doc.cursor))
         choice: Choice = "auto" if wish == "auto" else "instructions"
         await self._models.choose()
         place = self._models.place()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from worldline.agent.brake import BreakerStop
+from worldline.agent.breaker import BreakerStop
 from worldline.core.errors import ToolError
 from worldline.core.stop import StopReason
 from worldline.provider.model import ToolUse
@@ -13,7 +13,7 @@ from worldline.tools.model import Tool, ToolOutcome
 
 
 class BranchBreaker:
-    """Implements `agent.brake.BreakerPort` on the breaker part of the branch's task state."""
+    """Implements `agent.breaker.BreakerPort` on the breaker part of the branch's task state."""
 
     def __init__(self, state: dict[str, Any], tools: dict[str, Tool]) -> None:
         self._breaker = Breaker(state)

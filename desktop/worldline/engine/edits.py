@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from worldline.agent.conversation import conversation_seqs
 from worldline.agent.journal import one_line
-from worldline.agent.talk import talk_seqs
 from worldline.context.budget import Limits
 from worldline.context.lossy import expand_draft, lossy_at
 from worldline.context.model import ViewOptions
@@ -181,7 +181,7 @@ class Edits:
         doc = self._shared.doc
         place = self._models.place()
         found = lossy_at(
-            self._shared.memory.path(talk_seqs(doc, doc.cursor)),
+            self._shared.memory.path(conversation_seqs(doc, doc.cursor)),
             ViewOptions(model=place.model, local=place.local, poisoned=poisoned_blocks(self._shared)),
             Limits(self._models.window()),
         )

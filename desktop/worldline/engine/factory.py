@@ -10,12 +10,12 @@ from typing import Any
 from worldline.agent.calls import CallRunner
 from worldline.agent.capture import StateTracker
 from worldline.agent.compact import Compactor, fixed_size
+from worldline.agent.conversation import side_start
 from worldline.agent.deps import RunDeps, RunSettings
 from worldline.agent.journal import Journal
 from worldline.agent.limits import Limits, Meter, Past, unknown_price
 from worldline.agent.loop import PAUSED, RunLoop
 from worldline.agent.side import SideJournal, SideLoop
-from worldline.agent.talk import side_start
 from worldline.agent.turn import TurnRunner
 from worldline.context.model import ViewOptions
 from worldline.core import paths
@@ -23,13 +23,13 @@ from worldline.core.kinds import NodeKind
 from worldline.core.secrets import mask
 from worldline.core.usage import Usage
 from worldline.engine.approvals import Approvals
-from worldline.engine.asks import Questions
 from worldline.engine.breaker import BranchBreaker
 from worldline.engine.effects import EffectList
 from worldline.engine.frozen import frozen_system, frozen_tools
 from worldline.engine.mcp import McpDesk, OfferedTool
 from worldline.engine.memory_folder import adopt_notes, memory_folder
 from worldline.engine.models import ModelDesk
+from worldline.engine.questions import Questions
 from worldline.engine.runs import Runs
 from worldline.engine.shared import Shared
 from worldline.engine.subagents import Parent, SubAgents, services_for

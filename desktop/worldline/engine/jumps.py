@@ -15,9 +15,9 @@ from worldline.core.errors import WorkspaceError
 from worldline.core.headers import NodeHeader
 from worldline.core.kinds import NodeFlag, NodeKind
 from worldline.core.stop import StopReason
+from worldline.engine.branch_summaries import BranchSummaries
 from worldline.engine.branches import drop_empty, next_branch, short
 from worldline.engine.effects import EffectList, still_there
-from worldline.engine.farewell import Farewell
 from worldline.engine.home import OWN, home_record, show_home
 from worldline.engine.models import ModelDesk
 from worldline.engine.runs import Runs
@@ -56,7 +56,7 @@ class Jumps:
     ) -> None:
         self._shared = shared
         self._models = models
-        self.farewell = Farewell(shared, models)
+        self.summaries = BranchSummaries(shared, models)
         self._runs = runs
         self._effects = effects
         self._processes = processes
@@ -101,7 +101,7 @@ class Jumps:
                         self._kept[shown.id] = (lesson, home)
                     return JumpAnswer(plan=shown)
                 # Before anything is touched: when it is cancelled, nothing has changed.
-                summary = await self.farewell.summarise(target.cursor, command.summary)
+                summary = await self.summaries.summarise(target.cursor, command.summary)
                 shared.status.set(state="jumping", sentence="Putting the files back.")
                 return JumpAnswer(result=await self._go(target, plan, command, lesson, summary, home))
             finally:

@@ -15,9 +15,9 @@ from worldline.core.ids import new_uid
 from worldline.core.kinds import NodeKind
 from worldline.core.stop import StopReason
 from worldline.core.usage import Usage
+from worldline.engine.external_changes import note_external_change
 from worldline.engine.home import take_own_branch
 from worldline.engine.notes import arrival, asks_to_ignore, fork_note, remains_note
-from worldline.engine.outside import note_external_change
 from worldline.engine.queue import Queue, Queued, image_blocks
 from worldline.engine.shared import Shared, now_ms
 from worldline.protocol.commands import GoOn, Prompt, PromptResult, QueueEdit

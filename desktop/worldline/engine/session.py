@@ -15,7 +15,6 @@ from worldline.agent.stops import RunEnd
 from worldline.core.errors import BadInput, WorldlineError
 from worldline.core.stop import StopReason
 from worldline.engine.approvals import Approvals
-from worldline.engine.asks import Questions
 from worldline.engine.background import Background
 from worldline.engine.backtrack import Backtracking
 from worldline.engine.compacting import Compacting
@@ -31,6 +30,7 @@ from worldline.engine.models import ModelDesk
 from worldline.engine.opening import Opened, OpenRequest, open_session, plant_root
 from worldline.engine.ports import PortDesk
 from worldline.engine.queries import Queries
+from worldline.engine.questions import Questions
 from worldline.engine.recovery import recover_workspace, sentence_about_crash
 from worldline.engine.runs import Runs
 from worldline.engine.settings import Settings
@@ -301,7 +301,7 @@ class SessionActor:
 
     def _stop(self, _: c.Stop) -> c.Nothing:
         self.runs.stop()
-        self.jumps.farewell.cancel()
+        self.jumps.summaries.cancel()
         self.compacting.cancel()
         return c.Nothing()
 

@@ -19,11 +19,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from worldline.agent.conversation import conversation_bodies, last_words
 from worldline.agent.deps import RunDeps, RunSettings
 from worldline.agent.limits import Limits, Meter
 from worldline.agent.side import SideJournal, SideLoop, SideWatcher
 from worldline.agent.stops import RunEnd
-from worldline.agent.talk import last_words, talk_bodies
 from worldline.core.errors import SessionError, WorkspaceError
 from worldline.core.kinds import NodeKind
 from worldline.core.secrets import mask
@@ -129,7 +129,7 @@ class SubAgents:
             raise SessionError(end.detail, "", kind="not_saved")
         files, diff = await self._changed(before)
         return TaskReport(
-            report=last_words(talk_bodies(shared.doc, journal.tip)),
+            report=last_words(conversation_bodies(shared.doc, journal.tip)),
             stop_reason=end.reason.value,
             detail=end.detail,
             diff=diff,

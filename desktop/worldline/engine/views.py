@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from worldline.agent.conversation import conversation_seqs
 from worldline.agent.healing import remembered
-from worldline.agent.talk import talk_seqs
 from worldline.context.budget import Limits
 from worldline.context.lossy import lossy_at
 from worldline.context.model import ViewOptions
@@ -30,7 +30,7 @@ def poisoned_blocks(shared: Shared) -> dict[tuple[str, int], str]:
 def calls_elsewhere(shared: Shared, uid: str) -> frozenset[tuple[str, str]]:
     """Calls of replies on the path to `uid` that ran on another branch."""
     doc, tree = shared.doc, shared.doc.tree
-    path = talk_seqs(doc, uid)
+    path = conversation_seqs(doc, uid)
     on_path = set(path)
     started: dict[str, list[str]] = {}
     for seq in path:
@@ -72,7 +72,7 @@ def view_at(shared: Shared, ref: str, *, model: str, local: bool, base: dict[str
         ),
         uid,
     )
-    view = shared.memory.views.build(shared.memory.path(talk_seqs(doc, uid)), options)
+    view = shared.memory.views.build(shared.memory.path(conversation_seqs(doc, uid)), options)
     items = [
         Diagnostic(id=0, kind=r.kind, node=r.node, at=0, detail=r.detail, data=r.data) for r in view.repairs
     ]

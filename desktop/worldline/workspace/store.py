@@ -295,9 +295,6 @@ class Store:
 
     # --- refs -------------------------------------------------------------------------------------------------
 
-    def set_ref(self, name: str, commit: str) -> None:
-        self.repo.references.create(name, pygit2.Oid(hex=commit), force=True)
-
     def delete_ref(self, name: str) -> None:
         with contextlib.suppress(KeyError):
             self.repo.references.delete(name)
