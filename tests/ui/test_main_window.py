@@ -88,6 +88,11 @@ def test_narrow_and_small_windows_keep_everything_within_reach(window_of: Open, 
     assert not window.tree.isVisible()
     QTest.mouseClick(window.drawer_button, Qt.MouseButton.LeftButton)
     assert window.tree.isVisible()
+    window.notices.say("a", "Something happened.")
+    QTest.qWait(20)
+    covered = window.places.shade.geometry()
+    assert covered.bottom() < window.notices.geometry().top(), "a line is not under the drawer"
+    assert window.tree.geometry().bottom() == covered.bottom()
     QTest.mouseClick(window.places.shade, Qt.MouseButton.LeftButton)
     assert not window.tree.isVisible()
     window.resize(1300, 800)

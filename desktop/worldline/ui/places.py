@@ -108,16 +108,20 @@ class Places(QObject):
 
     def open_drawer(self) -> None:
         """The tree over the chat, in a small window."""
-        area = self.splitter.geometry()
         tree = self.panes["tree"]
         self.shade.setStyleSheet(f"background: rgba(0, 0, 0, {140 if theme().tokens.dark else 60});")
-        self.shade.setGeometry(area)
-        self.shade.show()
-        self.shade.raise_()
-        tree.setGeometry(area.x(), area.y(), min(DRAWER, area.width() - 60), area.height())
-        tree.show()
-        tree.raise_()
+        # It follows what it lies over: a line that comes below makes that less high.
+        self.splitter.installEventFilter(self)
+        self._place_drawer()
+        for part in (self.shade, tree):
+            part.show()
+            part.raise_()
         tree.setFocus()
+
+    def _place_drawer(self) -> None:
+        area = self.splitter.geometry()
+        self.shade.setGeometry(area)
+        self.panes["tree"].setGeometry(area.x(), area.y(), min(DRAWER, area.width() - 60), area.height())
 
     def close_drawer(self) -> bool:
         """False when it was closed already."""
@@ -132,6 +136,8 @@ class Places(QObject):
 
         if watched is self.shade and event.type() == QEvent.Type.MouseButtonPress:
             return self.close_drawer()
+        if watched is self.splitter and event.type() == QEvent.Type.Resize and self.shade.isVisible():
+            self._place_drawer()
         return super().eventFilter(watched, event)
 
     # Room ------------------------------------------------------------------------------------------------------
@@ -141,7 +147,7 @@ class Places(QObject):
         if name != self.layout_name:
             self._lay_out(name, width)
         if self.shade.isVisible():
-            self.open_drawer()
+            self._place_drawer()
 
     def _lay_out(self, name: str, width: int) -> None:
         self.close_drawer()
