@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -147,4 +148,32 @@ def test_a_folder_that_was_empty_becomes_it_again_with_its_permissions(
     assert (work / "d").stat().st_mode == usual and not list((work / "d").iterdir())
     back = ws.apply(ws.plan(last, last=first))
     assert back.done and (work / "d").stat().st_mode & 0o777 == mode
+    ws.close()
+
+
+def test_a_file_system_without_hard_links(
+    work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """exFAT and some network drives; and no rename that keeps what is there."""
+    from worldline.workspace import safefs
+
+    def refused(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EPERM, "no links here")
+
+    monkeypatch.setattr(os, "link", refused)
+    monkeypatch.setattr(safefs, "_renameat2", None)
+    ws = Workspace(work, tmp_path / "s")
+    run_sh("git init -q . && echo 1 > one && git add -A && git commit -qm all", work)
+    first = ws.capture(None).state
+    before = snapshot(work)
+    run_sh("echo 2 > two && rm -f $(git ls-files | head -1) && git add -A && git commit -qm two", work)
+    last = ws.capture(first).state
+    after = snapshot(work)
+
+    there = ws.apply(ws.plan(first, last=last), new_branch="worldline/s/2")
+    assert there.done and not there.failed, there
+    assert snapshot(work) == before and run_sh("git status --porcelain", work) == ""
+    assert ws.apply(ws.plan(last, last=first), new_branch="worldline/s/3").done
+    assert snapshot(work) == after and run_sh("git status --porcelain", work) == ""
+    assert not list((work / ".git").glob("*.lock"))
     ws.close()

@@ -24,6 +24,7 @@ from worldline.workspace import durable, gitfiles, indexfile
 from worldline.workspace.journal import RootMove
 from worldline.workspace.objects import MODE_GITLINK
 from worldline.workspace.repos import GitRoot
+from worldline.workspace.safefs import NO_LINKS
 from worldline.workspace.states import RootState, State, read_index
 from worldline.workspace.store import Store
 
@@ -60,7 +61,7 @@ def locked_replace(path: Path, data: bytes, token: str, wait: float = LOCK_WAIT)
         until = time.monotonic() + wait
         while True:
             try:
-                lock.hardlink_to(temp)
+                _take(lock, temp)
                 break
             except FileExistsError:
                 if time.monotonic() >= until:
@@ -69,6 +70,17 @@ def locked_replace(path: Path, data: bytes, token: str, wait: float = LOCK_WAIT)
         lock.replace(path)
     finally:
         temp.unlink(missing_ok=True)
+
+
+def _take(lock: Path, temp: Path) -> None:
+    """Make the lock with the whole new content. Raises FileExistsError."""
+    try:
+        lock.hardlink_to(temp)
+    except OSError as error:
+        if error.errno not in NO_LINKS:
+            raise
+        os.close(os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))
+        temp.replace(lock)
 
 
 def clean_locks(move: RootMove, token: str) -> None:

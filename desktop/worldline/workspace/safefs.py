@@ -20,6 +20,8 @@ from worldline.workspace.objects import BLOB, object_id
 _OPEN_DIR = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NOREPLACE, _EXCHANGE = 1, 2
 _MAX_OPEN = 200
+NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)
+"""What file systems without hard links (exFAT, some network drives) say when asked for one."""
 
 _renameat2: Callable[[int, bytes, int, bytes, int], int] | None
 try:
@@ -54,7 +56,16 @@ def rename_new(old: str, old_fd: int, new: str, new_fd: int) -> None:
     if stat.S_ISDIR(status.st_mode):
         os.rename(old, new, src_dir_fd=old_fd, dst_dir_fd=new_fd)
         return
-    os.link(old, new, src_dir_fd=old_fd, dst_dir_fd=new_fd, follow_symlinks=False)
+    try:
+        os.link(old, new, src_dir_fd=old_fd, dst_dir_fd=new_fd, follow_symlinks=False)
+    except OSError as error:
+        if error.errno not in NO_LINKS:
+            raise
+        with contextlib.suppress(FileNotFoundError):
+            os.stat(new, dir_fd=new_fd, follow_symlinks=False)
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), new) from error
+        os.rename(old, new, src_dir_fd=old_fd, dst_dir_fd=new_fd)
+        return
     os.unlink(old, dir_fd=old_fd)
 
 
