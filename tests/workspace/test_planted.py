@@ -230,3 +230,32 @@ def test_a_repository_of_the_person_is_no_store(tmp_path: Path, work: Path, othe
     with pytest.raises(WorkspaceError) as caught:
         Workspace(work, other / ".git")
     assert caught.value.kind == "refused" and snapshot(other, skip=()) == before
+
+
+def test_what_git_keeps_to_itself_is_not_carried_away(tmp_path: Path, work: Path) -> None:
+    """The configuration of a nested repository may hold a password."""
+    run_sh(
+        "git init -q sub && cd sub && echo 1 > f && git add f && git commit -qm s && "
+        "git remote add origin https://me:hunter2@example.org/x && echo gone > ../old && cd .. && git add old && "
+        "git commit -qm old && git rm -qf old",
+        work,
+    )
+    ws = Workspace(work, tmp_path / "store")
+    first = ws.capture(None).state
+    (work / "a").write_text("changed\n")
+    last = ws.capture(first).state
+    ws.close()
+    carried = list(objects_of(tmp_path / "store", [first, last]))
+
+    assert b"hunter2" not in b"".join(data for _, _, data in carried)
+    store = tmp_path / "came"
+    take_objects(store, carried, [first, last])
+    here = tmp_path / "here"
+    here.mkdir()
+    mine = Workspace(here, store)
+    assert mine.missing({first, last}) == {}
+    assert mine.apply(mine.plan(first, last=mine.capture(None).state)).done
+    assert (here / "sub" / "f").read_text() == "1\n"
+    mine.prune({first})
+    assert mine.missing({first}) == {} and (here / "a").read_text() == "1\n"
+    mine.close()

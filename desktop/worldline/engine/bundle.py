@@ -1,8 +1,9 @@
 """A bundle: one file with a session and everything its states need, for somebody else to open and jump in.
 
 A zip with `bundle.json` {"format": "worldline-bundle", "version": 1, "states": [ids]}, `session.worldline`, and one file
-`objects/<type>-<id>` for each object. Nothing of the repository itself travels: at the other end the files stand in a
-folder of their own.
+`objects/<type>-<id>` for each object. Files travel (those that git ignores and that states hold, like `.env`, as well), and
+the names of what is tracked; commits, hooks and configuration do not: at the other end the files stand in a folder of
+their own.
 """
 
 from __future__ import annotations

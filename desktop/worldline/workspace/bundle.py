@@ -8,7 +8,8 @@ from pathlib import Path
 import pygit2
 
 from worldline.core.errors import WorkspaceError
-from worldline.workspace.objects import parse_tree
+from worldline.workspace.objects import MODE_GITLINK, parse_tree
+from worldline.workspace.storage import below, goes_along
 from worldline.workspace.store import BUNDLED, make
 
 _NAMES = {
@@ -20,46 +21,40 @@ _TYPES = {name: kind for kind, name in _NAMES.items()}
 
 
 def objects_of(store: Path, states: Iterable[str]) -> Iterator[tuple[str, str, bytes]]:
-    """(id, type, data) of everything that the states need, each once. Parents of a state are not followed: a state is
-    whole by itself. Raises WorkspaceError when the store lacks one."""
+    """(id, type, data) of everything that the states need elsewhere, each once. Parents of a state are not followed: a
+    state is whole by itself. Of git only the staging areas go along, whose names say what is tracked: no history, no
+    configuration of a nested repository (which may hold passwords). Raises WorkspaceError when the store lacks one."""
     try:
         repository = pygit2.Repository(str(store))
     except pygit2.GitError as error:
         raise WorkspaceError(f"The store of this session, {store}, cannot be opened.", str(error)) from error
     odb = repository.odb
     seen: set[str] = set()
-    todo = [(state, True) for state in states]
+    todo: list[tuple[str, str]] = [(state, "state") for state in states]
     while todo:
-        oid, is_state = todo.pop()
+        oid, place = todo.pop()
         if oid in seen:
             continue
         seen.add(oid)
         try:
             kind, data = odb.read(oid)
         except (KeyError, ValueError, pygit2.GitError) as error:
-            what = "state" if is_state else "object"
+            what = "state" if place == "state" else "object"
             raise WorkspaceError(
                 f"The {what} {oid[:12]} is missing in the store of this session.",
                 "`worldline verify` says what still works.",
             ) from error
         name = _NAMES.get(pygit2.enums.ObjectType(kind))
         if name == "commit":
-            todo.append((data.split(b"\n", 1)[0].removeprefix(b"tree ").decode(), False))
+            todo.append((data.split(b"\n", 1)[0].removeprefix(b"tree ").decode(), "top"))
         elif name == "tree":
-            todo += [(entry, False) for entry in _entries(data)]
+            todo += [
+                (entry.oid.hex(), below(place, entry.name))
+                for entry in parse_tree(data)
+                if entry.mode != MODE_GITLINK and goes_along(place, entry.name)
+            ]
         if name is not None:
             yield oid, name, data
-
-
-def _entries(tree: bytes) -> Iterator[str]:
-    """Ids of the blobs and trees of a raw tree; a gitlink (mode 160000) is no object of this store."""
-    position = 0
-    while position < len(tree):
-        end = tree.index(b"\0", position)
-        mode = tree[position : tree.index(b" ", position)]
-        if mode != b"160000":
-            yield tree[end + 1 : end + 21].hex()
-        position = end + 21
 
 
 def _check_names(tree: bytes) -> None:

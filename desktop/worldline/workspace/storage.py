@@ -45,22 +45,35 @@ def _reach(store: Store, wanted: set[str]) -> dict[bytes, int]:
     """Everything the states need: object → its kind. Raises `WorkspaceError` when a part of one is missing."""
     needed: dict[bytes, int] = {}
 
-    def tree(oid: bytes) -> None:
+    def tree(oid: bytes, place: str) -> None:
         if oid in needed:
             return
         needed[oid] = TREE
         for entry in store.tree(oid):
+            if not goes_along(place, entry.name):
+                continue
             if entry.mode == MODE_DIR:
-                tree(entry.oid)
+                tree(entry.oid, below(place, entry.name))
             elif entry.mode != MODE_GITLINK:
                 needed[entry.oid] = 3
 
-    for state in wanted:
+    # Those that came in a bundle last: they have less of what they may share with others.
+    for bundled, state in sorted((store.is_bundled(state), state) for state in wanted):
         oid = bytes.fromhex(state)
         raw = store.read(oid)
         needed[oid] = COMMIT
-        tree(bytes.fromhex(raw[5:45].decode("ascii")))
+        tree(bytes.fromhex(raw[5:45].decode("ascii")), "top" if bundled else "")
     return needed
+
+
+def below(place: str, name: str) -> str:
+    """Where a tree in a state stands that lies at `name` in one at `place`: "top" → "roots" → "root", "" = elsewhere."""
+    return {"top": "roots" if name == "roots" else "", "roots": "root"}.get(place, "")
+
+
+def goes_along(place: str, name: str) -> bool:
+    """Whether this part of a state is carried to another machine. See `bundle.objects_of`."""
+    return place != "root" or name == "index"
 
 
 def prune(store: Store, keep: set[str], progress: ProgressCall | None = None) -> PruneReport:
