@@ -157,7 +157,8 @@ class Composer(QWidget):
         """While a run goes on its buttons come first; what concerns the next run waits where there is no room."""
         room = not self.running or self.width() >= _ROOMY
         self._estimate.setVisible(room)
-        self.model.setVisible(room)
+        # An arrow without a word says nothing.
+        self.model.setVisible(room and bool(self._models))
         self.effort.setVisible(room and self._has_efforts)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -183,6 +184,7 @@ class Composer(QWidget):
             self.model.add(name, str(info["id"]), str(info.get("price") or ""))
         self.model.set_value(current)
         self._on_model()
+        self._fit()
 
     def set_mode(self, mode: str) -> None:
         """The session's mode. Said again without a change it leaves what was chosen for the next message."""

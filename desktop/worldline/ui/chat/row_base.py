@@ -167,7 +167,8 @@ class ElidedLabel(QLabel):
     """One line that ends in … where there is no room; the whole of it on hover."""
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(60, super().minimumSizeHint().height())
+        whole = super().minimumSizeHint()
+        return QSize(min(60, whole.width()), whole.height())
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)

@@ -144,8 +144,8 @@ class ToolCard(RowWidget):
         # A command that ended otherwise says so by its exit code and its output; advice on it is the model's.
         if error is not None and not (error.get("type") == "nonzero_exit" and self._result.exit_code):
             notes.append(words.refusal(str(error.get("message") or "")))
-            if self.is_open:
-                # What else the model was told, to go on from there.
+            if self.signals.open.get(self.row.key):
+                # What else the model was told, to go on from there: for whoever asks for it.
                 notes += [str(error[key]) for key in ("hint", "next") if error.get(key)]
         for repair in self._call.repairs:
             notes.append("✚ " + self.tr("Arguments repaired: {}").format(repair))
