@@ -41,10 +41,19 @@ server.run(*sys.argv[1:2], **({'port': int(sys.argv[2])} if sys.argv[2:] else {}
 """
 
 
-async def test_a_server_serves_fails_and_dies(make_bench: Callable[..., Bench], tmp_path: Path) -> None:
-    script = tmp_path / "server.py"
+def numbers(folder: Path) -> Path:
+    script = folder / "server.py"
     script.write_text(SERVER)
-    server = McpServer(ServerConfig("numbers", "user", sys.executable, (str(script),)), tmp_path)
+    return script
+
+
+def config(script: Path) -> ServerConfig:
+    return ServerConfig("numbers", "user", sys.executable, (str(script),))
+
+
+async def test_a_server_serves_fails_and_dies(make_bench: Callable[..., Bench], tmp_path: Path) -> None:
+    script = numbers(tmp_path)
+    server = McpServer(config(script), tmp_path)
     missing = McpServer(ServerConfig("missing", "user", "/no/such/program"), tmp_path)
     await asyncio.gather(server.start(), missing.start())
     try:
@@ -67,8 +76,7 @@ async def test_a_server_over_http(
 ) -> None:
     for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
         monkeypatch.delenv(name, raising=False)
-    script = tmp_path / "server.py"
-    script.write_text(SERVER)
+    script = numbers(tmp_path)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -112,12 +120,9 @@ def test_configuration() -> None:
 async def test_a_server_that_dies_again_and_again_rests_longer_and_is_given_up(
     make_bench: Callable[..., Bench], tmp_path: Path
 ) -> None:
-    script = tmp_path / "server.py"
-    script.write_text(SERVER)
+    script = numbers(tmp_path)
     told: list[str] = []
-    server = McpServer(
-        ServerConfig("numbers", "user", sys.executable, (str(script),)), tmp_path, tell=told.append
-    )
+    server = McpServer(config(script), tmp_path, tell=told.append)
     now = [1000.0]
     server.clock = lambda: now[0]
     await server.start()
@@ -147,9 +152,8 @@ async def test_a_server_that_dies_again_and_again_rests_longer_and_is_given_up(
 async def test_a_server_that_lived_long_is_forgiven_and_one_that_was_ended_stays_so(
     make_bench: Callable[..., Bench], tmp_path: Path
 ) -> None:
-    script = tmp_path / "server.py"
-    script.write_text(SERVER)
-    server = McpServer(ServerConfig("numbers", "user", sys.executable, (str(script),)), tmp_path)
+    script = numbers(tmp_path)
+    server = McpServer(config(script), tmp_path)
     now = [1000.0]
     server.clock = lambda: now[0]
     await server.start()
@@ -165,12 +169,9 @@ async def test_a_server_that_lived_long_is_forgiven_and_one_that_was_ended_stays
 async def test_a_server_that_cannot_be_started_again_is_told(
     make_bench: Callable[..., Bench], tmp_path: Path
 ) -> None:
-    script = tmp_path / "server.py"
-    script.write_text(SERVER)
+    script = numbers(tmp_path)
     told: list[str] = []
-    server = McpServer(
-        ServerConfig("numbers", "user", sys.executable, (str(script),)), tmp_path, tell=told.append
-    )
+    server = McpServer(config(script), tmp_path, tell=told.append)
     await server.start()
     bench = make_bench(tools={tool.name: tool for tool in server.tools})
     assert error_of(await bench.call("numbers__dies")) == "server_died"

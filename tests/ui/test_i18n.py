@@ -53,19 +53,19 @@ def test_the_tree_speaks_chinese(qapp: Any) -> None:
     from PySide6.QtCore import QLocale, QTranslator
 
     from worldline.core import paths
-    from worldline.viewmodel import tree_text, words
+    from worldline.viewmodel import tree_words, words
 
     translator = QTranslator()
     assert translator.load(str(paths.resources_dir() / "i18n" / "worldline_zh_CN.qm"))
     qapp.installTranslator(translator)
     words.set_translator(qapp.translate)
     try:
-        assert tree_text.verb("read") == "读取"
+        assert tree_words.verb("read") == "读取"
     finally:
         qapp.removeTranslator(translator)
         words.set_translator(words._source)
         QLocale.setDefault(QLocale("en"))
-    assert tree_text.verb("read") == "read"
+    assert tree_words.verb("read") == "read"
 
 
 def test_texts_said_through_another_object_are_found_too(qapp: Any) -> None:

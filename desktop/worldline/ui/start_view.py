@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 from worldline.ui import icons
 from worldline.ui.recents import Recent, recent_sessions, short_path
 from worldline.ui.theme import ICON, SPACE_M, SPACE_S, SPACE_XL, SPACE_XS, caption, theme
-from worldline.viewmodel.tree_text import ago
+from worldline.viewmodel.tree_words import ago
 
 COLUMN = 820
 

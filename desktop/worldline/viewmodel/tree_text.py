@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,27 +11,17 @@ from worldline.core.kinds import NodeFlag, NodeKind, Outcome
 from worldline.viewmodel import run_ends
 from worldline.viewmodel.engine_words import say
 from worldline.viewmodel.tree_model import TreeModel
+from worldline.viewmodel.tree_words import (
+    error_word,
+    flag_words,
+    kind_word,
+    outcome_word,
+    sign,
+    stored_verb,
+    verb,
+)
 from worldline.viewmodel.unmarked import unmarked
-from worldline.viewmodel.words import once, translate
-
-_VERBS = {
-    "read": "read",
-    "write": "write",
-    "edit": "edit",
-    "multi_edit": "edit",
-    "bash": "run",
-    "shell": "run",
-    "glob": "find",
-    "grep": "search",
-    "ask_user": "ask",
-    "ask": "ask",
-    "task": "task",
-    "todo": "plan",
-    "task_state": "plan",
-    "web_fetch": "fetch",
-}
-_SIGNS = {"read": "read", "write": "edit", "edit": "edit", "run": "run", "find": "search", "search": "search",
-          "ask": "ask", "task": "task", "plan": "task"}  # fmt: skip
+from worldline.viewmodel.words import translate
 
 _COUNTS = re.compile(r"\s*·?\s*\+\d+ [−-]\d+$")
 
@@ -86,78 +75,6 @@ class RowText:
     label_color: str = ""
 
 
-@once
-def _verbs() -> dict[str, str]:
-    return {
-        "read": translate("tree", "read"),
-        "write": translate("tree", "write"),
-        "edit": translate("tree", "edit"),
-        "run": translate("tree", "run"),
-        "find": translate("tree", "find"),
-        "search": translate("tree", "search"),
-        "ask": translate("tree", "ask"),
-        "task": translate("tree", "task"),
-        "plan": translate("tree", "plan"),
-        "fetch": translate("tree", "fetch"),
-    }
-
-
-def verb(tool: str) -> str:
-    """The short word for a tool, as it is said on screen."""
-    known = _VERBS.get(tool)
-    return _verbs()[known] if known else tool.replace("_", " ")
-
-
-def sign(tool: str) -> str:
-    """The sign inside the square of a tool step."""
-    return _SIGNS.get(_VERBS.get(tool, ""), "tool")
-
-
-@once
-def _outcomes() -> dict[Outcome, str]:
-    return {
-        Outcome.NONE: "",
-        Outcome.OK: translate("tree", "done"),
-        Outcome.FAILED: translate("tree", "failed"),
-        Outcome.DENIED: translate("tree", "denied"),
-        Outcome.STOPPED: translate("tree", "stopped by a brake"),
-        Outcome.ABORTED: translate("tree", "aborted by you"),
-        Outcome.INTERRUPTED: translate("tree", "interrupted"),
-        Outcome.RUNNING: translate("tree", "working"),
-        Outcome.WAITING: translate("tree", "waiting for you"),
-    }
-
-
-def outcome_word(outcome: Outcome) -> str:
-    return _outcomes()[outcome]
-
-
-@once
-def _kinds() -> dict[NodeKind, str]:
-    return {
-        NodeKind.ROOT: translate("tree", "start"),
-        NodeKind.USER: translate("tree", "prompt"),
-        NodeKind.ASSISTANT: translate("tree", "reply"),
-        NodeKind.TOOL: translate("tree", "step"),
-        NodeKind.COMPACTION: translate("tree", "compaction"),
-        NodeKind.BRANCH_SUMMARY: translate("tree", "branch summary"),
-        NodeKind.JUMP: translate("tree", "saved before a jump"),
-        NodeKind.EXTERNAL_CHANGE: translate("tree", "files changed from outside"),
-        NodeKind.CONTEXT_EDIT: translate("tree", "context edit"),
-        NodeKind.IMPORTED_USER: translate("tree", "prompt"),
-        NodeKind.IMPORTED_ASSISTANT: translate("tree", "reply"),
-        NodeKind.IMPORTED_TOOL: translate("tree", "step"),
-        NodeKind.IMPORTED_COMPACTION: translate("tree", "compaction"),
-        NodeKind.IMPORTED_SUMMARY: translate("tree", "branch summary"),
-        NodeKind.IMPORTED_EVENT: translate("tree", "note of another agent"),
-        NodeKind.UNKNOWN: translate("tree", "unknown"),
-    }
-
-
-def kind_word(kind: NodeKind) -> str:
-    return _kinds()[kind]
-
-
 _OURS = (NodeKind.COMPACTION, NodeKind.JUMP, NodeKind.EXTERNAL_CHANGE, NodeKind.CONTEXT_EDIT)
 """Kinds whose preview is a sentence of the engine; others show what somebody said or did."""
 
@@ -183,7 +100,7 @@ def _result_said(preview: str) -> str:
 def tool_words(tool: str, preview: str, *, running: bool = False) -> str:
     """A tool step in words: `run pytest -q 3 passed, 2 failed`."""
     # Previews usually begin with the tool's own name; the verb of the window replaces it.
-    for prefix in (tool, _VERBS.get(tool, tool)):
+    for prefix in (tool, stored_verb(tool)):
         if prefix and preview.lower().startswith(prefix.lower()):
             preview = preview[len(prefix) :].lstrip(" :·")
             break
@@ -229,23 +146,6 @@ def _error_of(model: TreeModel, row: int) -> str:
     return found[0] if found else ""
 
 
-@once
-def _error_words() -> dict[str, str]:
-    """Those that say more than the mark of a failed step does."""
-    return {
-        "file_not_found": translate("tree", "not there"),
-        "no_match": translate("tree", "no match"),
-        "stale_file": translate("tree", "file has changed"),
-        "invalid_arguments": translate("tree", "wrong arguments"),
-        "invalid_json": translate("tree", "wrong arguments"),
-        "unknown_tool": translate("tree", "no such tool"),
-        "sandbox_denied": translate("tree", "kept in by the sandbox"),
-        "hook_blocked": translate("tree", "stopped by a hook"),
-        "approval_timeout": translate("tree", "no answer"),
-        "network_error": translate("tree", "no connection"),
-    }
-
-
 def _result_of(model: TreeModel, row: int) -> str:
     """What an ended step says of its result at the end of its preview, "" when it says nothing."""
     if model.outcome_of(row) is Outcome.RUNNING:
@@ -275,7 +175,7 @@ def row_text(model: TreeModel, row: int) -> RowText:
         whole = _result_said(said if said.startswith(" ") else f" {said}").strip()
         result.text = result.text.removesuffix(whole).rstrip()
         result.side.append((_short_result(said), "bad" if outcome is Outcome.FAILED else "muted"))
-    elif error := _error_words().get(_error_of(model, row)):
+    elif error := error_word(_error_of(model, row)):
         result.side.append((error, "bad"))
     if kind in (NodeKind.USER, NodeKind.IMPORTED_USER):
         result.glyph, result.color, result.strong = "prompt", "text", True
@@ -337,26 +237,6 @@ def _badges(result: RowText, flags: NodeFlag) -> None:
             result.badges.append((text, token))
 
 
-def flag_words(flags: NodeFlag) -> list[str]:
-    """The badges in words, for the hover card and for screen readers."""
-    words = (
-        (NodeFlag.IRREVERSIBLE, translate("tree", "did something that cannot be undone")),
-        (NodeFlag.FALLBACK, translate("tree", "answered by another model")),
-        (NodeFlag.REPAIR, translate("tree", "repaired")),
-        (NodeFlag.RETRIED, translate("tree", "tried more than once")),
-        (NodeFlag.NOT_CAPTURED, translate("tree", "files not captured")),
-        (NodeFlag.PARTLY_CAPTURED, translate("tree", "some files not captured")),
-        (NodeFlag.CHECKS_PASSED, translate("tree", "checks passed")),
-        (NodeFlag.CHECKS_FAILED, translate("tree", "checks failed")),
-        (NodeFlag.CODE_RUNS_LATER, translate("tree", "changed a file that runs later")),
-        (NodeFlag.INCOMPLETE, translate("tree", "cut off")),
-        (NodeFlag.GUESSED_PARENT, translate("tree", "its place is a guess")),
-        (NodeFlag.SECRET_MASKED, translate("tree", "a secret was masked")),
-        (NodeFlag.SIDE_BRANCH, translate("tree", "a step of a sub-agent")),
-    )
-    return [text for flag, text in words if flags & flag]
-
-
 def fold_text(model: TreeModel, rows: Sequence[int]) -> RowText:
     """A folded run: `7 steps: read 4, edit 2, run 1`."""
     tools = Counter(verb(model.tool(row)) for row in rows if model.tool(row))
@@ -365,26 +245,6 @@ def fold_text(model: TreeModel, rows: Sequence[int]) -> RowText:
     result = RowText("fold", "muted", f"{steps}: {parts}" if parts else steps, muted=True)
     _numbers(result, sum(model.added[row] for row in rows), sum(model.removed[row] for row in rows))
     return result
-
-
-def ago(ms: int, now_ms: int | None = None) -> str:
-    """When it was, as one says it: `just now`, `5 min ago`, a date."""
-    now = int(time.time() * 1000) if now_ms is None else now_ms
-    seconds = max(0, (now - ms) // 1000)
-    if seconds < 60:
-        return translate("tree", "just now")
-    if seconds < 3600:
-        return translate("tree", "{n} min ago").format(n=seconds // 60)
-    if seconds < 86400:
-        return translate("tree", "{n} h ago").format(n=seconds // 3600)
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(ms / 1000))
-
-
-def duration(ms: int) -> str:
-    """`0.1 s`, `4.2 s`, `3:10`."""
-    if ms < 60_000:
-        return translate("tree", "{n} s").format(n=f"{ms / 1000:.1f}")
-    return f"{ms // 60_000}:{ms // 1000 % 60:02d}"
 
 
 def sentence(model: TreeModel, row: int, *, cursor: bool = False) -> str:

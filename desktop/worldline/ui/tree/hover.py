@@ -9,7 +9,7 @@ from worldline.core.kinds import NodeKind
 from worldline.ui.session_state import SessionState
 from worldline.ui.theme import SPACE_M, SPACE_S, SPACE_XS, caption, theme
 from worldline.ui.tree.view import TreeView
-from worldline.viewmodel import tree_text
+from worldline.viewmodel import tree_text, tree_words
 
 DELAY_MS = 350
 
@@ -56,12 +56,12 @@ class HoverCard(QFrame):
         """Title, facts and what a click does."""
         tree = self._state.tree
         kind = tree.kind_of(row)
-        parts = [tree_text.kind_word(kind).capitalize(), tree_text.ago(tree.created[row])]
-        outcome = tree_text.outcome_word(tree.outcome_of(row))
+        parts = [tree_words.kind_word(kind).capitalize(), tree_words.ago(tree.created[row])]
+        outcome = tree_words.outcome_word(tree.outcome_of(row))
         if outcome:
             parts.append(outcome)
         if tree.took[row]:
-            parts.append(tree_text.duration(tree.took[row]))
+            parts.append(tree_words.duration(tree.took[row]))
         if tree.model(row):
             parts.append(tree.model(row))
         lines = [" · ".join(parts)]
@@ -71,7 +71,7 @@ class HoverCard(QFrame):
                     n=tree.files[row], a=tree.added[row], r=tree.removed[row]
                 )
             )
-        lines.extend(word[:1].upper() + word[1:] for word in tree_text.flag_words(tree.flags_of(row)))
+        lines.extend(word[:1].upper() + word[1:] for word in tree_words.flag_words(tree.flags_of(row)))
         label = tree.labels.get(row)
         if label is not None and label.note:
             lines.append(label.note)
