@@ -18,10 +18,12 @@ from worldline.context.memory import ViewMemory
 from worldline.context.model import PathNode, ViewOptions
 from worldline.context.view import build_view
 from worldline.core.kinds import NodeKind, Outcome
+from worldline.engine.ahead import STEP
 from worldline.session.document import SessionDocument
 from worldline.session.model import NodeDraft, NodeEnd
+from worldline.workspace import nogc
 
-GOALS = {"extended": 10.0, "jump": 10.0, "return": 10.0, "look": 10.0}
+GOALS = {"opened": 10.0, "extended": 10.0, "jump": 10.0, "return": 10.0, "look": 10.0}
 """Milliseconds."""
 
 
@@ -90,14 +92,16 @@ def measure(turns: int = 1_250, rounds: int = 7) -> dict[str, float]:
         "worst": extended[-1],
         "jump": statistics.median(jumps),
         "return": statistics.median(returns),
-        "look": _looks(path, options),
+        **_looks(path, options),
         "join": join,
         "dumps": dumps,
     }
 
 
-def _looks(path: list[PathNode], options: ViewOptions) -> float:
-    """From a place in a session to the view there, half of the session away each time."""
+def _looks(path: list[PathNode], options: ViewOptions) -> dict[str, float]:
+    """Building ahead after opening, in steps; the first view that is asked for then; and from a place in a session to
+    the view there, half of the session away each time."""
+    steps: list[float] = []
     with tempfile.TemporaryDirectory() as folder, SessionDocument.create(Path(folder) / "s.worldline") as doc:
         uids = [""]
         with doc.transaction():
@@ -109,16 +113,27 @@ def _looks(path: list[PathNode], options: ViewOptions) -> float:
                 if node.end_message:
                     doc.finish(uids[-1], NodeEnd(Outcome.OK, node.end_message))
         memory = ViewMemory(doc)
+        seqs = talk_seqs(doc, uids[-1])
+        for end in range(STEP, len(seqs), STEP):  # as the engine does before anybody asks (`engine.ahead`)
+            with nogc.paused():
+                steps.append(_timed(lambda end=end: memory.views.build(memory.path(seqs[:end]), options)))
+        opened = _timed(lambda: memory.views.build(memory.path(seqs), options))
 
         def look(uid: str) -> None:
             memory.views.build(memory.path(conversation_seqs(doc, uid)), options)
 
         look(uids[-1])
+        before = memory.views.extended
         took = []
         for at in range(41, len(path) // 2, len(path) // 20 // 4 * 4):
             took += [_timed(partial(look, uids[at])), _timed(partial(look, uids[at + len(path) // 2]))]
-        assert memory.views.extended == len(took)
-        return statistics.median(took)
+        assert memory.views.extended == before + len(took)
+        return {
+            "steps": sum(steps),
+            "worst step": max(steps),
+            "opened": opened,
+            "look": statistics.median(took),
+        }
 
 
 def _timed(call: Any) -> float:

@@ -12,6 +12,7 @@ from worldline.agent.capture import StateTracker
 from worldline.agent.compact import Compactor, fixed_size
 from worldline.agent.conversation import side_start
 from worldline.agent.deps import RunDeps, RunSettings
+from worldline.agent.healing import remembered
 from worldline.agent.journal import Journal
 from worldline.agent.limits import Limits, Meter, Past, unknown_price
 from worldline.agent.loop import PAUSED, RunLoop
@@ -22,6 +23,7 @@ from worldline.core import paths
 from worldline.core.kinds import NodeKind
 from worldline.core.secrets import mask
 from worldline.core.usage import Usage
+from worldline.engine.ahead import build_ahead
 from worldline.engine.approvals import Approvals
 from worldline.engine.breaker import BranchBreaker
 from worldline.engine.effects import EffectList
@@ -239,10 +241,7 @@ class LoopMaker:
             model=self._models,
             system=system,
             tools=schemas,
-            options=ViewOptions(
-                model=settings.model, local=settings.local, poisoned=poisoned_blocks(shared),
-                forked_calls=calls_elsewhere(shared, journal.tip),
-            ),
+            options=self._options(settings.model, settings.local, journal.tip),
             compactor=Compactor(
                 journal, deps, settings, self._models, task, facts.context, fixed_size(system, schemas)
             ),
@@ -269,6 +268,21 @@ class LoopMaker:
             copies=self._approvals.sandbox.copies,
         )
         return turn, calls
+
+    def _options(self, model: str, local: bool, tip: str) -> ViewOptions:
+        shared = self._shared
+        return ViewOptions(
+            model=model, local=local, poisoned=poisoned_blocks(shared), forked_calls=calls_elsewhere(shared, tip)
+        )  # fmt: skip
+
+    async def build_ahead(self, wanted: Callable[[], bool]) -> None:
+        """Have the view at the cursor ready for the first message, see `engine.ahead`."""
+        shared = self._shared
+        if not len(shared.doc.tree):
+            return
+        place = self._models.place()
+        options = remembered(shared.doc, self._options(place.model, place.local, shared.doc.cursor))
+        await build_ahead(shared, options, wanted)
 
     async def close(self) -> None:
         await self._mcp.close()

@@ -209,8 +209,9 @@ class SessionActor:
         await (await self.maker()).compact(instructions, how)
 
     async def _warm_up(self) -> None:
-        await self.maker()
+        maker = await self.maker()
         await self.models.load()
+        await maker.build_ahead(lambda: not (self.runs.busy or self.runs.closing))
 
     # -- commands ---------------------------------------------------------------------------------------------------
 
