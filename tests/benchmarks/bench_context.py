@@ -114,7 +114,8 @@ def _looks(path: list[PathNode], options: ViewOptions) -> dict[str, float]:
                     doc.finish(uids[-1], NodeEnd(Outcome.OK, node.end_message))
         memory = ViewMemory(doc)
         seqs = talk_seqs(doc, uids[-1])
-        for end in range(STEP, len(seqs) + STEP, STEP):  # as the engine does before anybody asks (`engine.ahead`)
+        # As the engine does before anybody asks (`engine.ahead`).
+        for end in range(STEP, len(seqs) + STEP, STEP):
             with nogc.paused():
                 steps.append(_timed(lambda end=end: memory.views.build(memory.path(seqs[:end]), options)))
         opened = _timed(lambda: memory.views.build(memory.path(seqs), options))
