@@ -113,7 +113,7 @@ def _looks(path: list[PathNode], options: ViewOptions) -> dict[str, float]:
                 if node.end_message:
                     doc.finish(uids[-1], NodeEnd(Outcome.OK, node.end_message))
         memory = ViewMemory(doc)
-        seqs = talk_seqs(doc, uids[-1])
+        seqs = conversation_seqs(doc, uids[-1])
         # As the engine does before anybody asks (`engine.ahead`).
         for end in range(STEP, len(seqs) + STEP, STEP):
             with nogc.paused():

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from worldline.agent.talk import talk_seqs
+from worldline.agent.conversation import conversation_seqs
 from worldline.context.model import ViewOptions
 from worldline.engine.shared import Shared
 from worldline.workspace import nogc
@@ -25,7 +25,7 @@ async def build_ahead(shared: Shared, options: ViewOptions, wanted: Callable[[],
     """Build as long as it is `wanted`; how many steps were made. To be called on the loop."""
     doc, memory = shared.doc, shared.memory
     cursor = doc.cursor
-    seqs = talk_seqs(doc, cursor)
+    seqs = conversation_seqs(doc, cursor)
     if sum(header.size for header in doc.headers_of(seqs)) > MOST_BYTES:
         return 0
     steps = 0
