@@ -9,9 +9,10 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QWidget
 
 from worldline.ui.chat import opening
-from worldline.ui.chat.composer import Composer, WaitingBar
+from worldline.ui.chat.composer import Composer
 from worldline.ui.chat.drafts import Drafts
 from worldline.ui.chat.waiting import recent_prompts, waiting_texts
+from worldline.ui.chat.waiting_bar import WaitingBar
 from worldline.ui.session_state import SessionState
 from worldline.viewmodel.drafts import Draft
 
