@@ -11,7 +11,7 @@ import pygit2
 from worldline.core.errors import WorkspaceError
 from worldline.workspace import memory
 from worldline.workspace.filesig import FileSig, signature
-from worldline.workspace.folders import IGNORED, Context, Dir
+from worldline.workspace.folders import IGNORED, STAGING, Context, Dir
 from worldline.workspace.gitcopy import GitCopier
 from worldline.workspace.ignore import RuleSet, Stack
 from worldline.workspace.keep import Keeper
@@ -93,7 +93,7 @@ class Capturer:
     def watch(self) -> None:
         """Let the kernel tell what changes; from the next capture on only that is looked at."""
         if self._watcher is None:
-            self._watcher = Watcher(self.work)
+            self._watcher = Watcher(self.work, STAGING)
             self.context.watch = self._watcher.watch if self._watcher.works else None
 
     @property

@@ -25,12 +25,15 @@ class Dir:
     __slots__ = (
         "clash",
         "dirs",
+        "edited",
         "files",
         "in_ignored",
         "included",
         "ino",
+        "made",
         "mode",
         "perms",
+        "raw",
         "repo",
         "rules",
         "sig",
@@ -52,6 +55,12 @@ class Dir:
         """Id of its git tree; b"": to be made."""
         self.perms = b""
         """Id of the record of unusual permissions below it, b"" when there are none."""
+        self.raw = b""
+        """The git tree as it was made last, b"" = never."""
+        self.made: tuple[bytes, bytes, int] = (b"", b"", 0)
+        """Its id, that of the permissions, and the mode of the folder: what the folder above was made with."""
+        self.edited: dict[str, FileSig] | None = None
+        """Files whose content or mode is another than in `raw`, and what they are there; None: anything may differ."""
         self.rules: RuleSet | None = None
         self.repo = False
         self.in_ignored = False

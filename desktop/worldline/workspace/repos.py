@@ -235,9 +235,16 @@ class GitRoot:
         """Files of an operation in progress, relative to the git folder."""
         found: dict[str, bytes] = {}
         size = 0
-        names = list(_PROGRESS_FILES)
+        try:
+            with os.scandir(self.gitdir) as entries:
+                there = {entry.name for entry in entries}
+        except OSError:
+            return found
+        # As a rule none is there: asking for each would cost more than all else in a small jump.
+        names = [name for name in _PROGRESS_FILES if name in there]
         for folder in _PROGRESS_FOLDERS:
-            names += gitfiles.files_below(self.gitdir, folder)
+            if folder in there:
+                names += gitfiles.files_below(self.gitdir, folder)
         for name in names:
             try:
                 data = gitfiles.read(self.gitdir, name, _MAX_PROGRESS_BYTES)

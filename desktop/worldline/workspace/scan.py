@@ -112,13 +112,11 @@ class Walk:
         try:
             child_fd = os.open(name, _OPEN_DIR, dir_fd=fd)
         except (FileNotFoundError, NotADirectoryError):
-            del node.dirs[name]
-            node.sig = None
+            self._lose_child(node, name)
             return True
         except OSError as error:
             if error.errno == errno.ELOOP:
-                del node.dirs[name]
-                node.sig = None
+                self._lose_child(node, name)
                 return True
             return self._skip_child(node, name, prefix, f"cannot be read ({error.strerror})")
         try:
@@ -132,10 +130,14 @@ class Walk:
 
     def _skip_child(self, node: Dir, name: str, prefix: str, reason: str) -> bool:
         self.c.special[prefix] = node
-        del node.dirs[name]
+        self._lose_child(node, name)
         node.skipped[name] = reason
-        node.sig = None
         return True
+
+    @staticmethod
+    def _lose_child(node: Dir, name: str) -> None:
+        del node.dirs[name]
+        node.sig = node.edited = None
 
     def _look(self, fd: int, node: Dir) -> bool | None:
         """Whether a file in a folder with the same names changed: content is read where stat data differs. None: that
@@ -161,9 +163,18 @@ class Walk:
                         return None
         except OSError:
             return None
-        changed = _differ(read.files, node.files)
-        node.files.update(read.files)
-        return changed
+        return self._update(node, read.files)
+
+    @staticmethod
+    def _update(node: Dir, read: dict[str, FileSig]) -> bool:
+        """Take over what was read of files that were known; whether that changes the tree."""
+        old = node.files
+        changed = [name for name, sig in read.items() if sig[5] != old[name][5] or sig[4] != old[name][4]]
+        if node.edited is not None:
+            for name in changed:
+                node.edited.setdefault(name, old[name])
+        old.update(read)
+        return bool(changed)
 
     def _named(self, fd: int, node: Dir, names: set[str]) -> bool | None:
         """Like `_look`, for a folder in which something happened to these files only. None also for new files."""
@@ -192,10 +203,10 @@ class Walk:
                 self._read(read, name, limit, known, now)
                 if name not in read.files:
                     return None
-        changed = _differ(read.files, node.files)
-        node.files.update(read.files)
+        changed = self._update(node, read.files)
         for name in gone:
             del node.files[name]
+            node.edited = None
         return changed or bool(gone)
 
     def _names(self, fd: int) -> list[tuple[str, bool, int]]:
@@ -253,6 +264,7 @@ class Walk:
                 limit = min(limit, CHOSEN_CAP)
             self._file(here, name, limit, node.files.get(name))
         changed = self._differs(node, files, dirs, skipped)
+        node.edited = None if changed else node.edited
         node.files, node.dirs, node.skipped = files, dirs, skipped
         node.stale = False
         node.clash = clashes(names)

@@ -39,20 +39,25 @@ class Spares:
         self._batches: dict[str, tuple[int, int, int]] = {}
         """By name: open folder, number of files, their bytes. Oldest first."""
         self._known: dict[bytes, list[_Spare]] = {}
+        self._number = 0
 
     def keep(self, tree: SafeTree, staging: str, found: Iterable[tuple[str, FileSig | None]]) -> bool:
         """Take over a staging folder whose files (name in it, stat data and content as they were seen at their place)
         are not needed any more. False: it is still where it was, and the caller removes it."""
-        rows = [_Spare(staging, name, sig) for name, sig in found if _is_usable(sig)]  # type: ignore[arg-type]
+        # Not the name of the staging folder: going to and fro gives the same one again and again.
+        batch = str(self._number)
+        rows = [_Spare(batch, name, sig) for name, sig in found if _is_usable(sig)]  # type: ignore[arg-type]
         size = sum(row.sig[2] for row in rows)
         if not rows or len(rows) > MAX_FILES or size > MAX_BYTES:
             return False
         try:
-            self._folder.mkdir(mode=0o700, exist_ok=True)
-            os.rename(staging, self._folder / staging, src_dir_fd=tree.root_fd)
+            if not self._number:
+                self._folder.mkdir(mode=0o700, exist_ok=True)
+            os.rename(staging, self._folder / batch, src_dir_fd=tree.root_fd)
         except OSError:  # another file system, as a rule
             return False
-        self._batches[staging] = (os.open(self._folder / staging, _OPEN_DIR), len(rows), size)
+        self._number += 1
+        self._batches[batch] = (os.open(self._folder / batch, _OPEN_DIR), len(rows), size)
         for row in rows:
             self._known.setdefault(row.sig[5], []).append(row)
         while len(self._batches) > _BATCHES or not self._fits():
@@ -90,6 +95,7 @@ class Spares:
         for name in list(self._batches):
             self._drop(name)
         self._known = {}
+        self._number = 0
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _drop(self, name: str) -> None:

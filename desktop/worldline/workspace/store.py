@@ -96,7 +96,8 @@ class Store:
         self._new_pack = False
         """There is a pack whose name is not on disk yet."""
         self._pack: PackWriter | None = None
-        self._trees: dict[bytes, list[TreeEntry]] = {}
+        self._trees: dict[bytes, list[TreeEntry] | bytes] = {}
+        """Known trees, read or as they are stored."""
         self._lock_fd = -1
 
     # --- one writer -------------------------------------------------------------------------------------------
@@ -270,13 +271,15 @@ class Store:
         if known is None:
             if len(self._trees) > _TREE_CACHE:
                 self._trees.clear()
-            known = self._trees[oid] = parse_tree(self.read(oid))
+            known = self.read(oid)
+        if isinstance(known, bytes):
+            known = self._trees[oid] = parse_tree(known)
         return known
 
-    def know_tree(self, oid: bytes, entries: list[TreeEntry]) -> None:
+    def know_tree(self, oid: bytes, data: bytes) -> None:
         """Spare `tree` from reading back what has just been made."""
-        if len(self._trees) <= _TREE_CACHE:
-            self._trees[oid] = entries
+        if oid not in self._trees and len(self._trees) <= _TREE_CACHE:
+            self._trees[oid] = data
 
     def subtree(self, tree: bytes, name: str) -> TreeEntry | None:
         for entry in self.tree(tree):

@@ -45,14 +45,31 @@ def _is_leaf(entry: TreeEntry) -> bool:
     return entry.mode != MODE_DIR or entry.oid == EMPTY_TREE
 
 
+_Named = dict[str, TreeEntry]
+
+
+def _one_by_one(was: list[TreeEntry], is_now: list[TreeEntry]) -> tuple[_Named, _Named] | None:
+    """Entries that differ, where both trees have the same names; else None. Both are in the order of git."""
+    if len(was) != len(is_now):
+        return None
+    pairs = [(a, b) for a, b in zip(was, is_now, strict=True) if a != b]
+    if any(a.name != b.name for a, b in pairs):
+        return None
+    return {a.name: a for a, _ in pairs}, {b.name: b for _, b in pairs}
+
+
+def _as_sets(was: list[TreeEntry], is_now: list[TreeEntry]) -> tuple[_Named, _Named]:
+    old, new = set(was), set(is_now)
+    return {entry.name: entry for entry in old - new}, {entry.name: entry for entry in new - old}
+
+
 def diff(store: Store, old: bytes, new: bytes, prefix: str = "") -> Iterator[Difference]:
     """Leaves that differ, in tree order; a path that changed from file to occupied folder appears
     once for each leaf."""
     if old == new:
         return
-    was, is_now = set(store.tree(old)), set(store.tree(new))
-    before = {entry.name: entry for entry in was - is_now}
-    after = {entry.name: entry for entry in is_now - was}
+    was, is_now = store.tree(old), store.tree(new)
+    before, after = _one_by_one(was, is_now) or _as_sets(was, is_now)
     for name in sorted(before.keys() | after.keys()):
         a, b = before.get(name), after.get(name)
         path = prefix + name

@@ -18,6 +18,8 @@ from worldline.workspace.objects import (
     object_id,
 )
 
+_FEW = 8
+
 
 def git_mode(st_mode: int) -> int:
     if stat.S_ISLNK(st_mode):
@@ -35,32 +37,82 @@ def build_trees(node: Dir, context: Context) -> tuple[bytes, bytes]:
     """Store the git trees of all changed folders; returns the ids of the tree and of the record of permissions."""
     if node.tree:
         return node.tree, node.perms
+    data = _spliced(node, context)
+    if data is None:
+        data, node.perms = _built(node, context)
+    node.tree, node.raw, node.edited = object_id(TREE, data), data, {}
+    context.store.put_known(node.tree, TREE, data)
+    context.store.know_tree(node.tree, data)
+    return node.tree, node.perms
+
+
+def _kind(st_mode: int, context: Context) -> tuple[int, bool]:
+    kind = context.kinds.get(st_mode)
+    if kind is None:
+        kind = context.kinds[st_mode] = (git_mode(st_mode), _is_odd(st_mode, context))
+    return kind
+
+
+def _spliced(node: Dir, context: Context) -> bytes | None:
+    """The tree of a folder in which nothing but contents changed: its last one with other ids in it. That costs what
+    changed; making it anew costs what is there, and most of a restore of many files. None: make it anew."""
+    if node.edited is None or not node.raw:
+        return None
+    if len(node.edited) > _FEW and len(node.edited) * 16 > len(node.files):
+        return None
+    rows: list[tuple[bytes, bytes]] = []
+    for name, old in node.edited.items():
+        new = node.files.get(name)
+        if new is None:
+            return None
+        was, is_now = _kind(old[4], context), _kind(new[4], context)
+        if was[1] or is_now[1]:
+            return None
+        rows.append((_row(was[0], name, old[5]), _row(is_now[0], name, new[5])))
+    for name, child in node.dirs.items():
+        if child.tree:
+            continue
+        before = child.made
+        tree, perms = build_trees(child, context)
+        child.made = (tree, perms, child.mode)
+        if child.made[1:] != before[1:]:
+            return None
+        rows.append((_row(MODE_DIR, name, before[0]), _row(MODE_DIR, name, tree)))
+    data = node.raw
+    for gone, new_row in rows:
+        at = data.find(gone)
+        # Twice: one is the end of a name that looks like an entry.
+        if at < 0 or data.find(gone, at + 1) >= 0:
+            return None
+        data = b"".join((data[:at], new_row, data[at + len(gone) :]))
+    return data
+
+
+def _row(mode: int, name: str, oid: bytes) -> bytes:
+    return b"%o %s\0%s" % (mode, os.fsencode(name), oid)
+
+
+def _built(node: Dir, context: Context) -> tuple[bytes, bytes]:
     entries: list[TreeEntry] = []
     odd = []
-    kinds = context.kinds
     for name, sig in node.files.items():
-        kind = kinds.get(sig[4])
-        if kind is None:
-            kind = kinds[sig[4]] = (git_mode(sig[4]), _is_odd(sig[4], context))
-        entries.append(TreeEntry(name, kind[0], sig[5]))
-        if kind[1]:
+        mode, is_odd = _kind(sig[4], context)
+        entries.append(TreeEntry(name, mode, sig[5]))
+        if is_odd:
             odd.append(b"%o %s\0" % (stat.S_IMODE(sig[4]), os.fsencode(name)))
     below: list[TreeEntry] = []
     for name, child in node.dirs.items():
         tree, perms = build_trees(child, context)
+        child.made = (tree, perms, child.mode)
         entries.append(TreeEntry(name, MODE_DIR, tree))
         if perms:
             below.append(TreeEntry(name, MODE_DIR, perms))
         if stat.S_IMODE(child.mode) != context.dir_perm:
             odd.append(b"%o %s\0" % (stat.S_IMODE(child.mode), os.fsencode(name)))
-    data = encode_tree(entries)
-    node.tree = object_id(TREE, data)
-    context.store.put_known(node.tree, TREE, data)
-    context.store.know_tree(node.tree, entries)
-    node.perms = b""
+    record = b""
     if odd or below:
         rows = [TreeEntry("p", MODE_FILE, context.store.put(BLOB, b"".join(sorted(odd))))] if odd else []
         if below:
             rows.append(TreeEntry("d", MODE_DIR, context.store.put_tree(below)))
-        node.perms = context.store.put_tree(rows)
-    return node.tree, node.perms
+        record = context.store.put_tree(rows)
+    return encode_tree(entries), record

@@ -35,8 +35,10 @@ class Watcher:
     """Watches the folders it is told. A thread of its own empties the kernel's queue; `drain` may be called from the
     workspace thread."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, ours: str) -> None:
+        """`ours`: what the names of our own folders in `root` begin with; what happens to them is no change."""
         self._root = os.fsencode(root)
+        self._ours = ours
         self._libc = ctypes.CDLL(None, use_errno=True) if sys.platform.startswith("linux") else None
         self._fd = self._libc.inotify_init1(_NONBLOCK | _CLOEXEC) if self._libc is not None else -1
         self._paths: dict[int, str] = {}
@@ -130,6 +132,8 @@ class Watcher:
                 self._ids.pop(folder, None)
                 continue
             name = os.fsdecode(data[at - length : at].rstrip(b"\0"))
+            if not folder and name.startswith(self._ours):
+                continue
             if mask & _ISDIR or not name:
                 self._dirty[folder] = None
             elif (names := self._dirty.setdefault(folder, set())) is not None:
