@@ -91,7 +91,6 @@ class Journal:
         return STAGING + self.token
 
     def save(self) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         value: dict[str, Any] = {
             "token": self.token, "target": self.target, "safety": self.safety, "boot": self.boot, "there": self.there,
             "folder_perm": self.folder_perm, "items": [_row(item) for item in self.items],

@@ -11,6 +11,7 @@ import ctypes
 import errno
 import os
 import stat
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -19,9 +20,22 @@ from worldline.workspace.objects import BLOB, object_id
 
 _OPEN_DIR = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NOREPLACE, _EXCHANGE = 1, 2
-_MAX_OPEN = 200
 NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)
 """What file systems without hard links (exFAT, some network drives) say when asked for one."""
+_NAMES = (sys.getfilesystemencoding(), sys.getfilesystemencodeerrors())
+
+
+def _many() -> int:
+    """Folders that may be held open at a time: a part of what this process may open."""
+    try:
+        import resource
+    except ImportError:
+        return 200
+    soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return 2000 if soft == resource.RLIM_INFINITY else max(200, min(2000, soft // 8))
+
+
+_MAX_OPEN = _many()
 
 _renameat2: Callable[[int, bytes, int, bytes, int], int] | None
 try:
@@ -35,7 +49,7 @@ def _rename2(old: str, old_fd: int, new: str, new_fd: int, flags: int) -> bool:
     """False when this file system cannot do it; OSError for everything else."""
     if _renameat2 is None:
         return False
-    if _renameat2(old_fd, os.fsencode(old), new_fd, os.fsencode(new), flags) == 0:
+    if _renameat2(old_fd, old.encode(*_NAMES), new_fd, new.encode(*_NAMES), flags) == 0:
         return True
     code = ctypes.get_errno()
     if code in (errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP):
@@ -154,14 +168,20 @@ class SafeTree:
             raise
 
 
-def unchanged(name: str, dir_fd: int, sig: FileSig | None, *, moved: bool = False) -> bool:
+def is_same(now: os.stat_result, sig: FileSig | None, *, moved: bool = False) -> bool:
     """Stat data alone says that this is still the file that was read. False: look at its content. `moved`: it was
     renamed since, which sets its ctime; every write sets its mtime too, and `sig` was old enough to tell them apart."""
     if sig is None or sig[1] < 0:
         return False
-    now = os.stat(name, dir_fd=dir_fd, follow_symlinks=False)
     ctime = sig[1] if moved else now.st_ctime_ns
     return (now.st_mtime_ns, ctime, now.st_size, now.st_ino, now.st_mode) == sig[:5]
+
+
+def unchanged(name: str, dir_fd: int, sig: FileSig | None, *, moved: bool = False) -> bool:
+    """See `is_same`, of what is at `name`. Raises OSError."""
+    if sig is None or sig[1] < 0:
+        return False
+    return is_same(os.stat(name, dir_fd=dir_fd, follow_symlinks=False), sig, moved=moved)
 
 
 def content_id(name: str, dir_fd: int) -> tuple[str, int]:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from worldline.workspace.filesig import FileSig
-from worldline.workspace.safefs import SafeTree, rename_new, unchanged
+from worldline.workspace.safefs import SafeTree, is_same, rename_new
 
 FOLDER = "spares"
 MAX_FILES = 20_000
@@ -79,7 +79,7 @@ class Spares:
             try:
                 status = os.stat(spare.name, dir_fd=batch[0], follow_symlinks=False)
                 # A second name of it may lie anywhere; its times and mode are not ours to change.
-                if status.st_nlink != 1 or not unchanged(spare.name, batch[0], spare.sig, moved=True):
+                if status.st_nlink != 1 or not is_same(status, spare.sig, moved=True):
                     continue
                 os.utime(spare.name, dir_fd=batch[0], follow_symlinks=False)
                 if stat.S_IMODE(status.st_mode) != stat.S_IMODE(mode):

@@ -24,6 +24,8 @@ from worldline.workspace.objects import BLOB, COMMIT, EMPTY_TREE, MODE_DIR, MODE
 from worldline.workspace.store import Store
 
 VERSION = 1
+_MEMO = 4
+"""States kept as objects: a jump asks for the same few again and again."""
 
 
 def _pack_json(value: Any) -> bytes:
@@ -92,7 +94,18 @@ class State:
 
     @classmethod
     def load(cls, store: Store, state: str) -> State:
-        """Raises `WorkspaceError` (kind `missing_state`) for a state the store does not hold."""
+        """Raises `WorkspaceError` (kind `missing_state`) for a state the store does not hold. Shared, not to be changed."""
+        known = store.memo.get(state)
+        if isinstance(known, State):
+            return known
+        loaded = cls._load(store, state)
+        if len(store.memo) >= _MEMO:
+            store.memo.pop(next(iter(store.memo)))
+        store.memo[state] = loaded
+        return loaded
+
+    @classmethod
+    def _load(cls, store: Store, state: str) -> State:
         try:
             raw = store.read(bytes.fromhex(state))
         except (ValueError, WorkspaceError) as error:

@@ -99,6 +99,8 @@ class Store:
         self._trees: dict[bytes, list[TreeEntry] | bytes] = {}
         """Known trees, read or as they are stored."""
         self._lock_fd = -1
+        self.memo: dict[str, object] = {}
+        """For what is made of objects of the store; forgotten when they may have gone."""
 
     # --- one writer -------------------------------------------------------------------------------------------
 
@@ -143,6 +145,7 @@ class Store:
         """Forget what is known of the files of the store."""
         self.repo.free()
         self._trees.clear()
+        self.memo.clear()
         self.repo = pygit2.Repository(str(self.path))
 
     def close(self) -> None:

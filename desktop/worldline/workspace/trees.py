@@ -89,7 +89,7 @@ def _spliced(node: Dir, context: Context) -> bytes | None:
 
 
 def _row(mode: int, name: str, oid: bytes) -> bytes:
-    return b"%o %s\0%s" % (mode, os.fsencode(name), oid)
+    return b"%o %s\0%s" % (mode, name.encode("utf-8", "surrogateescape"), oid)
 
 
 def _built(node: Dir, context: Context) -> tuple[bytes, bytes]:
