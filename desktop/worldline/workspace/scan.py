@@ -34,9 +34,9 @@ class Found(NamedTuple):
     skipped: dict[str, str]
 
 
-def _differ(new: dict[str, FileSig], old: dict[str, FileSig]) -> bool:
-    """Whether content or mode of a file of `new` is not that of `old`."""
-    return any(sig[5] != old[name][5] or sig[4] != old[name][4] for name, sig in new.items())
+def _differing(new: dict[str, FileSig], old: dict[str, FileSig]) -> list[str]:
+    """Files of `new` whose content or mode is not that of `old`."""
+    return [name for name, sig in new.items() if sig[5] != old[name][5] or sig[4] != old[name][4]]
 
 
 class Walk:
@@ -169,7 +169,7 @@ class Walk:
     def _update(node: Dir, read: dict[str, FileSig]) -> bool:
         """Take over what was read of files that were known; whether that changes the tree."""
         old = node.files
-        changed = [name for name, sig in read.items() if sig[5] != old[name][5] or sig[4] != old[name][4]]
+        changed = _differing(read, old)
         if node.edited is not None:
             for name in changed:
                 node.edited.setdefault(name, old[name])
@@ -297,7 +297,7 @@ class Walk:
     def _differs(node: Dir, files: dict[str, FileSig], dirs: dict[str, Dir], skipped: dict[str, str]) -> bool:
         if files.keys() != node.files.keys() or dirs.keys() != node.dirs.keys() or skipped != node.skipped:
             return True
-        return _differ(files, node.files)
+        return bool(_differing(files, node.files))
 
     def _enter(self, fd: int, name: str, path: str, child: Dir, skipped: dict[str, str]) -> bool:
         """Look whether a folder is a repository of its own; False when it is left out."""
