@@ -316,3 +316,20 @@ def test_a_submodule_in_an_ignored_folder_is_captured(
     copy = prepare(work, "s").path
     assert (copy / "third" / "mod" / "u").read_text() == "untracked\n"
     assert (copy / "third" / "mod" / "s").read_text() == "2\n"
+
+
+@pytest.mark.parametrize("choice", ["keep", "restore"])
+def test_other_permissions_of_an_ignored_file_are_said_and_restored_when_chosen(
+    work: Path, two_states: TwoStates, choice: str
+) -> None:
+    ws, first, second = two_states(
+        COMMIT + " && echo tool > run && chmod 755 run", "chmod 600 run && echo run > .git/info/exclude"
+    )
+    plan = ws.plan(first, last=second, choices={"run": choice})
+    [row] = [item for item in plan.items if item.path == "run"]
+    assert "its permissions are others" in row.reason
+    assert row.action == ("chmod" if choice == "restore" else "keep_foreign")
+    report = ws.apply(plan, new_branch="worldline/t/2")
+    assert report.done and not report.failed and (work / "run").read_text() == "tool\n"
+    wanted = 0o755 if choice == "restore" else 0o600
+    assert stat.S_IMODE((work / "run").stat().st_mode) == wanted

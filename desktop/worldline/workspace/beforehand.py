@@ -10,6 +10,7 @@ from pathlib import Path
 from worldline.core.errors import WorkspaceError
 from worldline.workspace.model import PlanItem
 from worldline.workspace.safefs import SafeTree, split
+from worldline.workspace.states import RootState, State, read_progress
 from worldline.workspace.store import Store
 
 
@@ -42,3 +43,27 @@ def folders_there(tree: SafeTree, items: Sequence[PlanItem]) -> list[str]:
                 there.add(folder)
             folder = split(folder)[0]
     return sorted(there)
+
+
+def _operation(root: RootState | None) -> tuple[str, bytes]:
+    return (root.operation, root.progress) if root is not None else ("", b"")
+
+
+def check_not_busy(now: State, last: State, target: State) -> None:
+    """Raises `WorkspaceError` (kind `repo_busy`) while a rebase of the person is stopped half-way: moving HEAD away would
+    break it. A rebase that the agent began on its own branch may be left."""
+    operation, progress = _operation(now.main)
+    if operation != "rebase":
+        return
+    ours = _operation(last.main) == (operation, progress) and not _operation(target.main)[0]
+    head_name = b""
+    if now.main is not None:
+        files = read_progress(now.store, now.main.progress)
+        head_name = files.get("rebase-merge/head-name") or files.get("rebase-apply/head-name") or b""
+    if ours and head_name.startswith(b"refs/heads/worldline/"):
+        return
+    raise WorkspaceError(
+        "A rebase is in progress in this folder; nothing was touched.",
+        "Finish it with `git rebase --continue` or give it up with `git rebase --abort`, then jump again.",
+        kind="repo_busy",
+    )

@@ -15,6 +15,7 @@ from worldline.workspace import apply as applying
 from worldline.workspace import diff as differences
 from worldline.workspace import ending, gitagain, home_note, linecount, memory, nogc, settle, storage
 from worldline.workspace.authorship import Step
+from worldline.workspace.beforehand import check_not_busy
 from worldline.workspace.capture import Capturer
 from worldline.workspace.journal import Journal
 from worldline.workspace.model import (
@@ -29,10 +30,11 @@ from worldline.workspace.model import (
 )
 from worldline.workspace.objects import MODE_DIR
 from worldline.workspace.planning import Planner, token_of
+from worldline.workspace.remarks import gaps_of, notes_of
 from worldline.workspace.safefs import SafeTree
 from worldline.workspace.sources import Ref
 from worldline.workspace.spares import Spares
-from worldline.workspace.states import RootState, State, read_progress
+from worldline.workspace.states import State
 from worldline.workspace.storage import PruneReport
 from worldline.workspace.store import FREE_FLOOR, Store
 from worldline.workspace.treediff import diff
@@ -202,8 +204,9 @@ class Workspace:
         if same_rules and not any(item.path.rpartition("/")[2] == ".gitignore" for item in items):
             return []
         found = []
+        said = {item.path for item in items}
         for path in self._capturer.ignored_paths(limit=2000):
-            if not wanted.rules.ignored(path):
+            if path not in said and not wanted.rules.ignored(path):
                 found.append(PlanItem(path, "not_captured", "ignored now, so it was not captured; it stays"))
         return found[:200]
 
@@ -346,59 +349,3 @@ class Workspace:
             self._spares.clear()
             self._capturer.save()
         self.store.close()
-
-
-def gaps_of(state: State) -> list[Omitted]:
-    """What a state does not hold of the repositories in it, and why: for the node."""
-    gaps = []
-    for root in state.roots:
-        place = f"{root.path}/.git" if root.path else ".git"
-        if root.trouble:
-            gaps.append(Omitted(place, f"staging area and HEAD are not captured: {root.trouble}"))
-        elif root.uncopied:
-            gaps.append(
-                Omitted(place, f"its history is not copied: {root.uncopied}; deleted, it does not come back")
-            )
-    return gaps
-
-
-def notes_of(state: State) -> list[Omitted]:
-    notes = [
-        Omitted(path, "case_collision: another name here differs only by case")
-        for path in state.meta["clashes"]
-    ]
-    for root in state.roots:
-        if root.path:
-            history = (
-                "its files and its history are captured"
-                if root.git or root.pointer
-                else "its files are captured, its history is not"
-            )
-            notes.append(Omitted(root.path, f"nested repository: {history}"))
-        if root.trouble:
-            notes.append(Omitted(root.path or ".", f"only files are captured: {root.trouble}"))
-    return notes
-
-
-def _operation(root: RootState | None) -> tuple[str, bytes]:
-    return (root.operation, root.progress) if root is not None else ("", b"")
-
-
-def check_not_busy(now: State, last: State, target: State) -> None:
-    """Raises `WorkspaceError` (kind `repo_busy`) while a rebase of the person is stopped half-way: moving HEAD away would
-    break it. A rebase that the agent began on its own branch may be left."""
-    operation, progress = _operation(now.main)
-    if operation != "rebase":
-        return
-    ours = _operation(last.main) == (operation, progress) and not _operation(target.main)[0]
-    head_name = b""
-    if now.main is not None:
-        files = read_progress(now.store, now.main.progress)
-        head_name = files.get("rebase-merge/head-name") or files.get("rebase-apply/head-name") or b""
-    if ours and head_name.startswith(b"refs/heads/worldline/"):
-        return
-    raise WorkspaceError(
-        "A rebase is in progress in this folder; nothing was touched.",
-        "Finish it with `git rebase --continue` or give it up with `git rebase --abort`, then jump again.",
-        kind="repo_busy",
-    )

@@ -23,6 +23,7 @@ from worldline.workspace.treediff import Difference, Leaf, diff
 
 MAX_FORCED = 1 << 30
 """Larger files that are in the way are never moved aside."""
+_OTHER_PERMISSIONS = "is ignored now; its content is that of the node, its permissions are others"
 KEPT = ("keep_mine", "keep_foreign", "conflict")
 
 
@@ -140,7 +141,7 @@ class Planner:
                 return item
         elif now is None:
             if self._is_in_the_way(item):
-                return item if item.action == "keep_foreign" else None
+                return None if item.action == "create" else item
         elif (
             now.mode != MODE_DIR
             and now.oid == wanted.oid
@@ -199,11 +200,19 @@ class Planner:
             same = content_id(name, fd)[0] == item.blob and stat.S_IFMT(status.st_mode) == stat.S_IFMT(
                 item.mode
             )
-        if same:
+        chosen = chosen_for(self.choices, item.path)
+        if same and (status.st_mode == item.mode or not stat.S_ISREG(item.mode)):
             item.action = "create"  # already as the node has it, only not captured now
             return True
+        if same:
+            if chosen == "restore":
+                item.action, item.choice, item.reason = "chmod", "restore", _OTHER_PERMISSIONS
+                item.expect, item.expect_mode = item.blob, status.st_mode
+            else:  # no state holds these permissions, so that nothing could bring them back
+                item.action, item.reason = "keep_foreign", f"{_OTHER_PERMISSIONS}; they stay"
+            return True
         reason = self.now.omitted.get(item.path, "is ignored now and was not captured")
-        if chosen_for(self.choices, item.path) == "restore" and self._force(item, status):
+        if chosen == "restore" and self._force(item, status):
             item.reason = f"it {reason.removeprefix('is ')} and was put aside as {self._aside(item.path)}"
             return False
         item.action, item.reason = "keep_foreign", f"{reason}; it stays"

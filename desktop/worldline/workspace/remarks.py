@@ -1,0 +1,38 @@
+"""What is worth saying of a state beside its files: on the node, and in the plan of a jump."""
+
+from __future__ import annotations
+
+from worldline.workspace.model import Omitted
+from worldline.workspace.states import State
+
+
+def gaps_of(state: State) -> list[Omitted]:
+    """What a state does not hold of the repositories in it, and why: for the node."""
+    gaps = []
+    for root in state.roots:
+        place = f"{root.path}/.git" if root.path else ".git"
+        if root.trouble:
+            gaps.append(Omitted(place, f"staging area and HEAD are not captured: {root.trouble}"))
+        elif root.uncopied:
+            gaps.append(
+                Omitted(place, f"its history is not copied: {root.uncopied}; deleted, it does not come back")
+            )
+    return gaps
+
+
+def notes_of(state: State) -> list[Omitted]:
+    notes = [
+        Omitted(path, "case_collision: another name here differs only by case")
+        for path in state.meta["clashes"]
+    ]
+    for root in state.roots:
+        if root.path:
+            history = (
+                "its files and its history are captured"
+                if root.git or root.pointer
+                else "its files are captured, its history is not"
+            )
+            notes.append(Omitted(root.path, f"nested repository: {history}"))
+        if root.trouble:
+            notes.append(Omitted(root.path or ".", f"only files are captured: {root.trouble}"))
+    return notes
