@@ -21,6 +21,7 @@ from worldline.workspace.repos import GitRoot
 from worldline.workspace.store import Store
 
 _MAX_COMMITS = 100
+_FOLDER = b"40000 "
 
 
 class Keeper:
@@ -67,11 +68,18 @@ class Keeper:
             found: set[bytes] = set()
 
             def visit(tree: bytes) -> None:
-                for entry in parse_tree(self.store.read_new(tree)) if tree != EMPTY_TREE else ():
-                    if entry.mode == MODE_DIR:
-                        visit(entry.oid)
+                data = self.store.raw_tree(tree) if tree != EMPTY_TREE else b""
+                at = 0
+                while at < len(
+                    data
+                ):  # only the ids are of interest: `parse_tree` would cost five times as much
+                    end = data.index(0, at)
+                    oid = data[end + 1 : end + 21]
+                    if data.startswith(_FOLDER, at):
+                        visit(oid)
                     else:
-                        found.add(entry.oid)
+                        found.add(oid)
+                    at = end + 21
 
             visit(self._trees[head])
             self._blobs = (head, frozenset(found))

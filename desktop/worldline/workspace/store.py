@@ -279,6 +279,11 @@ class Store:
             known = self._trees[oid] = parse_tree(known)
         return known
 
+    def raw_tree(self, oid: bytes) -> bytes:
+        """A tree as it is stored, also one that was added since the last `flush`."""
+        known = self._trees.get(oid)
+        return known if isinstance(known, bytes) else self.read_new(oid)
+
     def know_tree(self, oid: bytes, data: bytes) -> None:
         """Spare `tree` from reading back what has just been made."""
         if oid not in self._trees and len(self._trees) <= _TREE_CACHE:
