@@ -8,6 +8,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from worldline.workspace.engine import Workspace
 
 
@@ -117,3 +119,25 @@ def test_the_store_on_another_disk(work: Path, tmp_path: Path, open_workspace: A
         ws.close()
     finally:
         shutil.rmtree(elsewhere, ignore_errors=True)
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="open files are counted there")
+def test_going_to_and_fro_keeps_no_folder_open_and_always_finds_the_spares(
+    work: Path, open_workspace: Any
+) -> None:
+    ws = open_workspace()
+    first, second = _two(work, ws)
+    for _ in range(4):
+        _go(ws, first, second)
+        _go(ws, second, first)
+    inodes = {path.stat().st_ino for path in work.glob("f?")}
+    opened = len(list(Path("/proc/self/fd").iterdir()))
+    for _ in range(6):
+        time.sleep(0.05)  # what was put down a moment ago is not trusted as a spare
+        ws.capture(second)
+        _go(ws, first, second)
+        time.sleep(0.05)
+        ws.capture(first)
+        _go(ws, second, first)
+    assert len(list(Path("/proc/self/fd").iterdir())) <= opened + 3
+    assert {path.stat().st_ino for path in work.glob("f?")} == inodes

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import random
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from worldline.workspace.engine import Workspace
+from worldline.workspace.folders import STAGING
+from worldline.workspace.watch import Watcher
 
 from .conftest import run_sh
 
@@ -103,3 +106,49 @@ def test_only_the_reported_names_are_looked_at(tmp_path: Path) -> None:
         os.stat = real
     assert "f7" in asked and "f8" not in asked
     workspace.close()
+
+
+def test_the_staging_folder_of_a_jump_is_no_change(work: Path) -> None:
+    watcher = Watcher(work, STAGING)
+    watcher.watch("")
+    watcher.drain()
+    (work / f"{STAGING}1").mkdir()
+    (work / f"{STAGING}1").rmdir()
+    assert watcher.drain() == {}
+    (work / "other").mkdir()
+    assert watcher.drain() == {"": None}
+    watcher.close()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_trees_made_from_the_last_ones_are_those_made_anew(
+    work: Path, tmp_path: Path, open_workspace: Callable[..., Workspace], seed: int
+) -> None:
+    rng = random.Random(seed)
+    # A name that ends like another entry, one that is no UTF-8, and one folder whose name sorts behind a file's.
+    names = ["a", "A100644 a", "a-b", "la\udce4in", *(f"f{n}" for n in range(20))]
+    folders = ["", "a.d/", "d/", "d/e/", "d/e/sub/"]
+    for folder in folders:
+        (work / folder).mkdir(exist_ok=True)
+        for name in names:
+            (work / folder / name).write_text("same")
+    ws = open_workspace()
+    state = ws.capture(None).state
+    for turn in range(12):
+        for _ in range(rng.choice([1, 2, 5, 40])):
+            path = work / rng.choice(folders) / rng.choice(names)
+            kind = rng.randrange(8)
+            if kind == 0 and not path.is_symlink():
+                path.chmod(rng.choice([0o644, 0o755, 0o600]))
+            elif kind == 1:
+                path.unlink()
+                path.symlink_to(rng.choice(["same", "elsewhere"]))
+            elif kind == 2:
+                path.parent.chmod(rng.choice([0o755, 0o700]))
+            else:
+                path.unlink()
+                path.write_text(rng.choice(["same", f"{seed} {turn} {rng.random()}"]))
+        state = ws.capture(state).state
+        anew = open_workspace(store=tmp_path / f"store-{turn}")
+        fresh = anew.state(anew.capture(None).state)
+        assert ws.state(state).files == fresh.files and ws.state(state).perms == fresh.perms
