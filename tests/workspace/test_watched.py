@@ -152,3 +152,15 @@ def test_trees_made_from_the_last_ones_are_those_made_anew(
         anew = open_workspace(store=tmp_path / f"store-{turn}")
         fresh = anew.state(anew.capture(None).state)
         assert ws.state(state).files == fresh.files and ws.state(state).perms == fresh.perms
+
+
+def test_a_name_that_ends_like_another_entry_is_not_taken_for_it(
+    work: Path, open_workspace: Callable[..., Workspace]
+) -> None:
+    for name in ("A100644 a", "a"):
+        (work / name).write_text("same")
+    ws = open_workspace()
+    state = ws.capture(None).state
+    (work / "a").write_text("another")
+    state = ws.capture(state).state
+    assert ws.read_file(state, "a") == b"another" and ws.read_file(state, "A100644 a") == b"same"
