@@ -13,6 +13,7 @@ from worldline.core.errors import BadInput
 from worldline.policy.approvals import ApprovalDesk
 from worldline.policy.decide import PolicyGate
 from worldline.policy.rules import RuleSet, parse_rule
+from worldline.policy.seal import Seal
 from worldline.protocol.commands import AnswerApproval
 from worldline.protocol.model import Approval
 
@@ -250,3 +251,29 @@ async def test_a_file_with_a_wildcard_in_its_name_opens_no_other(tmp_path: Path)
 
     assert person.shown[0].scopes == ["once"] and person.shown[0].rule == ""
     assert gate.openings(bench.state.grants) == []
+
+
+async def test_a_grant_counts_where_it_was_given_alone(tmp_path: Path) -> None:
+    """A session file that came from somebody else may hold any."""
+    person = Person(decision="allow", scope="branch")
+    bench, gate = bench_with(tmp_path, person, seal=Seal(tmp_path / "key", "here"))
+    await bench.call("request_access", kind="net", target="example.org:443", why="docs")
+    given = list(bench.state.grants)
+    assert gate.openings(given) == ["Net(example.org:443)"]
+    assert (tmp_path / "key").stat().st_mode & 0o077 == 0
+
+    foreign = [
+        {"digest": "", "rule": "Write(/home)", "at": 1},
+        {**given[0], "rule": "Net(evil.example:443)"},
+        Seal(tmp_path / "other", "here").put({"digest": "", "rule": "Write(/home)", "at": 1}),
+    ]
+    assert gate.openings(foreign) == []
+    assert (
+        PolicyGate(RuleSet([], tmp_path), person.desk, seal=Seal(tmp_path / "key", "there")).openings(given)
+        == []
+    )
+    again = PolicyGate(RuleSet([], tmp_path), person.desk, seal=Seal(tmp_path / "key", "here"))
+    assert again.openings(given) == ["Net(example.org:443)"]
+    bench.state.grants[:] = [{**foreign[0], "rule": f"Write({tmp_path})"}]
+    await bench.call("write", path=str(tmp_path / "x"), content="x")
+    assert len(person.shown) == 2, "it is asked about"

@@ -58,6 +58,11 @@ def config_file() -> Path:
     return data_home() / "settings.json"
 
 
+def grants_key_file() -> Path:
+    """Key of the seals on grants that sessions keep; see `policy.seal`."""
+    return data_home() / "grants.key"
+
+
 def resources_dir() -> Path:
     """Icons, translations, rehearsal scenarios: inside an installed package, else beside the source tree."""
     package = Path(__file__).resolve().parent.parent

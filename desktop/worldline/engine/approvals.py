@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Literal
 
+from worldline.core import paths
 from worldline.core.access import AccessAnswer, AccessRequest, CommandRunner
 from worldline.core.secrets import mask_value
 from worldline.engine.confinement import SandboxDesk
@@ -15,6 +16,7 @@ from worldline.engine.shared import Shared
 from worldline.policy.approvals import DEFAULT_TIMEOUT_S, ApprovalDesk
 from worldline.policy.decide import PolicyGate
 from worldline.policy.rules import RuleSet, explain, parse_rules
+from worldline.policy.seal import Seal
 from worldline.policy.wording import effect
 from worldline.protocol import commands as c
 from worldline.protocol.events import ApprovalAsked, ApprovalGone, NodeEnded
@@ -39,7 +41,10 @@ class Approvals:
         )
         self._desk = ApprovalDesk(self._asked, self._gone, timeout_s=self._timeout())
         rules, self.problems = self._rules()
-        self.gate = PolicyGate(rules, self._desk, unattended=unattended, save_rule=self._save_rule)
+        self.gate = PolicyGate(
+            rules, self._desk, unattended=unattended, save_rule=self._save_rule,
+            seal=Seal(paths.grants_key_file(), shared.slug),
+        )  # fmt: skip
         self.sandbox = SandboxDesk(shared, self.gate, effects)
         self._sandbox_why = "The sandbox is being checked."
         self._outside: list[str] = []

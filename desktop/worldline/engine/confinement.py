@@ -86,7 +86,7 @@ class SandboxDesk:
             copies=self.copies,
             absorb=absorb,
             hidden=[
-                paths.config_file(), paths.sessions_dir(), paths.stores_dir(), paths.logs_dir(),
+                paths.config_file(), paths.grants_key_file(), paths.sessions_dir(), paths.stores_dir(), paths.logs_dir(),
                 self._private.with_name("copies"), Path(self._shared.doc.path),
             ],
             network=self._network,

@@ -21,6 +21,7 @@ from worldline.policy.approvals import ApprovalDesk, Scope, digest_of
 from worldline.policy.copies import will_copy
 from worldline.policy.pushing import push_outside, uses_lfs
 from worldline.policy.rules import Judgement, RuleSet, parse_rule
+from worldline.policy.seal import Seal
 from worldline.policy.shell import has_glob, parse
 from worldline.policy.wording import effect, kind_of, marks, remember
 from worldline.protocol.model import Approval, Mode
@@ -72,8 +73,11 @@ class PolicyGate:
         sandbox: Confinement = "none",
         unattended: Unattended = "",
         save_rule: Callable[[str], None] | None = None,
+        seal: Seal | None = None,
     ) -> None:
+        """`seal`: of grants that are kept with a branch; None = whatever is there counts (nothing is read from a file)."""
         self.rules = rules
+        self._seal = seal
         self.desk = desk
         self.mode = mode
         self.sandbox = sandbox
@@ -114,7 +118,7 @@ class PolicyGate:
 
     def openings(self, branch_grants: list[dict[str, Any]]) -> list[str]:
         """Rules that open something in the sandbox and hold now: for session, branch and the next call."""
-        kept = [grant.get("rule", "") for grant in (*self.session_grants, *branch_grants)]
+        kept = [grant.get("rule", "") for grant in (*self.session_grants, *self._sealed(branch_grants))]
         always = [rule.text for rule in self.rules.rules if rule.decision == "allow"]
         opening = ("Write(", "Read(", "Net(", "Socket(", "Unsandboxed(")
         return [rule for rule in dict.fromkeys([*always, *kept, *self.once]) if rule.startswith(opening)]
@@ -307,7 +311,7 @@ class PolicyGate:
         )
 
     def _granted(self, request: AccessRequest, digest: str) -> str:
-        grants = [*self.session_grants, *request.grants]
+        grants = [*self.session_grants, *self._sealed(request.grants)]
         if any(grant.get("digest") == digest for grant in grants):
             return "granted before, for exactly this"
         rules = [parse_rule(grant["rule"], "allow", "grant") for grant in grants if grant.get("rule")]
@@ -331,6 +335,10 @@ class PolicyGate:
             "granted before" if not request.command and alone.tool(request.tool).decision == "allow" else ""
         )
 
+    def _sealed(self, grants: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Those that a person gave on this machine, in this session."""
+        return grants if self._seal is None else [grant for grant in grants if self._seal.holds(grant)]
+
     def _keep_grant(self, request: AccessRequest, question: _Question, scope: Scope, digest: str) -> None:
         grant = {
             "digest": digest,
@@ -338,7 +346,7 @@ class PolicyGate:
             "at": time.time_ns() // 1_000_000,
         }
         if scope == "branch":
-            request.grants.append(grant)
+            request.grants.append(grant if self._seal is None else self._seal.put(grant))
         elif scope == "session":
             self.session_grants.append(grant)
         elif scope == "always" and question.rule:
