@@ -277,3 +277,13 @@ async def test_a_grant_counts_where_it_was_given_alone(tmp_path: Path) -> None:
     bench.state.grants[:] = [{**foreign[0], "rule": f"Write({tmp_path})"}]
     await bench.call("write", path=str(tmp_path / "x"), content="x")
     assert len(person.shown) == 2, "it is asked about"
+
+
+def test_a_key_that_cannot_be_kept_only_forgets(tmp_path: Path) -> None:
+    grant = {"digest": "d", "rule": "", "at": 1}
+    assert not Seal(tmp_path / "missing" / "key", "s").holds(
+        Seal(tmp_path / "missing" / "key", "s").put(grant)
+    )
+    (tmp_path / "key").write_bytes(b"cut")
+    first = Seal(tmp_path / "key", "s")
+    assert Seal(tmp_path / "key", "s").holds(first.put(grant))

@@ -36,13 +36,15 @@ class Seal:
 
 
 def _key(path: Path) -> bytes:
-    with contextlib.suppress(FileExistsError):
-        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with os.fdopen(file, "wb") as out:
-            out.write(secrets.token_bytes(_BYTES))
-    try:
-        key = read_plain(path, 1000)
-    except OSError:
-        key = b""
-    # Cut off by a full disk: then nothing that lasts is remembered, and everything is asked again.
-    return key if len(key) == _BYTES else secrets.token_bytes(_BYTES)
+    """Where none can be kept (a full disk) nothing that lasts is remembered, and everything is asked again."""
+    for _ in range(2):
+        with contextlib.suppress(OSError):
+            key = read_plain(path, 1000)
+            if len(key) == _BYTES:
+                return key
+            path.unlink()  # cut off by a full disk once
+        with contextlib.suppress(OSError):
+            file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            with os.fdopen(file, "wb") as out:
+                out.write(secrets.token_bytes(_BYTES))
+    return secrets.token_bytes(_BYTES)
