@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from worldline.core.errors import WorkspaceError
 from worldline.workspace.engine import Workspace
 from worldline.workspace.model import NOT_CAPTURED
 
@@ -176,4 +177,32 @@ def test_a_file_system_without_hard_links(
     assert ws.apply(ws.plan(last, last=first), new_branch="worldline/s/3").done
     assert snapshot(work) == after and run_sh("git status --porcelain", work) == ""
     assert not list((work / ".git").glob("*.lock"))
+    ws.close()
+
+
+def test_what_cannot_be_taken_back_at_once_is_said_and_taken_back_later(
+    work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from worldline.workspace import apply, ending
+
+    ws = Workspace(work, tmp_path / "s")
+    first = ws.capture(None).state
+    (work / "new").write_text("x\n")
+    last = ws.capture(first).state
+    after = snapshot(work)
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "no room")
+
+    monkeypatch.setattr(apply.Restorer, "_verify", full)
+    monkeypatch.setattr(ending.Undo, "run", full)
+    with pytest.raises(WorkspaceError) as caught:
+        ws.apply(ws.plan(first, last=last))
+    assert caught.value.kind == "not_taken_back" and "no room" in caught.value.message
+    monkeypatch.undo()
+    ws.close()
+
+    ws = Workspace(work, tmp_path / "s")
+    assert ws.recover() is not None
+    assert snapshot(work) == after
     ws.close()

@@ -16,7 +16,7 @@ from worldline.core.errors import WorkspaceError
 from worldline.workspace import gitagain, gitfiles, gitmove, staging
 from worldline.workspace.beforehand import check_space, folders_there
 from worldline.workspace.durable import write_durably
-from worldline.workspace.ending import finish, undo
+from worldline.workspace.ending import finish, undo_now
 from worldline.workspace.filesig import FileSig
 from worldline.workspace.journal import Journal, RootMove, old_name
 from worldline.workspace.model import Cancelled, Omitted, PlanItem, ProgressCall, RestorePlan, RestoreReport
@@ -392,7 +392,7 @@ class Restorer:
         self.report.done = False
         if self._spares is not None:
             self._spares.clear()
-        undo(self.journal, self.tree, self.store)
+        undo_now(self.journal, self.tree, self.store)
         if error is not None:
             self.report.rolled_back = True
             self.report.failed.append(Omitted(getattr(error, "filename", None) or "", str(error)))

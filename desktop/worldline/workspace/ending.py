@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from worldline.core.errors import WorkspaceError
 from worldline.workspace import gitagain, gitmove
 from worldline.workspace.filesig import FileSig
 from worldline.workspace.journal import Journal, remove_staging
@@ -50,3 +51,16 @@ def undo(journal: Journal, tree: SafeTree, store: Store) -> list[str]:
     lock_again(tree, journal.perms, journal.folder_perm)
     journal.remove()
     return back.lost
+
+
+def undo_now(journal: Journal, tree: SafeTree, store: Store) -> None:
+    """`undo`, where somebody waits for it. Raises `WorkspaceError` (`not_taken_back`): the journal stays, and the next
+    start goes on from there."""
+    try:
+        undo(journal, tree, store)
+    except (OSError, WorkspaceError) as problem:
+        raise WorkspaceError(
+            f"What was begun could not be taken back yet ({problem}).",
+            "Remove the cause, then open the session again: it is taken back then. Nothing is lost.",
+            kind="not_taken_back",
+        ) from problem
