@@ -208,3 +208,27 @@ def test_the_person_is_told_of_a_refusal_as_the_person() -> None:
         == "You denied it. You said: “not now”"
     )
     assert words.refusal("File not found: a.py") == "File not found: a.py"
+
+
+def test_rows_take_other_colours_without_being_made_anew(qtbot: Any) -> None:
+    view = ChatView(ChatModel())
+    view.resize(700, 900)
+    qtbot.addWidget(view)
+    view.show()
+    headers, bodies = messages(60)
+    view.model.set_path(headers)
+    view.model.set_bodies(bodies)
+    view.flush()
+
+    def picture() -> QImage:
+        QApplication.processEvents()
+        return view.grab().toImage()
+
+    theme().set_name("light")
+    light, made = picture(), view.builds
+    theme().set_name("dark")
+    dark = picture()
+    assert view.builds == made
+    assert dark != light
+    view.rebuild()
+    assert view.builds > made and picture() == dark

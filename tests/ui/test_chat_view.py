@@ -300,6 +300,7 @@ def test_replies_are_still_there_in_another_theme(qtbot: Any) -> None:
     qtbot.addWidget(view)
     view.show()
     qtbot.waitExposed(view)
+    QApplication.processEvents()  # what is shown is styled, and measured as it is then
 
     def heights() -> list[int]:
         shown = [part for part in view.findChildren(MarkdownView) if part.isVisible()]

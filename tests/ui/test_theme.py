@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Any
 
 import pytest
-from PySide6.QtGui import QColor
+from PySide6.QtCore import QEvent, QObject, QSize
+from PySide6.QtGui import QColor, QImage
+from PySide6.QtWidgets import QApplication, QFrame, QLabel, QVBoxLayout, QWidget
 
 from worldline.core import paths
 from worldline.ui import icons
+from worldline.ui.gallery import GALLERY
 from worldline.ui.theme import CONTRAST_DARK, CONTRAST_LIGHT, DARK, LIGHT, Tokens, theme
 
 INKS = ("text", "muted", "accent", "ok", "bad", "warn", "info")
@@ -119,3 +123,77 @@ def test_the_stylesheet_has_no_token_left(qapp: Any) -> None:
     for name in ("light", "dark", "contrast"):
         theme().set_name(name)
         assert re.findall(r"@\w+", theme().stylesheet()) == []
+
+
+class Styled(QObject):
+    """Counts how often each widget is told that its style has changed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.times: Counter[int] = Counter()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.StyleChange:
+            self.times[id(watched)] += 1
+        return False
+
+
+def test_a_change_of_theme_styles_each_widget_once(qapp: QApplication, qtbot: Any) -> None:
+    """Qt styles a widget once more for every widget above it; in a window that is ten times the work."""
+    outer = QWidget()
+    qtbot.addWidget(outer)
+    inner: list[QWidget] = [outer]
+    for _ in range(6):
+        frame = QFrame(inner[-1])
+        QVBoxLayout(inner[-1]).addWidget(frame)
+        inner.append(frame)
+    label, never = QLabel("text", inner[-1]), QLabel("not shown", inner[-1])
+    label.setProperty("role", "caption")
+    never.hide()
+    outer.show()
+    qtbot.waitExposed(outer)
+    styled = Styled()
+    qapp.installEventFilter(styled)
+    theme().set_name("dark")
+    qapp.removeEventFilter(styled)
+    assert {styled.times[id(widget)] for widget in (*inner, label)} == {1}
+    assert label.palette().color(label.foregroundRole()) == theme().tokens.color("muted")
+    never.show()
+    assert never.palette().color(never.foregroundRole()) == theme().tokens.color("text")
+
+
+@pytest.mark.parametrize("name", ["diff", "files", "effects", "storage"])
+def test_what_is_open_looks_as_if_made_in_the_new_theme(name: str, qtbot: Any) -> None:
+    def picture(view: QWidget) -> QImage:
+        qtbot.waitExposed(view)
+        QApplication.processEvents()
+        return view.grab().toImage()
+
+    def show(size: QSize | None = None) -> QWidget:
+        view = GALLERY[name]()
+        qtbot.addWidget(view)
+        if size is not None:
+            view.resize(size)
+        view.show()
+        return view
+
+    theme().set_name("light")
+    there = show()
+    light = picture(there)
+    theme().set_name("dark")
+    dark = picture(there)
+    assert dark != light
+    assert dark == picture(show(there.size()))
+    theme().set_name("light")
+    assert picture(there) == light
+
+
+def test_icons_are_drawn_once_for_all_colours(qapp: QApplication) -> None:
+    for name in ("search", "fold"):
+        red, blue = (icons.pixmap(name, color, 32).toImage() for color in ("#FF0000", "#0000FF"))
+        alpha = [(x, y, red.pixelColor(x, y).alpha()) for x in range(32) for y in range(32)]
+        assert alpha == [(x, y, blue.pixelColor(x, y).alpha()) for x in range(32) for y in range(32)]
+        solid = [(x, y) for x, y, much in alpha if much == 255]
+        assert solid
+        assert {red.pixelColor(x, y).name() for x, y in solid} == {"#ff0000"}
+        assert {blue.pixelColor(x, y).name() for x, y in solid} == {"#0000ff"}

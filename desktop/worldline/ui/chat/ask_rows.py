@@ -24,6 +24,7 @@ from worldline.viewmodel.chat_rows import ChatRow
 from worldline.viewmodel.diff import language_of
 
 GRACE_MS = 400
+CHANGED_LINES = 16
 INLINE_COLUMNS = 52
 """Characters of a command that fit into the chat at its smallest usual width."""
 
@@ -41,15 +42,16 @@ class ApprovalRow(RowWidget):
         inner.setSpacing(6)
         title = ColorLabel(f"❚❚  {words.approval_title(approval.title)}", "warn", card, bold=True)
         inner.addWidget(title)
+        self._change: CodeView | None = None
         if approval.command:
             # The whole of it is seen here too: nothing may hide behind a scroll bar that one is about to allow.
             from worldline.ui.dialogs.approval import MarkedCommand
 
             inner.addWidget(MarkedCommand(approval, card, INLINE_COLUMNS))
         elif approval.diff is not None:
-            code = CodeView(card, language=language_of(approval.diff.change.path))
-            code.set_lines(diff_lines(approval.diff, 16))
-            inner.addWidget(code)
+            self._change = CodeView(card, language=language_of(approval.diff.change.path))
+            inner.addWidget(self._change)
+            self.recolour()
         for text in (approval.why, approval.effect, approval.copy_first):
             if text:
                 label = ColorLabel(text, "muted", card)
@@ -81,6 +83,11 @@ class ApprovalRow(RowWidget):
     def show_row(self, row: ChatRow) -> None:
         # An approval is bound to what was shown when it was asked; it never changes, it goes.
         self.row = row
+
+    def recolour(self) -> None:
+        approval = self.row.approval
+        if self._change is not None and approval is not None and approval.diff is not None:
+            self._change.set_lines(diff_lines(approval.diff, CHANGED_LINES))
 
     def _answer(self, decision: str) -> None:
         approval = self.row.approval

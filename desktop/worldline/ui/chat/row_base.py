@@ -84,6 +84,10 @@ class RowWidget(QWidget):
     def show_row(self, row: ChatRow) -> None:
         """Show what the row says now."""
 
+    def recolour(self) -> None:
+        """The theme has other colours now. What is painted or follows the theme by itself needs nothing."""
+        self.show_row(self.row)
+
     def set_sight(self, top: int, bottom: int) -> int | None:
         """Which part of the row is in sight. None when its height stays; else by how much what lies above the sight has
         grown. Rows that are small as a whole have nothing to do."""

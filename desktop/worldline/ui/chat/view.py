@@ -76,7 +76,8 @@ class ChatView(QAbstractScrollArea):
         model.on_touch = self._on_touch
         self.verticalScrollBar().setSingleStep(40)
         theme().about_to_change.connect(self._let_go)
-        theme().changed.connect(self.rebuild)
+        theme().changed.connect(self._looks_changed)
+        self._text_size = theme().larger
         self._on_change(0, 0, len(model.rows))
 
     # -- model
@@ -157,8 +158,17 @@ class ChatView(QAbstractScrollArea):
         for part in self.viewport().findChildren(MarkdownView):
             part.let_go()
 
+    def _looks_changed(self) -> None:
+        if theme().larger != self._text_size:
+            self._text_size = theme().larger
+            self.rebuild()
+            return
+        # Colours alone: no row gets another height, and what is being answered in one stays written.
+        for widget in self._widgets.values():
+            widget.recolour()
+
     def rebuild(self) -> None:
-        """Make all widgets anew: fonts or colours have changed."""
+        """Make all widgets anew: fonts have changed."""
         for key in list(self._widgets):
             self._delete(key)
         self._pool.clear()

@@ -167,6 +167,9 @@ class Prose(QWidget):
         self._bar.setGeometry(0, self.height() - height, self.width(), height)
 
     def paintEvent(self, event: QPaintEvent) -> None:
+        if self._bar is None:
+            # Layouts ask for heights at other widths too, and the document keeps the last one.
+            self._fit()
         painter = QPainter(self)
         painter.translate(-self._shift(), 0)
         context = QAbstractTextDocumentLayout.PaintContext()
