@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from worldline.core.stop import StopReason
+from worldline.protocol.commands import Prompt
 from worldline.provider.gateway import Gateway, ProviderSettings
 from worldline.provider.retry import RetryPolicy
 from worldline.provider.transport import Limits
@@ -328,9 +329,31 @@ async def hostile(scene: Scene, rng: random.Random, number: int) -> None:
         await wire.end()
 
 
+async def meddle(b: Any, rng: random.Random) -> None:
+    """What a person does while it goes on: stops it, pauses it, says something."""
+    for _ in range(rng.randrange(3)):
+        await asyncio.sleep(rng.random() * 0.15)
+        what = rng.randrange(4)
+        if not b.actor.runs.busy:
+            return
+        if what == 0:
+            b.actor.runs.stop()
+        elif what == 1:
+            b.actor.runs.pause(True)
+            await asyncio.sleep(0.02)
+            b.actor.runs.pause(False)
+        elif what == 2:
+            await b.actor.runs.prompt(
+                Prompt(text="and this too", when=rng.choice(["now", "next_step", "interrupt"]))
+            )
+        else:
+            b.actor.runs.retry_now.set()
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-async def test_a_hostile_server_ends_no_session(bench: Any, server: Any) -> None:
+@pytest.mark.parametrize("meddling", [False, True])
+async def test_a_hostile_server_ends_no_session(bench: Any, server: Any, meddling: bool) -> None:
     b = await bench(limits={"turns": 8, "seconds": 60}, chain=["stand-in"])
     policy = RetryPolicy(attempts=3, fallback_attempts=2, base_s=0.001, cap_s=0.004, retry_after_cap_s=0.01)
     limits = Limits(5, 30, 30, 30, 30)
@@ -353,21 +376,28 @@ async def test_a_hostile_server_ends_no_session(bench: Any, server: Any) -> None
         for number in range(RUNS):
             server.scenario.faults = lambda _: "hostile"
             before = len(b.doc.runs())
-            reason = await asyncio.wait_for(b.ask(f"goal {number} {rng.random()}"), 120)
-            ends[reason] = ends.get(reason, 0) + 1
-            (run,) = b.doc.runs()[before:]
-            where = f"run {number} with {asked} answers ended {reason}: {run.detail}"
-            assert run.stop_reason is not None and run.stop_reason.value == reason, where
-            assert reason not in ("internal_error", "store_error", "interrupted"), where
-            if run.stop_reason is not StopReason.COMPLETED:
-                assert run.detail.strip(), where
+            asking = asyncio.create_task(b.ask(f"goal {number} {rng.random()}"))
+            if meddling:
+                await meddle(b, rng)
+            await asyncio.wait_for(asking, 120)
+            where = ""
+            for run in b.doc.runs()[before:]:
+                assert run.stop_reason is not None, "a run without an end"
+                reason = run.stop_reason.value
+                ends[reason] = ends.get(reason, 0) + 1
+                where += f"run {number} with {asked} answers ended {reason}: {run.detail}\n"
+                assert reason not in ("internal_error", "store_error", "interrupted"), where
+                assert run.detail.strip() or run.stop_reason is StopReason.COMPLETED, where
+            assert len(b.doc.runs()) == before + 1 or meddling, where
+            for item in list(b.actor.runs.queue.items):
+                b.actor.runs.queue.items.remove(item)
             assert all(h.outcome.value not in ("running", "waiting") for h in b.nodes()), where
             assert server.defects == [], where
             check_requests(b, where)
     finally:
         del FAULTS["hostile"]
         server.scenario.faults = None
-    assert b.names().count("run_ended") == RUNS
+    assert b.names().count("run_ended") == len(b.doc.runs()) == sum(ends.values()) >= RUNS
     told = b.diagnostics("retry") + b.diagnostics("fallback")
     assert told, "tries are never silent"
     # The session goes on as if nothing had been.
