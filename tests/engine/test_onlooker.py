@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from engine.conftest import Bench
 from engine.support import call, reply
+from tests_support import wait_until
 from worldline.core.kinds import NodeFlag
 
 
@@ -73,3 +75,27 @@ async def test_what_the_agent_does_itself_is_not_told(bench: Any, repo: Path, ba
     )  # fmt: skip
     assert all(NOTE not in str(b.sent(number)["messages"]) for number in range(4))
     await b.actor.processes.stop_all()
+
+
+async def test_what_a_process_of_the_agent_wrote_at_its_end_is_not_the_persons(
+    bench: Any, repo: Path
+) -> None:
+    b = await bench(workspace=repo)
+    late = b.root / "late.txt"
+    script = [
+        reply("", call("bash", command="(sleep 0.5; echo x > late.txt) > /dev/null 2>&1 & echo started")),
+        reply("", call("list_dir", path=".")),
+        reply("", call("list_dir", path=".")),
+        reply("Done."),
+    ]
+
+    def answer(talk: Any) -> Any:
+        if talk.count == 1:  # the model thinks until the process is over
+            wait_until(late.exists)
+            time.sleep(0.3)
+        return script[talk.count]
+
+    b.server.scenario.answerer = answer
+    assert await b.ask("go") == "completed"
+    assert late.exists() and all(NOTE not in str(b.sent(number)["messages"]) for number in range(4))
+    assert b.nodes("external_change") == []

@@ -153,7 +153,14 @@ async def test_what_is_not_kept_whole_is_not_called_so(bench: Bench) -> None:
     whole = await bench.call("bash", command="head -c 900000 /dev/zero | tr '\\0' x")
     assert "whole output is kept" in text_of(whole)
     assert whole.result is not None and len(whole.result.full_output or b"") == 900_000
-    huge = await bench.call("bash", command="head -c 6000000 /dev/zero | tr '\\0' x")
-    assert huge.result is not None and len(huge.result.full_output or b"") < 4_100_000
+    large = await bench.call("bash", command="head -c 6000000 /dev/zero | tr '\\0' x")
+    assert "whole output is kept" in text_of(large)
+    assert large.result is not None and large.result.whole is not None and large.result.full_output is None
+    with large.result.whole as file:
+        assert file.read() == b"x" * 6_000_000
+    huge = await bench.call("bash", command="head -c 40000000 /dev/zero | tr '\\0' x")
+    assert huge.result is not None and huge.result.whole is not None
+    with huge.result.whole as file:
+        assert len(file.read()) < 34_100_000
     assert "whole output is kept" not in text_of(huge)
-    assert "6,000,000 bytes" in text_of(huge) and "into a file" in text_of(huge)
+    assert "40,000,000 bytes" in text_of(huge) and "into a file" in text_of(huge)

@@ -114,6 +114,8 @@ class LoopMaker:
         self._mcp = McpDesk(shared, approvals)
         self._started = False
         self._told: set[str] = set()
+        self._settled: set[str] = set()
+        """Processes of the agent that had ended when the files were last known to be as captured."""
 
     def view(self, node: str) -> c.View:
         return view_at(
@@ -301,10 +303,17 @@ class LoopMaker:
     async def _person_wrote(self) -> bool:
         """Without a watcher every look would be a walk through all files: then it is not taken before each step."""
         work = self._shared.work
-        if work is None or not await work.call(lambda workspace: workspace.stirred):
+        if work is None:
             return False
+        stirred = await work.call(lambda workspace: workspace.stirred)
         await self._processes.look()
-        return not self._processes.running(look=False)
+        known = self._processes.entries(look=False)
+        ended = {process.id for process in known if process.ended}
+        runs = len(ended) < len(known)
+        if not stirred and not runs:
+            self._settled = ended
+        # What a process of the agent wrote is not the person's because it has ended since.
+        return stirred and not runs and ended <= self._settled
 
     def _services(self) -> dict[str, Any]:
         return {"processes": self._processes, "memory_dir": memory_folder(self._shared.info.root)}
