@@ -582,6 +582,10 @@
         <source>Where they part</source>
         <translation>分叉处</translation>
     </message>
+    <message>
+        <source>no end of a run</source>
+        <translation>不是一次运行的结束</translation>
+    </message>
     <message numerus="yes">
         <source>%n file(s)</source>
         <translation>
@@ -3963,16 +3967,16 @@ Click a node to go back to it, files included.</source>
 <context>
     <name>self._view</name>
     <message>
+        <source>Note on “{title}”</source>
+        <translation>“{title}”的备注</translation>
+    </message>
+    <message>
         <source>What was learnt here? Only you see it.</source>
         <translation>从这里学到了什么？只有你能看到。</translation>
     </message>
     <message>
         <source>Label</source>
         <translation>标签</translation>
-    </message>
-    <message>
-        <source>Note</source>
-        <translation>备注</translation>
     </message>
 </context>
 <context>

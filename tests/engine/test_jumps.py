@@ -185,6 +185,9 @@ async def test_compare_and_diffs(bench: Any, repo: Any) -> None:
     assert compared.ancestor == b.nodes("root")[0].uid
     assert [[f.path for f in a.files] for a in compared.attempts] == [["one.txt", "two.txt"], ["three.txt"]]
     assert [a.stop_reason for a in compared.attempts] == ["completed", "completed"]
+    inner = b.nodes("assistant")[0].uid
+    halfway = (await b.actor.edits.compare(CompareFor(nodes=[inner, "cursor"]))).attempts
+    assert [(a.stop_reason, a.outcome) for a in halfway] == [("", ""), ("completed", "ok")], "its run went on"
     changes = await b.actor.files.changes(DiffFor(a="base", b="disk"))
     assert [f.path for f in changes.files] == ["three.txt"]
     diff = await b.actor.files.file_diff(DiffFor(a="base", b="cursor", path="three.txt"))

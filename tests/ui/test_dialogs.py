@@ -141,6 +141,10 @@ def test_the_node_where_attempts_part_has_not_failed(qtbot: Any) -> None:
     said = [label.text() for label in dialog.view.findChildren(QLabel)]
     assert "Where they part" in said and "Ended for an unknown reason" not in said and "✗" not in said
     assert "None of them has changed a file." in said
+    halfway = compare.attempts[0].model_copy(update={"outcome": "", "stop_reason": ""})
+    other_dialog = CompareDialog(compare.model_copy(update={"attempts": [halfway, other]}), {})
+    qtbot.addWidget(other_dialog)
+    assert "no end of a run" in [label.text() for label in other_dialog.view.findChildren(QLabel)]
     take = next(b for b in dialog.view.findChildren(QPushButton) if b.text().startswith("Take file"))
     assert not take.isEnabled()
 

@@ -187,6 +187,10 @@ class Queries:
         records = [r for r in doc.runs() if r.uid in runs]
         last = records[-1] if records else None
         reason = last.stop_reason if last and last.stop_reason else StopReason.UNKNOWN
+        # A step in the middle of a run: how that run ended is not how this path does.
+        goes_on = last is not None and any(
+            h.run == last.uid for h in doc.headers_of(tree.children(doc.seq(leaf)))
+        )
         diagnostics = [r for r in doc.records("diagnostic") if r.run in runs]
         checks: dict[str, dict[str, Any]] = {}
         for body in doc.bodies_of([h.uid for h in headers if h.kind is NodeKind.TOOL]):
@@ -196,8 +200,8 @@ class Queries:
         return {
             "leaf": leaf,
             "title": next((h.preview for h in headers if h.kind is NodeKind.USER), headers[-1].preview if headers else ""),
-            "outcome": reason.outcome.value,
-            "stop_reason": reason.value if last else "",
+            "outcome": "" if goes_on else reason.outcome.value,
+            "stop_reason": reason.value if last and not goes_on else "",
             "steps": len(headers),
             "checks": list(checks.values()),
             "usage": doc.usage_of(uids) if uids else Usage(),

@@ -174,7 +174,9 @@ class CompareView(QWidget):
         seconds = round(attempt.seconds)
         effects = [f"⚠ {effect.summary}" for effect in attempt.effects if effect.reversibility != "undoable"]
         return [
-            (words.stop_title(attempt.stop_reason), words.outcome(outcome)[1]),
+            (words.stop_title(attempt.stop_reason), words.outcome(outcome)[1])
+            if attempt.stop_reason
+            else (self.tr("no end of a run"), "muted"),
             (", ".join(checks) or "—", checks_token),
             (
                 self.tr("%n file(s)", "", len(attempt.files)) + f"  +{attempt.added} −{attempt.removed}",

@@ -138,7 +138,9 @@ class NodeMenu:
             from worldline.ui.dialogs.small import NoteDialog
 
             dialog = NoteDialog(
-                self._view.tr("Note"),
+                self._view.tr("Note on “{title}”").format(
+                    title=tree_text.short_title(self._state.tree, row, 40)
+                ),
                 text,
                 self._view.tr("What was learnt here? Only you see it."),
                 self._window,
