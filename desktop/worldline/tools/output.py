@@ -20,6 +20,7 @@ OUTPUT_LIMIT = 4_000_000
 KEEP_LIMIT = 32_000_000
 """Bytes of one command that are kept in the session, from its start; of more, the end is kept as well."""
 _LIVE_LIMIT = 64_000
+_BEAT_S = 0.016
 
 
 class Output:
@@ -114,7 +115,8 @@ class Live:
         self._over = False
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._mask = LiveMask()
-        """Used on the loop only."""
+        """Used on the loop only, as the next."""
+        self._next = 0.0
 
     def add(self, chunk: bytes, *, last: bool = False) -> None:
         with self._lock:
@@ -123,13 +125,22 @@ class Live:
             if len(text) > _LIVE_LIMIT:
                 self._dropped = (self._dropped + text[:-_LIVE_LIMIT])[-_LIVE_LIMIT:]
             self._text = text[-_LIVE_LIMIT:]
-            if self._waiting or not (self._text or last):
+            if (self._waiting or not self._text) and not last:
                 return
             self._waiting = True
         with contextlib.suppress(RuntimeError):  # the loop is closed: nobody looks any more
-            self._loop.call_soon_threadsafe(self._flush)
+            self._loop.call_soon_threadsafe(self._flush if last else self._soon)
+
+    def _soon(self) -> None:
+        """At once after a rest, else in the next beat: a flood shall not keep the loop busy with what nobody can read."""
+        rest = self._next - self._loop.time()
+        if rest <= 0:
+            self._flush()
+        else:
+            self._loop.call_later(rest, self._flush)
 
     def _flush(self) -> None:
+        self._next = self._loop.time() + _BEAT_S
         with self._lock:
             text, dropped = self._text, self._dropped
             self._text, self._dropped, self._waiting, over = "", "", False, self._over
