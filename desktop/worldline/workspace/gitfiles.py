@@ -121,24 +121,22 @@ def append(folder: Path, name: str, line: str) -> None:
 
 def strange_parts(gitdir: Path) -> str:
     """What in a git folder is neither a file nor a folder, where git itself would follow it or wait for it; "" = nothing.
-    Looks at its top and at its refs and logs."""
-    for part in ("", "refs", "logs", "objects", "objects/pack", "objects/info"):
-        for place, folders, names in (
-            os.walk(gitdir / part) if part in ("refs", "logs") else _one(gitdir / part)
-        ):
-            for name in (*folders, *names):
-                try:
-                    mode = os.lstat(os.path.join(place, name)).st_mode  # noqa: PTH118 - thousands of refs
-                except OSError:
-                    continue
-                if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)) and not name.startswith("fsmonitor--"):
-                    return os.path.relpath(os.path.join(place, name), gitdir)  # noqa: PTH118
+    Looks at its top and its objects, and all the way down its refs and logs."""
+    todo = ["", "objects", "objects/pack", "objects/info", "refs", "logs"]
+    while todo:
+        part = todo.pop()
+        try:
+            with os.scandir(os.path.join(gitdir, part)) as entries:  # noqa: PTH118 - asked for each capture
+                rows = list(entries)
+        except OSError:
+            continue
+        for row in rows:
+            if row.is_dir(follow_symlinks=False):
+                if part.startswith(("refs", "logs")):
+                    todo.append(f"{part}/{row.name}")
+            elif not row.is_file(follow_symlinks=False) and not row.name.startswith("fsmonitor--"):
+                return f"{part}/{row.name}".lstrip("/")
     return ""
-
-
-def _one(folder: Path) -> Iterator[tuple[str, list[str], list[str]]]:
-    with contextlib.suppress(OSError):
-        yield str(folder), [], os.listdir(folder)  # noqa: PTH208 - names alone
 
 
 def _usual_mask() -> int:
