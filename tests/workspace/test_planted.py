@@ -259,3 +259,19 @@ def test_what_git_keeps_to_itself_is_not_carried_away(tmp_path: Path, work: Path
     mine.prune({first})
     assert mine.missing({first}) == {} and (here / "a").read_text() == "1\n"
     mine.close()
+
+
+def test_submodules_of_a_part_of_a_repository_belong_to_it(tmp_path: Path, work: Path, other: Path) -> None:
+    run_sh(
+        "mkdir d && git -c protocol.file.allow=always submodule add -q ../other d/m && "
+        "git -c protocol.file.allow=always submodule add -q ../other beside && "
+        "mkdir d/fake && cp beside/.git d/fake/.git && sed -i 's#\\.\\./#../../#' d/fake/.git",
+        work,
+    )
+    ws = Workspace(work / "d", tmp_path / "store")
+    result = ws.capture(None)
+    roots = {root.path: root.trouble for root in ws.state(result.state).roots}
+    ws.close()
+
+    assert roots["m"] == ""
+    assert "elsewhere" in roots["fake"]

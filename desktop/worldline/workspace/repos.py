@@ -60,6 +60,18 @@ def _folders(work: Path) -> tuple[Path, Path, bytes] | None:
     return gitdir, (gitdir / shared).resolve() if shared else gitdir, pointer
 
 
+def _around(top: Path) -> list[Path]:
+    """Git folder and shared git folder of the repository that a folder is in; [] = in none."""
+    for folder in (top, *top.parents):
+        try:
+            found = _folders(folder)
+        except (OSError, ValueError):
+            continue
+        if found is not None and (found[0] / "HEAD").is_file():
+            return [found[0], found[1]]
+    return []
+
+
 def _text(path: Path) -> str:
     """Of a small file that says where something is; "" = there is none."""
     try:
@@ -143,21 +155,25 @@ class GitRoot:
         for _ in self.path.split("/"):
             top = top.parent
         top = top.resolve()
-        try:
-            outer = _folders(top)
-        except (OSError, ValueError):
-            outer = None
-        own = [] if outer is None else [outer[0], outer[1]]
+        own = _around(top)
         if self.gitdir in own:
             return "its .git leads to the repository around it"
-        homes = [top, *(folder / "modules" for folder in own)]
+        part = bool(own) and not (top / ".git").exists()
+        homes = [top] if part else [top, *(folder / "modules" for folder in own)]
         linked = _text(self.gitdir / "gitdir")
         if linked and Path(linked).resolve() == (self.work / ".git").resolve() and self.common not in own:
             return ""  # a worktree of another repository: that one says so itself
+        if self._says_its_place() and self.gitdir.is_relative_to(own[-1] / "modules" if own else top):
+            return ""  # a submodule of a repository of which the workspace is a part
         for folder in (self.gitdir, self.common):
             if folder in own or not any(folder.is_relative_to(home) for home in homes):
                 return "its .git leads to a repository elsewhere"
         return ""
+
+    def _says_its_place(self) -> bool:
+        """Whether its configuration names this folder as its worktree, as git writes it for submodules."""
+        found = re.search(r"(?m)^[ \t]*worktree[ \t]*=[ \t]*(\S.*?)[ \t]*$", _text(self.gitdir / "config"))
+        return found is not None and (self.gitdir / found[1]).resolve() == self.work.resolve()
 
     def find_trouble(self) -> str:
         try:
