@@ -24,7 +24,7 @@ from worldline.rehearsal.events import Call, Reply, reply_events
 from worldline.rehearsal.faults import FAULTS, Fault, Scene
 from worldline.rehearsal.wire import encode
 
-RUNS = int(os.environ.get("WORLDLINE_HOSTILE_RUNS", "15"))
+RUNS = int(os.environ.get("WORLDLINE_HOSTILE_RUNS", "10"))
 SEED = int(os.environ.get("WORLDLINE_HOSTILE_SEED", "1"))
 INFRA = "INFRASTRUCTURE"
 """In every text of the server that is about itself: the model must never read it."""
