@@ -53,17 +53,21 @@ def make(path: Path) -> None:
     passing = path.with_name(f".{path.name}.new")
     shutil.rmtree(passing, ignore_errors=True)
     passing.mkdir(mode=0o700)
-    pygit2.init_repository(str(passing), bare=True)
-    (passing / "config").write_text(_CONFIG, "utf-8")
-    for made in list(passing.iterdir()) if path.exists() else ():
-        # Beside what is there already; what makes it a store comes last.
-        if made.name != "HEAD":
-            made.replace(path / made.name)
-    if path.exists():
-        (passing / "HEAD").replace(path / "HEAD")
-        passing.rmdir()
-    else:
-        passing.rename(path)
+    try:
+        pygit2.init_repository(str(passing), bare=True)
+        (passing / "config").write_text(_CONFIG, "utf-8")
+        for made in list(passing.iterdir()) if path.exists() else ():
+            # Beside what is there already; what makes it a store comes last.
+            if made.name != "HEAD":
+                made.replace(path / made.name)
+        if path.exists():
+            (passing / "HEAD").replace(path / "HEAD")
+            passing.rmdir()
+        else:
+            passing.rename(path)
+    except BaseException:  # also when the person stops it
+        shutil.rmtree(passing, ignore_errors=True)
+        raise
 
 
 def _is_ours(path: Path) -> bool:
