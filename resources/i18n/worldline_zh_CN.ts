@@ -1156,8 +1156,8 @@
         <translation>整个会话，无任何丢失 (*.jsonl)</translation>
     </message>
     <message>
-        <source>The whole session with its files, to open elsewhere (*.zip)</source>
-        <translation>整个会话及其文件，可在别处打开 (*.zip)</translation>
+        <source>The whole session with its files, also ignored ones like .env, to open elsewhere (*.zip)</source>
+        <translation>整个会话及其文件（包括 .env 等被忽略的文件），可在别处打开 (*.zip)</translation>
     </message>
     <message>
         <source>Export</source>
