@@ -2622,6 +2622,10 @@ The agent works in {work}</source>
         <translation>选择比较范围</translation>
     </message>
     <message>
+        <source>Search the tree</source>
+        <translation>搜索树</translation>
+    </message>
+    <message>
         <source>Stop looking, choose none</source>
         <translation>停止查看，取消选择</translation>
     </message>

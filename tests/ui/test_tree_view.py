@@ -107,6 +107,12 @@ def test_arrow_keys_look_and_never_go(state: Any, qtbot: Any) -> None:
     assert jumped.args[0]["node"] == sample.uid(26)
 
 
+def test_a_slash_opens_the_search(state: Any, qtbot: Any) -> None:
+    pane = pane_of(state, qtbot)
+    QTest.keyClick(pane.view, Qt.Key.Key_Slash)
+    assert pane.search_bar.isVisible() and pane.search_edit.text() == ""
+
+
 def test_keys_between_branches(state: Any, qtbot: Any) -> None:
     view = pane_of(state, qtbot).view
     QTest.keyClick(view, Qt.Key.Key_Left, Qt.KeyboardModifier.ControlModifier)

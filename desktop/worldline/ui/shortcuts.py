@@ -56,6 +56,7 @@ class ShortcutList(QDialog):
             (self.tr("Go there: files are put back, a branch starts"), "Enter"),
             (self.tr("Choose for Compare"), "Space"),
             (self.tr("Choose a range for Compare"), "Shift+↑ Shift+↓"),
+            (self.tr("Search the tree"), "/"),
             (self.tr("Stop looking, choose none"), "Esc"),
             (self.tr("Label"), "Shift+L"),
             (self.tr("Note"), "Shift+N"),

@@ -52,8 +52,7 @@ def handle(view: TreeView, event: QKeyEvent) -> bool:
     if ctrl and not shift and key in _FILTER_KEYS:
         view.show_only(_FILTER_KEYS[Qt.Key(key)])
         return True
-    if shift and row >= 0 and key in (Qt.Key.Key_L, Qt.Key.Key_N):
-        (view.label_asked if key == Qt.Key.Key_L else view.note_asked).emit(row)
+    if _asks(view, event, row, shift=shift):
         return True
     target = _target(view, key, ctrl=ctrl or alt)
     if target is None:
@@ -62,6 +61,18 @@ def handle(view: TreeView, event: QKeyEvent) -> bool:
         if shift:
             view.choice.pair(target)
         view.look_at(target)
+    return True
+
+
+def _asks(view: TreeView, event: QKeyEvent, row: int, *, shift: bool) -> bool:
+    """Keys for something to be written: a search, a label, a note."""
+    key = event.key()
+    if event.text() == "/":
+        view.search_asked.emit()
+    elif shift and row >= 0 and key in (Qt.Key.Key_L, Qt.Key.Key_N):
+        (view.label_asked if key == Qt.Key.Key_L else view.note_asked).emit(row)
+    else:
+        return False
     return True
 
 

@@ -117,6 +117,7 @@ class TreePane(QWidget):
         self.search_bar.hide()
         self._layout.insertWidget(1, self.search_bar)
         self._layout.insertWidget(2, self.search_why)
+        self.view.search_asked.connect(self.open_search)
         self._typing = QTimer(self)
         self._typing.setSingleShot(True)
         self._typing.setInterval(SEARCH_MS)

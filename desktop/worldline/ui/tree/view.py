@@ -41,6 +41,7 @@ class TreeView(TreeScroll):
     follow_changed = Signal(bool)
     label_asked = Signal(int)
     note_asked = Signal(int)
+    search_asked = Signal()
 
     def __init__(self, state: SessionState, parent: QWidget | None = None) -> None:
         super().__init__(painter.Scene(state.tree), parent)
