@@ -10,6 +10,10 @@ from PySide6.QtCore import QObject, QTimer
 SLICE_S = 0.006
 """A slice takes no further step after this time; half a frame."""
 
+PAUSE_MS = 1
+"""Not 0: that is an event which Qt handles with those that are waiting already, before it looks at timers, at the mouse
+and at what is to be painted; all slices would be one."""
+
 
 def in_slices(owner: QObject, steps: Iterable[Callable[[], object]]) -> None:
     """Do the steps in order, the first at once. What is left is dropped when `owner` is gone."""
@@ -20,7 +24,7 @@ def in_slices(owner: QObject, steps: Iterable[Callable[[], object]]) -> None:
         for step in rest:
             step()
             if time.monotonic() >= end:
-                QTimer.singleShot(0, owner, go_on)
+                QTimer.singleShot(PAUSE_MS, owner, go_on)
                 return
 
     go_on()
