@@ -5,9 +5,13 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
+import pytest
 from PySide6.QtCore import QObject, QTimer
 
+from worldline.protocol.commands import Changes
+from worldline.protocol.model import FileChange
 from worldline.ui import slices
+from worldline.ui.diff import arriving
 
 
 def test_timers_have_their_turn_between_slices(qtbot: Any, monkeypatch: Any) -> None:
@@ -36,3 +40,21 @@ def test_what_is_left_is_dropped_with_its_owner(qtbot: Any, monkeypatch: Any) ->
     QTimer.singleShot(20, lambda: later.append(True))
     qtbot.waitUntil(lambda: bool(later))
     assert done == [1]
+
+
+@pytest.mark.parametrize("count", [3, arriving.PART, 3 * arriving.PART + 7])
+def test_many_files_are_taken_over_whole(qtbot: Any, monkeypatch: Any, count: int) -> None:
+    monkeypatch.setattr(slices, "SLICE_S", 0.0)
+    raw = Changes(
+        a="1",
+        b="2",
+        added=9,
+        removed=1,
+        files=[FileChange(path=f"f{at}", status="M", added=at) for at in range(count)],
+    ).model_dump()
+    came: list[Changes] = []
+    owner = QObject()
+    arriving.take_changes(owner, raw, came.append)
+    assert len(came) == (count <= arriving.PART), "many are not taken at once"
+    qtbot.waitUntil(lambda: bool(came))
+    assert came == [Changes.model_validate(raw)]

@@ -29,7 +29,9 @@ class Exporting(QObject):
             "markdown": self.tr("This branch to read (*.md)"),
             "html": self.tr("The whole tree as a page (*.html)"),
             "jsonl": self.tr("The whole session, nothing lost (*.jsonl)"),
-            "bundle": self.tr("The whole session with its files, also ignored ones like .env, to open elsewhere (*.zip)"),
+            "bundle": self.tr(
+                "The whole session with its files, also ignored ones like .env, to open elsewhere (*.zip)"
+            ),
         }
 
     def ask(self, uid: str) -> QFileDialog:

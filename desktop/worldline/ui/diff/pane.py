@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSplitter, QVBoxLayout, QW
 from worldline.protocol.commands import Changes
 from worldline.protocol.model import FileDiff
 from worldline.ui.chat.row_base import ColorLabel, copy_text, tool_button
+from worldline.ui.diff.arriving import take_changes
 from worldline.ui.diff.file_diff_panel import FileDiffPanel
 from worldline.ui.diff.file_list import FileList
 from worldline.ui.diff.late_lines import LateLines
@@ -171,9 +172,8 @@ class ChangesPane(QWidget):
             return
         self._asked.add(pair)
 
-        def answered(result: dict[str, Any]) -> None:
+        def taken(changes: Changes) -> None:
             self._asked.discard(pair)
-            changes = Changes.model_validate(result)
             _keep(self._changes, pair, changes)
             if pair == self.compared.pair():
                 self._show_changes(changes)
@@ -183,7 +183,12 @@ class ChangesPane(QWidget):
             if pair == self.compared.pair():
                 self._show_changes(None, refusal(error))
 
-        self.state.request("changes", {"a": pair[0], "b": pair[1]}, answered, refused)
+        self.state.request(
+            "changes",
+            {"a": pair[0], "b": pair[1]},
+            lambda result: take_changes(self, result, taken),
+            refused,
+        )
 
     def _counted(self, changes: Changes) -> None:
         if self._changes.get(self.compared.pair()) is changes:
