@@ -3852,6 +3852,42 @@ Click a node to go back to it, files included.</source>
         <translation>已遮盖机密</translation>
     </message>
     <message>
+        <source>secret in a message</source>
+        <translation>消息中的机密</translation>
+    </message>
+    <message>
+        <source>branch</source>
+        <translation>分支</translation>
+    </message>
+    <message>
+        <source>notes</source>
+        <translation>笔记</translation>
+    </message>
+    <message>
+        <source>price not known</source>
+        <translation>价格未知</translation>
+    </message>
+    <message>
+        <source>cache</source>
+        <translation>缓存</translation>
+    </message>
+    <message>
+        <source>request changed by the server</source>
+        <translation>请求被服务器改动</translation>
+    </message>
+    <message>
+        <source>refused history</source>
+        <translation>被拒绝的历史</translation>
+    </message>
+    <message>
+        <source>conversation cut by the server</source>
+        <translation>对话被服务器截断</translation>
+    </message>
+    <message>
+        <source>thinking refused</source>
+        <translation>思考被拒绝</translation>
+    </message>
+    <message>
         <source>{} ms</source>
         <translation>{} 毫秒</translation>
     </message>

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import re
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from worldline.ui import i18n
+from worldline.ui.chat import words
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -79,3 +81,18 @@ def test_texts_said_through_another_object_are_found_too(qapp: Any) -> None:
     assert translator.load(str(ROOT / "resources" / "i18n" / "worldline_zh_CN.qm"))
     assert translator.translate("TreeView", "Go here") == "前往这里"
     assert translator.translate("TreeView", "no such text") is None
+
+
+def test_every_kind_of_diagnostic_has_words(qapp: Any) -> None:
+    named: set[str] = set()
+    for path in (ROOT / "desktop").rglob("*.py"):
+        for call in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(call, ast.Call) and getattr(call.func, "attr", "") == "diagnose" and call.args:
+                kind = call.args[0]
+                named.update([kind.value] if isinstance(kind, ast.Constant) else [])
+    assert "cache_miss" in named and len(named) > 20
+    i18n.install(qapp, "zh_CN")
+    try:
+        assert [kind for kind in sorted(named) if words.diagnostic(kind).isascii()] == []
+    finally:
+        i18n.install(qapp, "en")

@@ -128,6 +128,15 @@ def diagnostic(kind: str) -> str:
         "engine": translate("Words", "engine"),
         "mcp": translate("Words", "tool server"),
         "secret_masked": translate("Words", "secret masked"),
+        "secret_in_prompt": translate("Words", "secret in a message"),
+        "head": translate("Words", "branch"),
+        "memory": translate("Words", "notes"),
+        "price_unknown": translate("Words", "price not known"),
+        "cache_warning": translate("Words", "cache"),
+        "input_transformation": translate("Words", "request changed by the server"),
+        "poisoned": translate("Words", "refused history"),
+        "context_dropped": translate("Words", "conversation cut by the server"),
+        "thinking_refused": translate("Words", "thinking refused"),
     }
     return words.get(kind, kind.replace("_", " "))
 
