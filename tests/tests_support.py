@@ -112,6 +112,34 @@ def run_worldline(*arguments: str | Path, timeout: float = 60) -> Done:
     return Done(done.returncode, done.stdout, done.stderr)
 
 
+def session_in_own_folder(repo: Path, session: Path, files: dict[str, str]) -> Path:
+    """A session with a worktree of its own and one step that wrote these files; closed again. Returns its folder."""
+    import asyncio
+
+    from worldline.core.kinds import NodeKind
+    from worldline.engine.opening import OpenRequest, open_session, plant_root
+    from worldline.session.model import NodeDraft
+
+    async def make() -> Path:
+        opened = open_session(OpenRequest(session=session, workspace=repo, title=repo.name))
+        assert opened.work is not None
+        try:
+            await plant_root(opened)
+            root = opened.doc.header(opened.doc.cursor)
+            for name, text in files.items():
+                (opened.work.work_path / name).write_text(text)
+            done = await opened.work.capture(root.state)
+            opened.doc.append(
+                NodeDraft(kind=NodeKind.USER, parent=root.uid, preview="go on", state=done.state)
+            )
+            return opened.work.work_path
+        finally:
+            await opened.work.close()
+            opened.close()
+
+    return asyncio.run(make())
+
+
 def unasked(session: Path, base_url: str) -> list[str | Path]:
     """Options of a run that works on its own: nobody is asked, the events come as lines of JSON."""
     return ["--session", session, "--base-url", base_url, "--mode", "work", "--approve", "allow", "--json"]

@@ -17,6 +17,7 @@ COMMANDS = frozenset(
         "verify",
         "recover",
         "effects",
+        "worktrees",
         "engine",
         "rehearse",
         "seed-demo",

@@ -93,7 +93,8 @@ def test_a_worktree_goes_only_with_what_it_loses_named(work: Path, sh: Sh) -> No
     assert caught.value.kind == "leased"
     isolate.release(made.root)
     lost = worktrees.would_lose(made.root)
-    assert [line.split()[0] for line in lost] == ["changed", "untracked", "commit"]
+    # Its branch stays in the repository, and the commit with it.
+    assert lost == ["changed file a.txt", "untracked file later"]
     with pytest.raises(WorkspaceError) as caught:
         worktrees.remove(made.root, lost[1:])
     assert caught.value.kind == "changed" and made.root.is_dir()

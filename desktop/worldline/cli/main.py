@@ -1,4 +1,4 @@
-"""The command line: `worldline run|inspect|view|jump|return|diff|import|export|verify|recover|effects|engine|…`."""
+"""The command line: `worldline run|inspect|view|jump|return|diff|import|export|verify|recover|effects|worktrees|engine|…`."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ _WHERE = {
     "recover": "worldline.cli.files",
     "import": "worldline.cli.files",
     "export": "worldline.cli.files",
+    "worktrees": "worldline.cli.worktrees",
     "engine": "worldline.cli.engine",
     "seed-demo": "worldline.cli.engine",
 }

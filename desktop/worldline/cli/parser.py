@@ -18,6 +18,7 @@ def build_parser() -> argparse.ArgumentParser:
     _reading(commands)
     _moving(commands)
     _files(commands)
+    _worktrees(commands)
     _engine(commands)
     return parser
 
@@ -112,6 +113,30 @@ def _files(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     p.add_argument("--format", required=True, choices=["jsonl", "html", "markdown", "graphml", "bundle"])
     p.add_argument("--out", type=Path, metavar="PATH")
     p.add_argument("--json", action="store_true")
+
+
+def _worktrees(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    p = commands.add_parser(
+        "worktrees", help="the folders of sessions in the app's data folder, and what would be lost with each"
+    )
+    p.add_argument("--only", type=Path, metavar="PATH", help="look at this one alone")
+    p.add_argument("--json", action="store_true")
+    p.add_argument(
+        "--lines",
+        action="store_true",
+        help="one JSON line for each as it is known: twice, first without size and loss",
+    )
+    actions = p.add_subparsers(dest="action", metavar="remove")
+    r = actions.add_parser("remove", help="remove a folder, if what would be lost was confirmed")
+    r.add_argument("path", type=Path, metavar="PATH")
+    r.add_argument(
+        "--yes-lose",
+        default="",
+        metavar="ID",
+        help="the id of what would be lost, as it is listed; not needed where nothing would be",
+    )
+    # Not False: that would undo what was said before the word `remove`.
+    r.add_argument("--json", action="store_true", default=argparse.SUPPRESS)
 
 
 def _engine(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

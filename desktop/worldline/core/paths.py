@@ -49,6 +49,11 @@ def worktrees_dir() -> Path:
     return _sub("worktrees")
 
 
+def trash_dir() -> Path:
+    """Session files that the person has deleted, to be had back."""
+    return _sub("trash")
+
+
 def logs_dir() -> Path:
     return _sub("logs")
 

@@ -95,6 +95,7 @@ def read_bundle(source: Path, out_dir: Path | None = None) -> dict[str, Any]:
     """Unpack a bundle: the session into `out_dir`, its states into a store, its files (as at the cursor) into
     a folder of their own. Returns a report like that of an import. Raises BadInput for a damaged bundle; nothing is
     left behind then."""
+    from worldline.workspace import worktrees
     from worldline.workspace.bundle import take_objects
 
     target = out_dir or paths.sessions_dir()
@@ -102,7 +103,7 @@ def read_bundle(source: Path, out_dir: Path | None = None) -> dict[str, Any]:
     slug = f"{re.sub(r'[^a-z0-9]+', '-', source.stem.lower()).strip('-')[:32] or 'bundle'}-{secrets.token_hex(2)}"
     store, folder, session = (
         paths.stores_dir() / slug,
-        paths.worktrees_dir() / slug / "files",
+        paths.worktrees_dir() / slug / worktrees.BUNDLED,
         target / f"{slug}.worldline",
     )
     try:
@@ -130,6 +131,7 @@ def read_bundle(source: Path, out_dir: Path | None = None) -> dict[str, Any]:
     except BaseException:  # also when the person stops it: nothing half done stays
         _remove(session, store, folder.parent)
         raise
+    worktrees.note_session(folder.parent, session.absolute())
     with SessionReader(session) as reader:
         branches = len(reader.tree.leaves())
     return {"source": str(source), "format": FORMAT, "out": str(session), "records": count, "nodes": nodes,

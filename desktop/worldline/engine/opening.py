@@ -102,6 +102,7 @@ def _open_existing(path: Path, request: OpenRequest, *, need_folder: bool = True
         except WorldlineError:
             doc.close()
             raise
+        _note(worktree, path)
     info = _info(doc, facts, place, request, read_only_why=why or str(facts.get("read_only_why", "")))
     return Opened(
         doc,
@@ -112,6 +113,14 @@ def _open_existing(path: Path, request: OpenRequest, *, need_folder: bool = True
         created=False,
         worktree=worktree,
     )
+
+
+def _note(worktree: Path, session: Path) -> None:
+    """For the list of folders: whose it is."""
+    from worldline.workspace import worktrees
+
+    if worktree.parent == paths.worktrees_dir():
+        worktrees.note_session(worktree, session.absolute())
 
 
 def _refuse(doc: SessionDocument, folder: Path, slug: str) -> None:
@@ -170,6 +179,8 @@ def _create(request: OpenRequest, folder: Path) -> Opened:
         raise
     work = WorkThread(work_path, store_path)
     worktree = Path(workspace["worktree"]) if workspace["mode"] == "isolated" else None
+    if worktree is not None:
+        _note(worktree, path)
     info = _info(doc, doc.info(), workspace, request, read_only_why="")
     branch = f"refs/heads/{workspace['branch']}" if workspace["branch"] else ""
     return Opened(doc, work, info, slug, branch, created=True, worktree=worktree)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -43,13 +45,24 @@ def check(worktree: Path, session_id: str = "") -> None:
 
 def take(worktree: Path, session_id: str) -> None:
     """Become the user of a worktree. Raises like `check`."""
-    lease = read(worktree)
-    if lease is not None and (lease.get("session") != session_id or lease.get("pid") != os.getpid()):
-        check(worktree, "")
-    value = {"pid": os.getpid(), "started": identity(os.getpid()), "session": session_id}
-    temp = _file(worktree).with_suffix(f".{os.getpid()}.tmp")
-    temp.write_text(json.dumps(value), "utf-8")
-    temp.replace(_file(worktree))
+    with _one_at_a_time(worktree.parent):
+        lease = read(worktree)
+        if lease is not None and (lease.get("session") != session_id or lease.get("pid") != os.getpid()):
+            check(worktree, "")
+        value = {"pid": os.getpid(), "started": identity(os.getpid()), "session": session_id}
+        temp = _file(worktree).with_suffix(f".{os.getpid()}.tmp")
+        temp.write_text(json.dumps(value), "utf-8")
+        temp.replace(_file(worktree))
+
+
+@contextlib.contextmanager
+def _one_at_a_time(folder: Path) -> Iterator[None]:
+    """Between looking and taking nobody else takes it: a removal and a session that is opened must not both have it."""
+    import fcntl
+
+    with folder.with_name(f"{folder.name}.leases.lock").open("ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def release(worktree: Path) -> None:

@@ -66,9 +66,7 @@ def _root(text: str) -> str:
 
 
 def trash_dir() -> Path:
-    folder = paths.data_home() / "trash"
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
+    return paths.trash_dir()
 
 
 def _is_open(path: Path) -> bool:

@@ -1,0 +1,169 @@
+"""`worldline worktrees`: whose each folder is, what would be lost, and removing only what was confirmed."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests_support import Done, git, session_in_own_folder
+from worldline.cli.main import main
+from worldline.core import paths
+from worldline.session.document import SessionDocument
+
+Cli = Callable[..., Done]
+
+
+@pytest.fixture
+def here() -> Cli:
+    """A command without a process of its own: a second cheaper each."""
+
+    def call(*arguments: str | Path, expect: int = 0) -> Done:
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            code = main([str(argument) for argument in arguments])
+        assert code == expect, out.getvalue() + err.getvalue()
+        return Done(code, out.getvalue(), err.getvalue())
+
+    return call
+
+
+@pytest.fixture
+def session() -> Path:
+    return paths.sessions_dir() / "made.worldline"
+
+
+@pytest.fixture
+def work(session: Path, repo: Path) -> Path:
+    """The folder of the session, with work in it that is in no commit."""
+    return session_in_own_folder(repo, session, {"a.txt": "beta\n", "new.txt": "one\n"})
+
+
+def rows(cli: Cli) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = cli("worktrees", "--json").json["folders"]
+    return found
+
+
+def to_trash(session: Path) -> Path:
+    gone = paths.trash_dir() / "made-20260101-000000.worldline"
+    session.rename(gone)
+    return gone
+
+
+def test_a_folder_is_listed_and_goes_only_as_confirmed(
+    cli: Cli, session: Path, work: Path, repo: Path
+) -> None:
+    [row] = rows(cli)
+    assert (row["path"], row["session"], row["title"], row["session_file"]) == (
+        str(work), "there", "project", str(session),
+    )  # fmt: skip
+    assert row["repository"] == str(repo) and row["branch"].startswith("worldline/")
+    assert row["looked"] and row["bytes_complete"] and row["bytes"] > 20 and row["in_use"] == ""
+    # What the agent made is in the nodes; what the person had not committed is in their folder.
+    assert (row["lose"], row["lose_id"]) == ([], "") and row["kept"] >= 2
+    assert "The session's nodes keep their files" in row["note"] and "not deleted" in row["note"]
+    (work / "since.txt").write_text("later\n")
+    [row] = rows(cli)
+    assert row["lose"] == ["untracked file since.txt"] and row["lose_id"]
+    refused = cli("worktrees", "remove", work, expect=1)
+    assert "is not what was confirmed" in refused.err and f"--yes-lose {row['lose_id']}" in refused.out
+    assert "untracked file since.txt" in refused.out
+    said = cli("worktrees", "--json", "remove", work, "--yes-lose", "0123456789ab", expect=1).lines[-1]
+    assert said["error"]["kind"] == "changed" and work.is_dir()
+    trashed = to_trash(session)
+    [row] = rows(cli)
+    assert (row["session"], row["session_file"]) == ("trash", str(trashed))
+    done = cli("worktrees", "remove", work, "--yes-lose", row["lose_id"], "--json").json
+    assert done["lost"] == ["untracked file since.txt"] and done["schema"] == 1
+    assert rows(cli) == [] and not work.exists()
+    assert str(work) not in git(repo, "worktree", "list")
+    assert git(repo, "branch", "--list", row["branch"])
+    # The states belong to the session, which can be had back.
+    assert cli("verify", trashed, "--json").json["sound"] is True
+    cli("worktrees", "remove", work, expect=2)
+
+
+def test_without_its_session_nothing_keeps_the_files(here: Cli, session: Path, work: Path) -> None:
+    session.unlink()
+    [row] = rows(here)
+    assert row["session"] == "none" and row["title"] == ""
+    assert row["lose"] == ["changed file a.txt", "untracked file new.txt"] and row["kept"] == 0
+    told = here("worktrees")
+    assert "no session file is known any more" in told.out and row["lose_id"] in told.out
+    here("worktrees", "remove", work, "--yes-lose", row["lose_id"])
+    assert not work.exists()
+    assert "no folder" in here("worktrees").err
+
+
+def test_a_session_that_lies_elsewhere_or_is_damaged_is_known(
+    here: Cli, session: Path, work: Path, tmp_path: Path
+) -> None:
+    [row] = rows(here)
+    elsewhere = tmp_path / "mine.worldline"
+    session.rename(elsewhere)
+    here("inspect", elsewhere, "--json")
+    assert rows(here)[0]["session"] == "none", (
+        "a file that was moved is known when it is opened to be written"
+    )
+    here("jump", elsewhere, "root", "--json")
+    [row] = rows(here)
+    assert (row["session"], row["session_file"]) == ("there", str(elsewhere))
+    slug = row["name"].removeprefix("project-")
+    broken = paths.sessions_dir() / f"{slug}.worldline"
+    broken.write_bytes(b"nothing of the kind")
+    elsewhere.unlink()
+    assert rows(here)[0]["session_file"] == str(broken)
+
+
+def test_one_that_is_open_keeps_its_folder(here: Cli, session: Path, work: Path) -> None:
+    engine = subprocess.Popen(
+        [sys.executable, "-m", "worldline", "engine", "--session", str(session)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    with engine:
+        assert engine.stdin is not None and engine.stdout is not None
+        engine.stdin.write('{"jsonrpc":"2.0","id":1,"method":"hello","params":{"protocol":1}}\n')
+        engine.stdin.flush()
+        while '"id":1' not in engine.stdout.readline().replace(" ", ""):
+            pass
+        [row] = rows(here)
+        assert f"process {engine.pid}" in row["in_use"]
+        refused = here("worktrees", "remove", work, "--yes-lose", row["lose_id"], "--json", expect=1)
+        assert refused.lines[-1]["error"]["kind"] == "leased" and work.is_dir()
+        engine.stdin.close()
+        engine.stdout.read()
+    # The lock of the file alone is enough: a session that is open keeps its folder without a lease too.
+    doc = SessionDocument.open(session)
+    try:
+        assert rows(here)[0]["in_use"].startswith("Its session is open")
+        refused = here("worktrees", "remove", work, "--json", expect=1)
+        assert refused.lines[-1]["error"]["kind"] == "leased" and work.is_dir()
+    finally:
+        doc.close()
+    here("worktrees", "remove", work)
+    assert not work.exists()
+
+
+def test_a_bundle_has_a_folder_too(here: Cli, session: Path, work: Path, tmp_path: Path) -> None:
+    bundle = tmp_path / "b.bundle"
+    here("export", session, "--format", "bundle", "--out", bundle)
+    out = Path(here("import", bundle, "--out", tmp_path / "in", "--json").json["files"][0]["out"])
+    [row] = [row for row in rows(here) if row["session_file"] == str(out)]
+    assert row["session"] == "there" and row["lose"] == [] and row["kept"] >= 3
+    (Path(row["path"]) / "files" / "own.txt").write_text("o")
+    [row] = here("worktrees", "--only", row["path"], "--json").json["folders"]
+    assert row["lose"] == ["file own.txt (git cannot say whether it is in a commit)"]
+    here("worktrees", "remove", row["path"], "--yes-lose", row["lose_id"])
+    assert [one["session_file"] for one in rows(here)] == [str(session)]
+
+
+def test_lines_come_twice_the_quick_facts_first(here: Cli, session: Path, work: Path) -> None:
+    first, second = here("worktrees", "--json", "--lines").lines
+    assert (first["looked"], second["looked"]) == (False, True)
+    assert first["title"] == second["title"] and second["bytes"] > 0
