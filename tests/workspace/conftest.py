@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pygit2
 import pytest
 
+from worldline.workspace.bring_home import HomeReport, bring_home
 from worldline.workspace.engine import Workspace
 
 ENV = {
@@ -121,3 +124,56 @@ def two_states(
 
 
 REPO = "git init -q -b main . && "
+
+
+BASE = "git init -q -b main; seq 20 >f; echo k >keep; echo d >del; git add -A; git commit -qm base"
+
+
+@dataclass
+class Sides:
+    """The person's folder, and a worktree of the session made from it."""
+
+    mine: Path
+    theirs: Path
+    home: Workspace
+    source: Workspace
+    start: str = ""
+
+    def begin(self) -> None:
+        self.start = self.source.capture(None).state
+
+    def node(self, command: str) -> str:
+        run_sh(command, self.theirs)
+        result = self.source.capture(self.start or None)
+        assert not result.error
+        return result.state
+
+    def bring(self, state: str, how: Any, **options: Any) -> HomeReport:
+        options.setdefault("dry_run", False)
+        return bring_home(self.source, self.home, state, how=how, start=self.start, **options)
+
+    def everything(self) -> dict[str, Any]:
+        """The person's files, and what git says of their repository."""
+        return {
+            "files": snapshot(self.mine),
+            "status": run_sh("git status --porcelain=v1 -uall", self.mine),
+            "refs": run_sh("git for-each-ref; git symbolic-ref -q HEAD || git rev-parse HEAD", self.mine),
+            "index": run_sh("git ls-files -s", self.mine),
+        }
+
+
+@pytest.fixture
+def sides(tmp_path: Path) -> Iterator[Sides]:
+    mine, theirs = tmp_path / "mine", tmp_path / "theirs"
+    mine.mkdir()
+    run_sh(BASE, mine)
+    run_sh(f"git worktree add -q -b worldline/s/start {theirs}", mine)
+    home, source = (
+        Workspace(mine, tmp_path / "h", free_floor=0),
+        Workspace(theirs, tmp_path / "s", free_floor=0),
+    )
+    made = Sides(mine, theirs, home, source)
+    made.begin()
+    yield made
+    home.close()
+    source.close()

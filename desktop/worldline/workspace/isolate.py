@@ -6,8 +6,8 @@ entry appear; the entry is locked, so that git never prunes it.
 
 Files are copied (cloned where the file system can). An overlay mount would take milliseconds, but needs root in the
 person's mount namespace and is gone after a reboot; hard links would let an edit in place reach the person's own files.
-Copying by several threads or by `cp` was measured and is no faster than one after the other: the time is the kernel's, in
-making the files, as with git.
+Most of the time of copying is the kernel's, in making the files, as with git: several threads and `cp` were tried and brought
+nothing that measurements on a busy disk could tell from chance.
 """
 
 from __future__ import annotations
