@@ -151,3 +151,27 @@ async def test_a_large_file_is_compared_in_the_process_for_it(bench: Any) -> Non
     os.kill(process._process.pid, signal.SIGCONT)
     diff = await asking
     assert len(diff.rows) == 4_000 and diff.truncated
+
+
+async def test_a_huge_difference_is_handed_over_in_pages(bench: Any) -> None:
+    b = await bench()
+    b.script(bash("seq 1 7000 > f"), bash("seq 3000 9000 > f"), "Done.")
+    assert await b.ask("go") == "completed"
+    ask = DiffFor(a="parent", b=b.nodes("tool")[1].uid, path="f")
+    whole = await b.actor.handle("file_diff", ask)
+    rows: list[Any] = []
+    more = True
+    while more:
+        page = await b.actor.handle(
+            "file_diff", ask.model_copy(update={"page": 2_000, "first_row": len(rows)})
+        )
+        assert len(page.rows) == 2_000 or not page.more
+        rows += page.rows
+        more = page.more
+    assert rows == whole.rows and len(rows) > 4_000 and not whole.more
+    # Pages are of one comparison, also when something else is asked meanwhile.
+    first = ask.model_copy(update={"page": 2_000})
+    assert (await b.actor.handle("file_diff", first)).more
+    await b.actor.handle("file_diff", first.model_copy(update={"context": 0}))
+    with pytest.raises(WorldlineError, match="not there any more"):
+        await b.actor.handle("file_diff", first.model_copy(update={"first_row": 2_000}))

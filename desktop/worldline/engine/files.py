@@ -38,6 +38,8 @@ class Files:
         self._process: DiffProcess | None = None
         self._counter: DiffProcess | None = None
         self._counting: asyncio.Task[None] | None = None
+        self._paged: tuple[c.DiffFor, FileDiff] | None = None
+        """What is being handed over in pages."""
 
     def ends(self, a: str, b: str) -> tuple[Any, Any, str]:
         """States for two names of the protocol, and a note where one is not known."""
@@ -162,6 +164,28 @@ class Files:
         return c.LineCounts(a=p.a, b=p.b, files=files)
 
     async def file_diff(self, p: c.DiffFor) -> FileDiff:
+        if not p.page:
+            return await self._file_diff(p)
+        asked = p.model_copy(update={"first_row": 0})
+        kept, self._paged = self._paged, None
+        if not p.first_row:
+            whole = await self._file_diff(p)
+        elif kept is not None and kept[0] == asked:
+            whole = kept[1]
+        else:
+            raise BadInput(
+                "The rest of this comparison is not there any more.",
+                "Something else was compared meanwhile; ask again.",
+            )
+        end = p.first_row + p.page
+        if end < len(whole.rows):
+            self._paged = (asked, whole)
+        page: dict[str, Any] = {"rows": whole.rows[p.first_row : end], "more": end < len(whole.rows)}
+        if p.first_row:
+            page |= {"old_image": "", "new_image": ""}
+        return whole.model_copy(update=page)
+
+    async def _file_diff(self, p: c.DiffFor) -> FileDiff:
         before, after, note = self.ends(p.a, p.b)
         if not p.path:
             raise BadInput("No path was named.", "Name a file of the workspace.")

@@ -170,6 +170,8 @@ class FileDiff(Message):
     rows: list[DiffRow] = []
     truncated: bool = False
     """Rows were left out because the file is huge; ask again with a larger limit."""
+    more: bool = False
+    """This is a page, and others follow."""
     note: str = ""
     """Why there are no rows: binary, submodule, too large, not captured."""
     old_image: str = ""

@@ -17,6 +17,10 @@ class DiffFor(Message):
     context: int = 3
     ignore_space: bool = False
     max_rows: int = 200_000
+    page: int = 0
+    """Rows in one answer of `file_diff`; 0 = all of them."""
+    first_row: int = 0
+    """Where this page begins. Pages after the first are refused (`bad_input`) when something else was compared meanwhile."""
 
 
 class Changes(Message):

@@ -9,10 +9,10 @@ from PySide6.QtWidgets import QWidget
 
 from worldline.core.headers import NodeHeader
 from worldline.protocol.commands import Compare
-from worldline.protocol.model import FileDiff
 from worldline.ui.again import Again
 from worldline.ui.compare.view import CompareView
 from worldline.ui.dialogs.base import Dialog, while_open
+from worldline.ui.diff.asking import ask_file_diff
 from worldline.ui.session_state import SessionState
 from worldline.viewmodel.compare import LETTERS
 from worldline.viewmodel.headers import header_at
@@ -66,12 +66,7 @@ def _connect(state: SessionState, dialog: CompareDialog) -> None:
     view = dialog.view
 
     def diff(a: str, b: str, path: str) -> None:
-        params = {"a": a, "b": b, "path": path, "context": 3}
-        state.request(
-            "file_diff",
-            params,
-            while_open(dialog, lambda result: view.show_diff(FileDiff.model_validate(result))),
-        )
+        ask_file_diff(state, dialog, {"a": a, "b": b, "path": path, "context": 3}, view.show_diff)
 
     def go_on(leaf: str) -> None:
         state.go(leaf)

@@ -14,6 +14,7 @@ from worldline.protocol.commands import Changes
 from worldline.protocol.model import FileDiff
 from worldline.ui.chat.row_base import ColorLabel, copy_text, tool_button
 from worldline.ui.diff.arriving import take_changes
+from worldline.ui.diff.asking import ask_file_diff
 from worldline.ui.diff.file_diff_panel import FileDiffPanel
 from worldline.ui.diff.file_list import FileList
 from worldline.ui.diff.late_lines import LateLines
@@ -270,16 +271,18 @@ class ChangesPane(QWidget):
             return
         self._asked.add(key)
 
-        def answered(result: dict[str, Any]) -> None:
+        def wanted() -> bool:
+            return bool(self.files.path) and key == self._key(self.files.path)
+
+        def answered(diff: FileDiff) -> None:
             self._asked.discard(key)
-            diff = FileDiff.model_validate(result)
             _keep(self._diffs, key, diff)
-            if self.files.path and key == self._key(self.files.path):
+            if wanted():
                 self.panel.show_diff(diff)
 
         def refused(error: dict[str, Any]) -> None:
             self._asked.discard(key)
-            if self.files.path and key == self._key(self.files.path):
+            if wanted():
                 self.panel.show_note(refusal(error))
 
         a, b = self.compared.pair()
@@ -287,7 +290,7 @@ class ChangesPane(QWidget):
             "a": a, "b": b, "path": path, "context": self.panel.context, "ignore_space": self.panel.ignore_space,
             "max_rows": self._limit,
         }  # fmt: skip
-        self.state.request("file_diff", params, answered, refused)
+        ask_file_diff(self.state, self, params, answered, refused, wanted)
 
     def _show_all(self) -> None:
         self._limit = 2_000_000
