@@ -188,7 +188,7 @@ def main() -> int:
         ):
             every = gaps(mode, target, folder)
             say(f"frame gap p99, {words}", every[int(len(every) * 0.99)], 33, "ms")
-            say(f"frame gap max, {words}", every[-1], 100, "ms")
+            say(f"frame gap max, {words}", every[-1], 50, "ms")
     return 1 if missed else 0
 
 
