@@ -82,6 +82,23 @@
     </message>
 </context>
 <context>
+    <name>FoldersDialog</name>
+    <message numerus="yes">
+        <source>%n folder(s) take {size}.</source>
+        <translation>
+            <numerusform>%n folder takes {size}.</numerusform>
+            <numerusform>%n folders take {size}.</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n thing(s)</source>
+        <translation>
+            <numerusform>%n thing</numerusform>
+            <numerusform>%n things</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>JumpPlanDialog</name>
     <message numerus="yes">
         <source>%n file(s) will be put back</source>
@@ -109,6 +126,33 @@
         <translation>
             <numerusform>%n more file of yours stays</numerusform>
             <numerusform>%n more files of yours stay</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>LossWords</name>
+    <message numerus="yes">
+        <source>… and %n more</source>
+        <translation>
+            <numerusform>… and %n more</numerusform>
+            <numerusform>… and %n more</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n thing(s) would be nowhere any more.</source>
+        <translation>
+            <numerusform>%n thing would be nowhere any more.</numerusform>
+            <numerusform>%n things would be nowhere any more.</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>SessionDeleteDialog</name>
+    <message numerus="yes">
+        <source>%n node(s) with all that was said go with it.</source>
+        <translation>
+            <numerusform>%n node with all that was said goes with it.</numerusform>
+            <numerusform>%n nodes with all that was said go with it.</numerusform>
         </translation>
     </message>
 </context>

@@ -1394,6 +1394,117 @@
     </message>
 </context>
 <context>
+    <name>FoldersDialog</name>
+    <message>
+        <source>Folders of sessions</source>
+        <translation>会话的文件夹</translation>
+    </message>
+    <message>
+        <source>A session on a git repository works in a folder of its own, in Worldline&apos;s data folder. Folders of deleted sessions stay until you remove them.</source>
+        <translation>基于 git 仓库的会话在 Worldline 数据文件夹中自己的文件夹里工作。已删除会话的文件夹会一直保留，直到你将其移除。</translation>
+    </message>
+    <message>
+        <source>Looking…</source>
+        <translation>正在查看…</translation>
+    </message>
+    <message>
+        <source>Remove…</source>
+        <translation>移除…</translation>
+    </message>
+    <message>
+        <source>What would be lost</source>
+        <translation>将会丢失的内容</translation>
+    </message>
+    <message>
+        <source>Show the folder</source>
+        <translation>显示文件夹</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>Session</source>
+        <translation>会话</translation>
+    </message>
+    <message>
+        <source>Repository, branch</source>
+        <translation>仓库、分支</translation>
+    </message>
+    <message>
+        <source>Size</source>
+        <translation>大小</translation>
+    </message>
+    <message>
+        <source>Would be lost</source>
+        <translation>将会丢失</translation>
+    </message>
+    <message>
+        <source>There is none now.</source>
+        <translation>现在没有。</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n folder(s) take {size}.</source>
+        <translation>
+            <numerusform>%n 个文件夹占用 {size}。</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>The folder is removed. About {size} are free again.</source>
+        <translation>文件夹已移除，约 {size} 已腾出。</translation>
+    </message>
+    <message>
+        <source>{title}  (in the trash)</source>
+        <translation>{title}（在回收文件夹中）</translation>
+    </message>
+    <message>
+        <source>No session file any more</source>
+        <translation>已没有会话文件</translation>
+    </message>
+    <message>
+        <source>over {size}</source>
+        <translation>超过 {size}</translation>
+    </message>
+    <message>
+        <source>in use</source>
+        <translation>使用中</translation>
+    </message>
+    <message>
+        <source>not known</source>
+        <translation>未知</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n thing(s)</source>
+        <translation>
+            <numerusform>%n 项</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>nothing</source>
+        <translation>无</translation>
+    </message>
+    <message>
+        <source>Removing…</source>
+        <translation>正在移除…</translation>
+    </message>
+    <message>
+        <source>Looking what would be lost…</source>
+        <translation>正在查看将会丢失的内容…</translation>
+    </message>
+    <message>
+        <source>Remove the folder of “{}”?</source>
+        <translation>移除“{}”的文件夹？</translation>
+    </message>
+    <message>
+        <source>This cannot be undone.</source>
+        <translation>此操作无法撤销。</translation>
+    </message>
+    <message>
+        <source>Remove</source>
+        <translation>移除</translation>
+    </message>
+</context>
+<context>
     <name>HoverCard</name>
     <message>
         <source>{n} files changed, +{a} −{r}</source>
@@ -1665,6 +1776,25 @@
     <message>
         <source>A run that meets a limit stops in order, and offers to go on.</source>
         <translation>运行达到限制时会有序停止，并可选择继续。</translation>
+    </message>
+</context>
+<context>
+    <name>LossWords</name>
+    <message numerus="yes">
+        <source>… and %n more</source>
+        <translation>
+            <numerusform>……以及另外 %n 项</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n thing(s) would be nowhere any more.</source>
+        <translation>
+            <numerusform>将有 %n 项不复存在于任何地方。</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Nothing would be lost.</source>
+        <translation>不会丢失任何内容。</translation>
     </message>
 </context>
 <context>
@@ -2329,6 +2459,39 @@ The agent works in {work}</source>
     </message>
 </context>
 <context>
+    <name>SessionDeleteDialog</name>
+    <message>
+        <source>Move “{}” to the trash folder?</source>
+        <translation>把“{}”移到回收文件夹？</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n node(s) with all that was said go with it.</source>
+        <translation>
+            <numerusform>其中的 %n 个节点和全部对话会一并移走。</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Your folder {root} and its files stay as they are. The session can be had back from {trash}.</source>
+        <translation>你的文件夹 {root} 及其中的文件保持不变。会话可从 {trash} 取回。</translation>
+    </message>
+    <message>
+        <source>Remove the session&apos;s own folder as well</source>
+        <translation>同时移除会话自己的文件夹</translation>
+    </message>
+    <message>
+        <source>Looking what would be lost with the folder…</source>
+        <translation>正在查看将随文件夹丢失的内容…</translation>
+    </message>
+    <message>
+        <source>Move to the trash</source>
+        <translation>移到回收文件夹</translation>
+    </message>
+    <message>
+        <source>Move to the trash, remove the folder</source>
+        <translation>移到回收文件夹，并移除文件夹</translation>
+    </message>
+</context>
+<context>
     <name>SessionImport</name>
     <message>
         <source>Progress of the import</source>
@@ -2427,6 +2590,10 @@ The agent works in {work}</source>
         <translation>搜索会话</translation>
     </message>
     <message>
+        <source>Folders of sessions…</source>
+        <translation>会话的文件夹…</translation>
+    </message>
+    <message>
         <source>Rename…</source>
         <translation>重命名…</translation>
     </message>
@@ -2515,6 +2682,18 @@ The agent works in {work}</source>
     <message>
         <source>Move to the trash</source>
         <translation>移到回收文件夹</translation>
+    </message>
+    <message>
+        <source>“{}” is in the trash, and its folder is removed.</source>
+        <translation>“{}”已移到回收文件夹，其文件夹已移除。</translation>
+    </message>
+    <message>
+        <source>“{}” is in the trash. Its folder stays:</source>
+        <translation>“{}”已移到回收文件夹。其文件夹保留：</translation>
+    </message>
+    <message>
+        <source>Removing the folder…</source>
+        <translation>正在移除文件夹…</translation>
     </message>
     <message>
         <source>It could not be moved: {}</source>
@@ -2762,6 +2941,10 @@ Every step becomes a node, and a click on a node takes the files back to it.</so
     <message>
         <source>Open the chosen session</source>
         <translation>打开所选会话</translation>
+    </message>
+    <message>
+        <source>Folders of sessions…</source>
+        <translation>会话的文件夹…</translation>
     </message>
     <message>
         <source>Close</source>
@@ -3960,6 +4143,10 @@ Click a node to go back to it, files included.</source>
     <message>
         <source>Storage…</source>
         <translation>存储空间…</translation>
+    </message>
+    <message>
+        <source>Folders of sessions…</source>
+        <translation>会话的文件夹…</translation>
     </message>
     <message>
         <source>About Worldline</source>

@@ -24,7 +24,7 @@ from . import full
 DIALOGS = [
     "approval", "approval-write", "jump-plan", "question", "branch-summary", "recovery", "lossy", "about", "effects",
     "bring-home", "first-start", "new-session", "settings", "settings-rules", "sessions", "diagnostics",
-    "as-model-sees", "storage", "storage-question", "compare",
+    "as-model-sees", "storage", "storage-question", "compare", "folders", "folders-question", "session-delete",
 ]  # fmt: skip
 
 

@@ -327,6 +327,47 @@ def storage_question() -> QWidget:
     return question
 
 
+def folders() -> QWidget:
+    from worldline.ui.dialogs.folders import FoldersDialog
+
+    dialog = FoldersDialog()
+    for folder in sample.folders():
+        dialog.show_folder(folder)
+    dialog.show_end()
+    dialog.table.selectRow(1)
+    return dialog
+
+
+def folders_question() -> QWidget:
+    from worldline.ui.dialogs.folders import FoldersDialog
+
+    dialog = folders()
+    assert isinstance(dialog, FoldersDialog)
+    dialog.ask()
+    question = dialog.question
+    assert question is not None
+    question.setParent(None)
+    dialog.deleteLater()
+    return question
+
+
+def session_delete() -> QWidget:
+    from pathlib import Path
+
+    from worldline.ui.dialogs.session_delete import SessionDeleteDialog
+    from worldline.ui.dialogs.session_files import SessionFile
+
+    title, root, nodes = sample.SESSIONS[0]
+    folder = sample.folders()[0]
+    dialog = SessionDeleteDialog(
+        SessionFile(
+            Path("/data/0.worldline"), title, sample.T0 / 1000, 240_000, root, nodes, folder=folder.path
+        )
+    )
+    dialog.show_folder(folder)
+    return dialog
+
+
 def compare() -> QWidget:
     from worldline.ui.compare.dialog import CompareDialog
 
@@ -361,6 +402,9 @@ GALLERY: dict[str, Factory] = {
     "as-model-sees": model_view,
     "storage": storage,
     "storage-question": storage_question,
+    "folders": folders,
+    "folders-question": folders_question,
+    "session-delete": session_delete,
     "compare": compare,
 }
 """name → factory. Names that `worldline demo --screenshot --view` knows are the same here."""

@@ -8,6 +8,7 @@ from worldline.core.headers import NodeHeader
 from worldline.core.kinds import NodeFlag, NodeKind, Outcome
 from worldline.core.usage import Usage
 from worldline.protocol.commands import Attempt, Compare, Pruned, Storage, StoredSession
+from worldline.protocol.folders import SessionFolder
 from worldline.protocol.model import (
     Approval,
     Body,
@@ -347,3 +348,37 @@ def compare() -> Compare:
             attempt(11, "attempt 3", "stopped", "cost_limit", 11, 2.0, 4, retries=5, fallbacks=1),
         ],
     )
+
+
+def folders() -> list[SessionFolder]:
+    def folder(name: str, **more: object) -> SessionFolder:
+        made = SessionFolder.model_validate(
+            {
+                "path": f"/home/ada/.local/share/worldline/worktrees/{name}",
+                "name": name,
+                "looked": True,
+                **more,
+            }
+        )
+        return said(made)
+
+    stays = "Its branches stay in the repository."
+    kept = "The session's nodes keep their files; only what was done since the last node is lost."
+    return [
+        folder(
+            "shop-fix-the-parser-1f3a", session="there", title="Fix the parser", repository="/home/ada/code/shop",
+            branch="worldline/fix-the-parser-1f3a/3", bytes=48_300_000, lose=["untracked file notes/todo.md"],
+            lose_id="1", kept=5, note=f"{kept} {stays}",
+        ),
+        folder(
+            "shop-why-is-ci-slow-90be", session="trash", title="Why is CI slow?", repository="/home/ada/code/shop",
+            branch="worldline/why-is-ci-slow-90be/start", bytes=212_000_000, note=stays, lose_id="2",
+            lose=["commit 3c1d9e20ab Try a cache", "changed file ci/build.yml", "ignored folder node_modules/"],
+        ),
+        folder(
+            "reports-rewrite-5c77", session="there", title="Rewrite the report in SQL",
+            repository="/home/ada/code/reports", branch="worldline/rewrite-5c77/2", bytes=9_400_000,
+            in_use="A session works in it (process 4711).",
+        ),
+        folder("notes-9d02", bytes=120_000, bytes_complete=False),
+    ]  # fmt: skip

@@ -43,6 +43,7 @@ def add_actions(window: MainWindow, state: SessionState, desk: Desk) -> None:
     add("new_session", desk.tr("New session…"), lambda: new_session(window, state), "Ctrl+N", "plus")
     add("import", desk.tr("All sessions, import…"), lambda: sessions(window, state), "Ctrl+Shift+R", "import")
     add("storage", desk.tr("Storage…"), lambda: storage(window, state), "", "saved")
+    add("folders", desk.tr("Folders of sessions…"), lambda: folders(window), "", "folder")
     add("about", desk.tr("About Worldline"), lambda: about(window), "", "info")
     add("return_home", desk.tr("Return to my branch…"), lambda: return_home(window, state), "", "branch")
     offer_return(window, state)
@@ -100,6 +101,14 @@ def storage(window: MainWindow, state: SessionState, days: int = 0) -> None:
     dialog = open_storage(state, window, days)
     Again(dialog, lambda window, state: storage(window, state, days))
     dialog.session_wanted.connect(window.open_asked)
+    dialog.folders_wanted.connect(lambda: folders(window))
+
+
+def folders(window: QWidget) -> None:
+    from worldline.ui.dialogs.folder_jobs import open_folders
+
+    dialog = open_folders(window)
+    Again(dialog, lambda window, _state: folders(window))
 
 
 def remind_of_old_files(window: MainWindow, state: SessionState) -> None:
@@ -211,4 +220,5 @@ def sessions(window: MainWindow, state: SessionState) -> None:
     Again(dialog, sessions)
     dialog.opened.connect(window.open_asked)
     dialog.storage_wanted.connect(lambda: storage(window, state))
+    dialog.folders_wanted.connect(lambda: folders(window))
     dialog.open()

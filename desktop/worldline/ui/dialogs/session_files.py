@@ -10,6 +10,7 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from worldline.core import header_reader, paths
 from worldline.viewmodel.words import translate
@@ -28,6 +29,8 @@ class SessionFile:
     root: str = ""
     nodes: int = 0
     problem: str = ""
+    folder: str = ""
+    """The folder of its own that it works in, in the app's data folder; "" = none."""
 
 
 def read_session(path: Path) -> SessionFile:
@@ -53,16 +56,29 @@ def read_session(path: Path) -> SessionFile:
         problem = translate("Sessions", "it is damaged, or no session at all")
     except OSError as error:
         problem = error.strerror or str(error)
-    root = _root(meta.get("workspace", ""))
-    return SessionFile(path, meta.get("title") or path.stem, changed, size, root, nodes, problem)
+    place = _place(meta.get("workspace", ""))
+    root = str(place.get("root") or "")
+    return SessionFile(
+        path, meta.get("title") or path.stem, changed, size, root, nodes, problem, _own_folder(place)
+    )
 
 
-def _root(text: str) -> str:
+def _place(text: str) -> dict[str, Any]:
     try:
         place = json.loads(text)
     except ValueError:
-        return ""
-    return str(place.get("root") or "") if isinstance(place, dict) else ""
+        return {}
+    return place if isinstance(place, dict) else {}
+
+
+def _own_folder(place: dict[str, Any]) -> str:
+    worktrees = paths.worktrees_dir()
+    for key in ("worktree", "path"):
+        path = Path(str(place.get(key) or "/"))
+        if worktrees in path.parents:
+            own = worktrees / path.relative_to(worktrees).parts[0]
+            return str(own) if own.is_dir() else ""
+    return ""
 
 
 def trash_dir() -> Path:

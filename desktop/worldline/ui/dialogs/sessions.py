@@ -8,6 +8,7 @@ from typing import Any
 from PySide6.QtCore import QDateTime, QLocale, Qt, QTimer, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import (
+    QHBoxLayout,
     QInputDialog,
     QLineEdit,
     QListWidget,
@@ -22,7 +23,9 @@ from worldline.core import paths
 from worldline.ui.chat import words as said
 from worldline.ui.chat.row_base import ColorLabel
 from worldline.ui.dialogs.base import Dialog, while_open
+from worldline.ui.dialogs.folder_jobs import remove_folder
 from worldline.ui.dialogs.question import ask_first
+from worldline.ui.dialogs.session_delete import SessionDeleteDialog
 from worldline.ui.dialogs.session_files import SessionFile, read_session, to_trash, trash_dir
 from worldline.ui.dialogs.session_import import SessionImport
 from worldline.ui.plain import as_tip
@@ -46,6 +49,7 @@ class SessionsDialog(Dialog):
 
     opened = Signal(str)
     storage_wanted = Signal()
+    folders_wanted = Signal()
 
     def __init__(
         self, parent: QWidget | None = None, folder: Path | None = None, *, state: SessionState | None = None,
@@ -80,8 +84,16 @@ class SessionsDialog(Dialog):
         self.importing = SessionImport(self, self._folder)
         self.importing.said.connect(self.set_note)
         self.importing.came.connect(self._came)
-        for widget in (self.search, self.list, self.importing.bar, self._note):
+        for widget in (self.search, self.list, self.importing.bar):
             self.body.addWidget(widget, 1 if widget is self.list else 0)
+        below = QHBoxLayout()
+        below.addWidget(self._note, 1)
+        self.folders_button = QPushButton(self.tr("Folders of sessions…"), self)
+        self.folders_button.setProperty("role", "link")
+        self.folders_button.setAutoDefault(False)
+        self.folders_button.clicked.connect(lambda _=False: self._folders())
+        below.addWidget(self.folders_button, 0, Qt.AlignmentFlag.AlignTop)
+        self.body.addLayout(below)
         self.rename_button = self.add_button(self.tr("Rename…"), self.rename, left=True)
         self.reveal_button = self.add_button(self.tr("Show in the folder"), self._reveal, left=True)
         self.trash_button = self.add_button(self.tr("Delete…"), self.ask_trash, left=True)
@@ -219,6 +231,10 @@ class SessionsDialog(Dialog):
         self.storage_wanted.emit()
         self.accept()
 
+    def _folders(self) -> None:
+        self.folders_wanted.emit()
+        self.accept()
+
     def rename(self) -> None:
         session = self.chosen()
         if session is None:
@@ -270,6 +286,9 @@ class SessionsDialog(Dialog):
         session = self.chosen()
         if session is None:
             return
+        if session.folder:
+            self._ask_with_folder(session)
+            return
         ask_first(
             self,
             self.tr("Delete a session"),
@@ -284,12 +303,39 @@ class SessionsDialog(Dialog):
             role=QMessageBox.ButtonRole.DestructiveRole,
         )
 
-    def trash(self, session: SessionFile) -> None:
+    def _ask_with_folder(self, session: SessionFile) -> None:
+        dialog = SessionDeleteDialog(session, self)
+
+        def agreed() -> None:
+            lose_id = dialog.lose_id
+            if self.trash(session) and lose_id is not None:
+                self._remove_folder(session, lose_id)
+
+        dialog.accepted.connect(agreed)
+        dialog.look()
+        dialog.open()
+
+    def _remove_folder(self, session: SessionFile, lose_id: str) -> None:
+        """After the session is gone: what was confirmed is compared once more with what is there."""
+        gone = self.tr("“{}” is in the trash, and its folder is removed.").format(session.title)
+        stays = self.tr("“{}” is in the trash. Its folder stays:").format(session.title)
+
+        def removed(_done: object) -> None:
+            self.set_note(gone, "ok")
+
+        def refused(error: dict[str, Any]) -> None:
+            self.set_note(f"{stays} {refusal(engine_words.error(error))}", "warn")
+
+        self.set_note(self.tr("Removing the folder…"))
+        remove_folder(session.folder, lose_id, while_open(self, removed), while_open(self, refused))
+
+    def trash(self, session: SessionFile) -> bool:
+        """Whether it is in the trash now."""
         try:
             place = to_trash(session.path)
         except OSError as error:
             self.set_note(self.tr("It could not be moved: {}").format(error.strerror or error), "bad")
-            return
+            return False
         for at in range(self.list.count()):
             if self.list.item(at).data(ROLE) == str(session.path):
                 self.list.takeItem(at)
@@ -297,6 +343,7 @@ class SessionsDialog(Dialog):
         self._files.pop(str(session.path), None)
         self.set_note(self.tr("“{title}” is in {place} now.").format(title=session.title, place=place), "ok")
         self._refresh_buttons()
+        return True
 
     # -- files from outside
 

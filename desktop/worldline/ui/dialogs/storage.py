@@ -59,6 +59,7 @@ class StorageDialog(Dialog):
     prune_wanted = Signal(object)
     retention_wanted = Signal(int)
     session_wanted = Signal(str)
+    folders_wanted = Signal()
 
     def __init__(self, parent: QWidget | None = None, *, read_only: bool = False) -> None:
         super().__init__(self.tr("Storage"), parent, width=760)
@@ -97,6 +98,7 @@ class StorageDialog(Dialog):
         self._retention()
         self.open_button = self.add_button(self.tr("Open the chosen session"), self._open_session, left=True)
         self.open_button.setEnabled(False)
+        self.folders_button = self.add_button(self.tr("Folders of sessions…"), self._folders, left=True)
         self.add_button(self.tr("Close"), self.reject, default=True)
         self.lost.hide()
 
@@ -302,6 +304,10 @@ class StorageDialog(Dialog):
         if path:
             self.session_wanted.emit(path)
             self.accept()
+
+    def _folders(self) -> None:
+        self.folders_wanted.emit()
+        self.accept()
 
     def _ask(self) -> None:
         """Names what is lost; Cancel is the default."""
