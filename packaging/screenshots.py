@@ -22,7 +22,7 @@ OUT = ROOT / "resources" / "screenshots"
 VIEWS = (
     "main", "compare", "compare-three", "approval", "approval-change", "jump-plan", "effects", "question", "recovery",
     "bring-home", "first-start", "new-session", "settings", "settings-rules", "sessions", "storage", "diagnostics",
-    "as-model-sees", "status", "palette", "start",
+    "as-model-sees", "status", "palette", "start", "folders",
 )  # fmt: skip
 MAIN = ("main", "compare-three", "approval-change", "storage")
 LANGUAGES = {"en": "en", "zh": "zh_CN"}

@@ -224,7 +224,9 @@ def _notes(place: Place, owners: list[Owner], loss: Loss) -> Iterator[str]:
         yield "The folder is gone already; only its registration in the repository is left."
         return
     if owners and loss.kept:
-        yield "The session's nodes keep their files; only what was done since the last node is lost."
+        yield "The session's nodes keep their files."
+        if loss.lines:
+            yield "What is listed came after the last node, or is kept by none."
     if owners and owners[0].where == "there":
         yield "Its session is not deleted: without the folder it can be read and exported on the command line, and not be opened to go on."
     elif owners:

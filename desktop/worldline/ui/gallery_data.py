@@ -363,7 +363,9 @@ def folders() -> list[SessionFolder]:
         return said(made)
 
     stays = "Its branches stay in the repository."
-    kept = "The session's nodes keep their files; only what was done since the last node is lost."
+    kept = (
+        "The session's nodes keep their files. What is listed came after the last node, or is kept by none."
+    )
     return [
         folder(
             "shop-fix-the-parser-1f3a", session="there", title="Fix the parser", repository="/home/ada/code/shop",

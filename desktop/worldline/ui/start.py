@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 VIEWS = ("main", "start", "compare", "compare-three", "approval", "approval-change", "jump-plan", "effects", "question",
          "recovery", "branch-summary", "bring-home", "first-start", "new-session", "settings", "settings-rules", "sessions",
-         "storage", "diagnostics", "as-model-sees", "status", "palette", "about")  # fmt: skip
+         "storage", "diagnostics", "as-model-sees", "status", "palette", "about", "folders")  # fmt: skip
 NEEDED = ("inspect", "logging", "tempfile", "typing", "zipfile")
 """Modules that the binding imports, and take long."""
 THEMES = ("system", "light", "dark", "contrast", "contrast-dark")
@@ -52,7 +52,7 @@ def parser() -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(
         prog="worldline",
         description="Work with a coding agent and see the whole session as a tree.",
-        epilog="worldline run|inspect|view|jump|return|diff|import|export|verify|recover|effects --help: without a window.",
+        epilog="worldline run|inspect|view|jump|return|diff|import|export|verify|recover|effects|worktrees --help: without a window.",
     )
     result.add_argument("path", nargs="?", metavar="PATH",
                         help="a folder, a repository, a *.worldline file, or the word demo")  # fmt: skip

@@ -113,6 +113,8 @@ class FoldersDialog(Dialog):
             header.setSectionResizeMode(column, QHeaderView.ResizeMode.Fixed)
             table.setColumnWidth(column, width)
         quiet(table, row_height=30)
+        if (size := table.horizontalHeaderItem(2)) is not None:
+            size.setTextAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         table.setSelectionBehavior(QTableWidget.SelectionBehavior.SelectRows)
         table.setSelectionMode(QTableWidget.SelectionMode.SingleSelection)
         table.setAccessibleName(self.tr("Folders of sessions"))
