@@ -160,6 +160,9 @@ def test_nothing_outside_is_touched(work: Path, sh: Sh, tmp_path: Path) -> None:
     (made / "out").symlink_to(outside)
     (made / "dir" / "shut").symlink_to(outside / "shut")
     (paths.worktrees_dir() / "link").symlink_to(outside)
+    (paths.worktrees_dir() / ".removing-link2").symlink_to(outside)
+    (paths.worktrees_dir() / ".removing-link3").mkdir()
+    (paths.worktrees_dir() / ".removing-link3" / "out").symlink_to(outside)
     before = snapshot(outside)
     for path in (
         paths.worktrees_dir() / "link",

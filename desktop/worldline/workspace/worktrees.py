@@ -277,7 +277,9 @@ def _complete(aside: Path) -> None:
         _unregister(path, aside, info)
         # Not needed any more: what is left now is told by its name alone.
         path.with_name(path.name + _INFO).unlink(missing_ok=True)
-    if os.path.lexists(aside):
+    if aside.is_symlink():  # nothing of ours: what it leads to stays
+        aside.unlink()
+    elif os.path.lexists(aside):
         try:
             aside.chmod(0o700)
             remove_tree(aside)
