@@ -92,6 +92,17 @@ def test_nothing_risky_happens_unasked(cli: CLI, server: Any, repo: Path, tmp_pa
     assert not (tmp_path / "outside-marker").exists()
 
 
+@pytest.mark.slow
+def test_commands_run_in_a_session_that_lies_where_sessions_lie(cli: CLI, server: Any, repo: Path) -> None:
+    """The folder of all sessions is covered in the sandbox, and the file of this one with it."""
+    done = cli(
+        "run", "--workspace", repo, "--prompt", "push", "--base-url", server.base_url, "--mode", "work",
+        "--approve", "allow", "--json",
+    )  # fmt: skip
+    nodes = cli("inspect", done.lines[-1]["session"], "--json").json["nodes"]
+    assert [n["outcome"] for n in nodes if n["kind"] == "tool"] == ["ok"]
+
+
 def in_the_middle_of_a_tool(folder: Path, session: Path, server: Any) -> subprocess.Popen[str]:
     """A run whose tool has started and will take a minute."""
     command = ["run", "--workspace", folder, "--prompt", "sleep", *unasked(session, server.base_url)]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from worldline.policy.sandbox import places, selftest
+from worldline.policy.sandbox import bubblewrap, places, selftest
 from worldline.policy.sandbox.confine import Confinement
 from worldline.policy.sandbox.model import Label, Profile
 
@@ -94,3 +94,18 @@ def test_a_git_file_without_end_is_no_repository(tmp_path: Path) -> None:
     assert places.git_places(tmp_path).git_dir is None
     (tmp_path / ".git").write_bytes(b"gitdir: a\0b\n")
     assert places.git_places(tmp_path).git_dir is None
+
+
+def test_nothing_is_put_over_what_lies_in_a_covered_folder(tmp_path: Path) -> None:
+    """bubblewrap would not start: the covered folder is empty and cannot be written to."""
+    sessions, key, work = tmp_path / "sessions", tmp_path / "key", tmp_path / "work"
+    (sessions / "deeper").mkdir(parents=True)
+    work.mkdir()
+    for file in (key, sessions / "one.worldline", sessions / "deeper" / "two.worldline"):
+        file.touch()
+    profile = Profile(work, tmp_path / "private", tmp_path / "control")
+    profile.hidden = [sessions / "one.worldline", sessions, key, sessions / "deeper" / "two.worldline"]
+    assert {p for p in bubblewrap.hidden_places(profile) if p.is_relative_to(tmp_path)} == {sessions, key}
+    # Where the folder stays open, the file in it is covered by itself.
+    profile.workspace = sessions / "deeper"
+    assert sessions / "one.worldline" in bubblewrap.hidden_places(profile)

@@ -173,13 +173,16 @@ def hidden_places(profile: Profile) -> list[Path]:
     home = str(Path.home())
     named = [*map(str, profile.hidden), *(f"{home}/{name}" for name in SECRET_PLACES)]
     found = dict.fromkeys(os.path.realpath(name) for name in named if os.path.lexists(name))
-    return [
+    covered = [
         place
         for place in map(Path, found)
         if _there(place)
         and not any(place.is_relative_to(g) for g in granted)
         and not profile.workspace.is_relative_to(place)
     ]
+    # What lies in a covered folder is not there any more: bubblewrap could not put anything over it, and would not start.
+    folders = {place for place in covered if place.is_dir()}
+    return [place for place in covered if folders.isdisjoint(place.parents)]
 
 
 def _there(path: Path) -> bool:
