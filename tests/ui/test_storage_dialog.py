@@ -18,6 +18,8 @@ from worldline.core.kinds import NodeKind
 from worldline.protocol.commands import Pruned
 from worldline.ui import gallery_data as sample
 from worldline.ui.dialogs.base import Dialog
+from worldline.ui.dialogs.folders import FoldersDialog
+from worldline.ui.dialogs.sessions import SessionsDialog
 from worldline.ui.dialogs.storage import StorageDialog
 from worldline.ui.dialogs.storage_session import open_storage
 from worldline.ui.main_window import MainWindow
@@ -155,7 +157,16 @@ def test_on_the_real_engine(demo: MainWindow, qtbot: Any) -> None:
         lambda: (state.request("retention", {}, known.append), bool(known and known[-1]["days"] == 90))[1],
         timeout=20_000,
     )
-    dialog.reject()
+    # From here and from the sessions it is one click to the folders.
+    dialog.folders_button.click()
+    demo.actions_list["import"].trigger()
+    demo.findChildren(SessionsDialog)[-1].folders_button.click()
+    demo.actions_list["folders"].trigger()
+    lists = demo.findChildren(FoldersDialog)
+    assert len(lists) == 3
+    for one in lists:
+        qtbot.waitUntil(lambda one=one: "none" in one.total.text(), timeout=60_000)
+        one.reject()
 
 
 @pytest.mark.slow
