@@ -4,26 +4,7 @@ from __future__ import annotations
 
 import sys
 
-COMMANDS = frozenset(
-    {
-        "run",
-        "inspect",
-        "view",
-        "jump",
-        "return",
-        "diff",
-        "import",
-        "export",
-        "verify",
-        "recover",
-        "effects",
-        "worktrees",
-        "engine",
-        "rehearse",
-        "seed-demo",
-    }
-)
-"""Words that mean the command line; anything else opens the window."""
+from worldline.core.commands import COMMANDS
 
 
 def main() -> int:

@@ -3879,8 +3879,8 @@ Click a node to go back to it, files included.</source>
         <translation>额度已用完</translation>
     </message>
     <message>
-        <source>The network could not be reached</source>
-        <translation>无法连接网络</translation>
+        <source>The model could not be reached</source>
+        <translation>无法连接模型</translation>
     </message>
     <message>
         <source>The context is full</source>

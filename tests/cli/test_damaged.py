@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -102,3 +103,15 @@ def test_people_are_told_in_their_language_and_programs_in_english(
     finally:
         output._catalogue.cache_clear()
         engine_words.use("en")
+
+
+def test_a_copy_without_one_node_is_no_success(torn: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with sqlite3.connect(torn) as db:
+        for (trigger,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            db.execute(f"DROP TRIGGER {trigger}")
+        db.execute("DELETE FROM nodes")
+    db.execute("VACUUM")
+    db.close()
+    new = torn.with_name("new.worldline")
+    code, found, _ = run(capsys, "recover", str(torn), "--out", str(new), "--json")
+    assert (code, found["nodes"]) == (1, 0)

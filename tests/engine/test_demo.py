@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests_support import git
+from worldline.core.errors import BadInput
 from worldline.engine.demo import seed_demo
 from worldline.session.document import SessionDocument
 from worldline_engine import Engine
@@ -48,3 +49,9 @@ def test_the_engine_serves_it_while_it_grows(own_temp: Path) -> None:
         assert one.ask("drill", fault="no such")["error"]["code"] == 1
     finally:
         assert one.end() == 0
+
+
+def test_a_folder_that_cannot_be_made_is_bad_input(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(BadInput, match="cannot be written"):
+        seed_demo(tmp_path / "file" / "demo")

@@ -223,3 +223,20 @@ def test_secrets_are_masked() -> None:
 def test_refused_features(text: str, refused_feature: bool) -> None:
     assert feature_refused(refused(400, text, INVALID)) is refused_feature
     assert not feature_refused(refused(500, text))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "ConnectionRefusedError: [Errno 111] Connect call failed ('127.0.0.1', 9)",
+        "OSError: Multiple exceptions: [Errno 111] Connect call failed ('::1', 9, 0, 0), [Errno 111] Connect call failed",
+        "gaierror: [Errno -2] Name or service not known",
+    ],
+)
+def test_an_address_where_nobody_answers_is_not_called_a_broken_connection(said: str) -> None:
+    failure = classify(Exchange("transport", detail=said))
+    assert failure.kind == "network" and failure.retryable
+    assert failure.sentence == "No server answers at this address."
+    assert "address" in failure.advice
+    broken = classify(Exchange("transport", detail="ReadError: the other side closed the connection"))
+    assert broken.sentence == "The connection to the model broke."

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QSettings
+from PySide6.QtCore import QSettings, QSize
 from PySide6.QtGui import QImage
 
+from worldline.client.process import EngineProcess
+from worldline.ui import start as start_module
 from worldline.ui.windows import Windows
 
 
@@ -77,6 +79,32 @@ def test_a_path_that_is_no_session_is_explained_in_the_start_view(
     assert "is not there" in view.message.text()
     assert view.empty.isVisible() and not view.list.isVisible()
     view.close()
+
+
+def test_no_window_begins_larger_than_the_screen(settings: QSettings, qtbot: Any) -> None:
+    windows = Windows(settings)
+    windows.room = QSize(1000, 700)
+    window = windows.open_client(EngineProcess(["--demo"]), opened_with="")
+    assert (window.width(), window.height()) == (1000, 700)
+    windows.close_all()
+
+
+def test_a_mistyped_command_opens_no_window(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert start_module.run(["verfy"]) == 2
+    assert "verfy is neither a command nor a folder" in capsys.readouterr().err
+    (tmp_path / "verfy").mkdir()
+    opened: list[str] = []
+
+    def open_window(options: Any, size: object) -> int:
+        opened.append(options.path)
+        return 0
+
+    monkeypatch.setattr(start_module, "_run", open_window)
+    assert start_module.run(["verfy"]) == start_module.run(["./gone"]) == start_module.run(["demo"]) == 0
+    assert opened == ["verfy", "./gone", "demo"]
 
 
 def test_sessions_are_listed_newest_first(settings: QSettings, own_home: Path, qtbot: Any) -> None:

@@ -86,7 +86,7 @@ def recover_command(options: Namespace) -> int:
         print(told(f"{found.out}: {found.nodes} nodes saved."))
         for note in found.notes:
             say(told(note))
-    return 0
+    return 0 if found.nodes else 1
 
 
 def import_command(options: Namespace) -> int:

@@ -71,9 +71,12 @@ async def play(actor: SessionActor, scenario: Scenario, *, chinese: bool = False
 
 def seed_demo(out: Path, *, chinese: bool = False) -> Seeded:
     """Make the demo in `out`, which must be new or empty. Raises BadInput, WorldlineError."""
-    if out.exists() and any(out.iterdir()):
-        raise BadInput(f"{out} is not empty.", "Give a new folder for the demo.")
-    out.mkdir(parents=True, exist_ok=True)
+    try:
+        if out.exists() and any(out.iterdir()):
+            raise BadInput(f"{out} is not empty.", "Give a new folder for the demo.")
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput(f"{out} cannot be written: {error.strerror}.", "Choose another place.") from error
     seeded = Seeded(out / "demo.worldline", out / "shop", demo_repo.scenario_file())
     demo_repo.seed(seeded.repository, remote=out / "remote.git")
     server, scenario = _server()

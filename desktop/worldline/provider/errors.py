@@ -20,6 +20,8 @@ _USED_AND_LIMIT = (
     re.compile(r"request \((\d+) tokens\) exceeds the available context size \((\d+)"),
 )
 _LIMIT_ONLY = re.compile(r"maximum context length is (\d+) tokens|max(?:imum)? allowed.*?(\d+) tokens")
+_NOBODY_THERE = re.compile(r"ConnectionRefused|gaierror|\[Errno (?:61|111)\]|\[WinError (?:1225|10061)\]")
+"""Connecting was refused, or the name is not known: nothing broke, the address or the server is at fault."""
 _REQUESTED = re.compile(r"you requested (\d+) tokens")
 _MAX_TOKENS = re.compile(r"max_tokens: (\d+) > (\d+)")
 _TRANSIENT_STATUS = frozenset(
@@ -365,6 +367,9 @@ def describe(kind: FailureKind, exchange: Exchange) -> Failure:
         advice = f"The server asks to wait {minutes} min. Until then, choose another model."
     if kind == "network" and exchange.outcome == "truncated":
         sentence = "The answer broke off before it was complete."
+    if kind == "network" and exchange.outcome == "transport" and _NOBODY_THERE.search(said):
+        sentence = "No server answers at this address."
+        advice = "Check that it runs, its address in the settings and the network, then try again."
     if kind == "stalled" and exchange.error_code == "only_thinking":
         # The same request would think just as long: it is not sent again unchanged.
         retryable = False

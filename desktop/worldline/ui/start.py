@@ -23,6 +23,8 @@ VIEWS = ("main", "start", "compare", "compare-three", "approval", "approval-chan
          "storage", "diagnostics", "as-model-sees", "status", "palette", "about", "folders")  # fmt: skip
 NEEDED = ("inspect", "logging", "tempfile", "typing", "zipfile")
 """Modules that the binding imports, and take long."""
+FRAME = (4, 32, 4, 8)
+"""What the system draws around a window, at most: it is not known before the window is seen."""
 THEMES = ("system", "light", "dark", "contrast", "contrast-dark")
 
 
@@ -52,7 +54,7 @@ def parser() -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(
         prog="worldline",
         description="Work with a coding agent and see the whole session as a tree.",
-        epilog="worldline run|inspect|view|jump|return|diff|import|export|verify|recover|effects|worktrees --help: without a window.",
+        epilog=f"Without a window, each with --help: {_commands()}.",
     )
     result.add_argument("path", nargs="?", metavar="PATH",
                         help="a folder, a repository, a *.worldline file, or the word demo")  # fmt: skip
@@ -87,6 +89,18 @@ def _parsed(argv: Sequence[str]) -> argparse.Namespace | SimpleNamespace:
     return parser().parse_args(list(argv))
 
 
+def _commands() -> str:
+    """Those of the command line that are for people."""
+    from worldline.core.commands import COMMANDS
+
+    return ", ".join(sorted(COMMANDS - {"engine"}))
+
+
+def _is_mistyped(path: str) -> bool:
+    """A word alone that names nothing: somebody meant a command. Anything that looks like a path is explained in the window."""
+    return path != "demo" and path.replace("-", "").isalpha() and not os.path.lexists(path)
+
+
 def run(argv: Sequence[str]) -> int:
     """Open the window on what `argv` names and run it until it is closed. Returns the exit code."""
     # Importing makes many objects that stay; looking through them for garbage is put off until the window is seen.
@@ -100,6 +114,11 @@ def run(argv: Sequence[str]) -> int:
 
         sys.stdout.write(f"worldline {__version__}\n")
         return 0
+    if _is_mistyped(options.path):
+        sys.stderr.write(
+            f"worldline: {options.path} is neither a command nor a folder here.\nCommands: {_commands()}.\n"
+        )
+        return 2
     size = _size(options.size) if options.size else None
     if options.size and size is None:
         sys.stderr.write("--size must look like 1280x800.\n")
@@ -131,7 +150,7 @@ def _run(options: argparse.Namespace | SimpleNamespace, size: tuple[int, int] | 
     libraries.link()
     kept, reader = ahead.result()
     plain_import = builtins.__import__
-    from PySide6.QtCore import Qt, QTimer
+    from PySide6.QtCore import QMargins, Qt, QTimer
     from PySide6.QtWidgets import QApplication
 
     # The binding reads the source of every module that is imported after it, to find out whether the module may ask
@@ -168,6 +187,7 @@ def _run(options: argparse.Namespace | SimpleNamespace, size: tuple[int, int] | 
         gc.enable()
         sys.setswitchinterval(usual)
         return take(windows, options, size or (1280, 800))
+    windows.room = app.primaryScreen().availableSize().shrunkBy(QMargins(*FRAME))
     first_paint.hold()
     first_paint.after(app, lambda: sys.setswitchinterval(usual))
     # Whatever happens to the first window: the collector is on again soon.

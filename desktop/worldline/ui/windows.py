@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QCoreApplication, QObject, QSettings, Qt, QTimer, Signal
+from PySide6.QtCore import QCoreApplication, QObject, QSettings, QSize, Qt, QTimer, Signal
 from PySide6.QtWidgets import QApplication
 
 from worldline.client.process import EngineProcess
@@ -38,6 +38,8 @@ class Windows(QObject):
         self._ahead = ahead
         """Reads the session that was named on the command line."""
         self.sessions: list[MainWindow] = []
+        self.room: QSize | None = None
+        """No window begins larger than this: its lower edge would lie below the screen."""
         self.start_view: StartView | None = None
         # Later: the change comes out of a box in a dialog of a window that goes.
         i18n.language().changed.connect(self._renew, Qt.ConnectionType.QueuedConnection)
@@ -111,6 +113,8 @@ class Windows(QObject):
         size = self.settings.value("window/size")
         if size is not None:
             window.resize(size)
+        if self.room is not None:
+            window.resize(window.size().boundedTo(self.room))
         self._listen(window)
         self.sessions.append(window)
         window.show()

@@ -1,0 +1,22 @@
+"""The words that mean the command line. Apart, since both sides name them and neither may import the other."""
+
+COMMANDS = frozenset(
+    {
+        "run",
+        "inspect",
+        "view",
+        "jump",
+        "return",
+        "diff",
+        "import",
+        "export",
+        "verify",
+        "recover",
+        "effects",
+        "worktrees",
+        "engine",
+        "rehearse",
+        "seed-demo",
+    }
+)
+"""Anything else opens the window."""
