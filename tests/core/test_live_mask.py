@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Iterator
 
 import pytest
 
@@ -25,14 +26,18 @@ PLACES = [
 ]
 
 
-def live(text: str, sizes: list[int]) -> str:
+def pieces(text: str, sizes: list[int]) -> Iterator[str]:
     """`text` in pieces of these sizes, over and over."""
-    masked, at, out = LiveMask(), 0, ""
+    at = 0
     while at < len(text):
         size = sizes[at % len(sizes)]
-        out += masked.feed(text[at : at + size])
+        yield text[at : at + size]
         at += size
-    return out + masked.rest()
+
+
+def live(text: str, sizes: list[int]) -> str:
+    masked = LiveMask()
+    return "".join(map(masked.feed, pieces(text, sizes))) + masked.rest()
 
 
 def _as_stored(shown: str) -> str:
@@ -101,6 +106,25 @@ def test_a_secret_longer_than_what_is_held_is_never_shown(
     shown = live(f"before {begin}{inside}{end} after", sizes)
     assert shown.startswith("before ") and shown.endswith(" after")
     assert inside[:12] not in shown and inside[-12:] not in shown and shown.count("[masked: ") == 1
+
+
+ENDED_KEYS = {
+    "key": "-----BEGIN RSA PRIVATE KEY-----\n" + "QUJDREVGR0g\n" * 20 + "-----END RSA PRIVATE KEY-----",
+    "putty": "PuTTY-User-Key-File-2: ssh-rsa\n" + "QUJDREVGR0g\n" * 20 + "Private-MAC: " + "0a" * 20,
+}
+
+
+@pytest.mark.parametrize("sizes", [[1], [5], [100], [9000]], ids=str)
+@pytest.mark.parametrize("kind", ENDED_KEYS)
+def test_after_a_key_that_has_ended_what_follows_is_shown_and_the_key_is_not(
+    kind: str, sizes: list[int]
+) -> None:
+    masked = LiveMask()
+    text = f"before\n{ENDED_KEYS[kind]}\n"
+    shown = "".join(masked.feed(piece) for piece in pieces(text + "after it ", sizes))
+    assert shown.endswith("]\nafter it ") and shown.count("[masked: ") == 1
+    shown += "".join(masked.feed(piece) for piece in pieces("words " * HELD, sizes))
+    assert shown.endswith("words words ") and "QUJD" not in shown and shown.count("[masked: ") == 1
 
 
 def test_held_text_is_bounded() -> None:

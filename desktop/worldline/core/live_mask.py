@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from worldline.core.secrets import MARK, Found, find, hinted
+from worldline.core.secrets import MARK, Found, find, hinted, replaced
 
 CONTEXT = 256
 """Characters before a piece that are looked at again: a name and what stands between it and its value."""
@@ -61,6 +61,7 @@ _OPEN = tuple(
     )
 )  # fmt: skip
 _KEY_BEGINS, _KEY_ENDS = "-----BEGIN ", "-----END "
+_PUTTY = "PuTTY-User-Key-File-"
 _GOES_ON = re.compile(r"[A-Za-z0-9_.+/=~-]*")
 _ENDS = {
     "private key": re.compile(r"-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|Private-MAC: [0-9a-f]+"),
@@ -104,8 +105,9 @@ class LiveMask:
         known = len(self._shown)
         text = self._shown + self._held + piece
         may_hold_some = hinted(text.lower())
-        secrets = [s for s in find(text) if s.end > known] if may_hold_some else []
-        cut = len(text) if last else max(known, _safe(text, may_hold_some))
+        found = find(text) if may_hold_some else []
+        secrets = [s for s in found if s.end > known]
+        cut = len(text) if last else max(known, _safe(_without_ended(text, found), may_hold_some))
         out: list[str] = []
         at = known
         for secret in secrets:
@@ -127,15 +129,24 @@ class LiveMask:
     def _too_long(self, text: str, cut: int, secrets: list[Found]) -> str:
         """What is held is more than it may be. If it is a secret by now, its mark is shown and its rest dropped as it comes;
         else it was none of a form that is known."""
-        here = next((s for s in secrets if s.end == len(text) and s.end > cut), None)
+        out, at = "", cut
+        for secret in secrets:
+            if secret.end > cut:
+                out += text[at : secret.start] + MARK.format(secret.kind)
+                at = secret.end
+                self.count += 1
+                self._dropping = secret.kind if at == len(text) else ""
+        putty = text.find(_PUTTY, at)
+        if putty >= 0:
+            out += text[at:putty] + MARK.format("private key")
+            self.count += 1
+            self._dropping = "private key"
         self._held = ""
-        if here is None and not text.startswith("PuTTY-User-Key-File-", cut):
-            self._shown = text[-CONTEXT:]
-            return text[cut:]
-        self._dropping = here.kind if here is not None else "private key"
-        self._shown, self._end = "", text[-_END_CHARS:]
-        self.count += 1
-        return (text[cut : here.start] if here is not None else "") + MARK.format(self._dropping)
+        if self._dropping:
+            self._shown, self._end = "", text[-_END_CHARS:]
+            return out
+        self._shown = text[-CONTEXT:]
+        return out + text[at:]
 
     def _after_secret(self, piece: str) -> str:
         """What comes after the secret that is being dropped."""
@@ -154,6 +165,12 @@ class LiveMask:
             at = max(0, found.end() - len(self._end))
         self._dropping = self._end = ""
         return piece[at:]
+
+
+def _without_ended(text: str, found: list[Found]) -> str:
+    """`text` with something else in the place of each secret that has ended: what comes after it is no part of it."""
+    spans = [(secret.start, secret.end) for secret in found if secret.end < len(text)]
+    return replaced(text, spans, lambda start, end: "[" + "\ue000" * (end - start - 1)) if spans else text
 
 
 def _safe(text: str, may_hold_some: bool) -> int:
