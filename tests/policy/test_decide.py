@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -287,3 +290,28 @@ def test_a_key_that_cannot_be_kept_only_forgets(tmp_path: Path) -> None:
     (tmp_path / "key").write_bytes(b"cut")
     first = Seal(tmp_path / "key", "s")
     assert Seal(tmp_path / "key", "s").holds(first.put(grant))
+
+
+def test_engines_that_start_at_once_make_one_key(tmp_path: Path) -> None:
+    grant = {"digest": "d", "rule": "", "at": 1}
+    with ThreadPoolExecutor(6) as pool:
+        for number in range(100):
+            key, start = tmp_path / f"key-{number}", threading.Barrier(6)
+
+            def make(_: int, key: Path = key, start: threading.Barrier = start) -> Seal:
+                start.wait(30)
+                return Seal(key, "s")
+
+            seals = list(pool.map(make, range(6)))
+            assert all(one.holds(other.put(grant)) for one in seals for other in seals)
+    assert len(list(tmp_path.iterdir())) == 100, "nothing is left beside the keys"
+
+
+def test_what_is_no_key_is_neither_waited_for_nor_taken_away(tmp_path: Path) -> None:
+    grant = {"digest": "d", "rule": "", "at": 1}
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("folder", "pipe"):
+        seal = Seal(tmp_path / name, "s")
+        assert seal.holds(seal.put(grant)) and not Seal(tmp_path / name, "s").holds(seal.put(grant))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "pipe"]

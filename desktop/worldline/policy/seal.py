@@ -38,13 +38,35 @@ class Seal:
 def _key(path: Path) -> bytes:
     """Where none can be kept (a full disk) nothing that lasts is remembered, and everything is asked again."""
     for _ in range(2):
+        cut_off = False
         with contextlib.suppress(OSError):
             key = read_plain(path, 1000)
             if len(key) == _BYTES:
                 return key
-            path.unlink()  # cut off by a full disk once
+            cut_off = True
         with contextlib.suppress(OSError):
-            file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-            with os.fdopen(file, "wb") as out:
-                out.write(secrets.token_bytes(_BYTES))
+            _make(path, again=cut_off)
     return secrets.token_bytes(_BYTES)
+
+
+def _make(path: Path, *, again: bool) -> None:
+    """Give a new key its name when it is whole, so that of two processes both use the same. `again`: what is there was cut
+    off by a full disk once. Raises OSError."""
+    part = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as out:
+            out.write(secrets.token_bytes(_BYTES))
+            out.flush()
+            os.fsync(out.fileno())
+        if again:
+            part.replace(path)
+            return
+        try:
+            path.hardlink_to(part)
+        except FileExistsError:
+            return
+        except OSError:  # there are no links on this file system
+            if not os.path.lexists(path):
+                part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
