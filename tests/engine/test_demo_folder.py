@@ -46,6 +46,18 @@ def test_a_session_elsewhere_is_in_no_demo(temp: Path) -> None:
     assert DemoFolder.around(temp / "mine.worldline") is None
 
 
+def test_a_folder_of_the_person_is_no_demo_because_of_a_file_in_it(temp: Path) -> None:
+    made = let_go(DemoFolder.create())
+    for place in (temp / "projects", temp / f"{PREFIX}work"):
+        place.mkdir()
+        (place / "in-use").touch()
+        assert DemoFolder.around(place / "mine.worldline") is None
+    link = temp / f"{PREFIX}link"
+    link.symlink_to(made)
+    assert DemoFolder.around(link / "demo.worldline") is None
+    assert DemoFolder.around(temp / "projects" / "demo.worldline") is None
+
+
 def test_only_old_folders_that_nobody_has_are_swept(temp: Path) -> None:
     later = time.time() + OLD_S + 60
     alive = DemoFolder.create()

@@ -43,9 +43,11 @@ class DemoFolder:
 
     @classmethod
     def around(cls, session: Path) -> DemoFolder | None:
-        """The folder that a demo's session is in; None when it is in no such folder."""
+        """The folder that a demo's session is in; None when it is in no such folder. All of it will be removed, so that a
+        file with the name of the lock does not make it one."""
         folder = session.absolute().parent
-        return cls(folder) if (folder / _LOCK).is_file() else None
+        is_demo = session.name == _SESSION and folder.name.startswith(PREFIX) and not folder.is_symlink()
+        return cls(folder) if is_demo and (folder / _LOCK).is_file() else None
 
     @property
     def session(self) -> Path:
