@@ -10,6 +10,7 @@ import pytest
 
 from worldline.core.errors import WorkspaceError
 from worldline.workspace import isolate, worktrees
+from worldline.workspace.bundle import objects_of, take_objects
 from worldline.workspace.engine import Workspace
 
 from .conftest import REPO, run_sh, snapshot
@@ -128,3 +129,42 @@ def test_copies_are_synced_before_what_they_save_goes(
         plan, on_done=lambda _: seen.append(any(p.endswith(f"{oid[:2]}/{oid[2:]}") for p in synced))
     )
     assert report.done and seen == [True]
+
+
+def test_a_store_that_an_older_version_made_of_a_bundle_is_still_one(tmp_path: Path, work: Path, sh: Sh) -> None:
+    """It has the configuration that git gives to any repository."""
+    sh(f"{REPO} echo 1 > a && git add a && git commit -qm one")
+    ws = Workspace(work, tmp_path / "store")
+    state = ws.capture(None).state
+    ws.close()
+    store = tmp_path / "came"
+    take_objects(store, objects_of(tmp_path / "store", [state]), [state])
+    (store / "config").write_text("[core]\n\tbare = true\n\trepositoryformatversion = 0\n\tfilemode = true\n")
+    (work / "a").write_text("2\n")
+
+    for _ in range(2):
+        mine = Workspace(work, store)
+        assert mine.missing({state}) == {}
+        last = mine.capture(None).state  # from now on it holds more than what came
+        assert mine.apply(mine.plan(state, last=last, default_choice="restore")).done
+        mine.close()
+    assert (work / "a").read_text() == "1\n"
+
+
+@pytest.mark.parametrize("left", ["mkdir -p objects/info objects/pack refs/heads", "mkdir refs && touch config"])
+def test_a_store_that_was_being_made_when_the_program_was_killed(
+    tmp_path: Path, work: Path, sh: Sh, left: str
+) -> None:
+    store = tmp_path / "store"
+    store.mkdir()
+    sh(left, store)
+    (work / "a").write_text("1\n")
+
+    ws = Workspace(work, store)
+    state = ws.capture(None).state
+    ws.close()
+
+    again = Workspace(work, store)
+    assert again.read_file(state, "a") == b"1\n"
+    again.close()
+    assert [path.name for path in tmp_path.glob(".store*")] == []

@@ -55,14 +55,13 @@ def make(path: Path) -> None:
     passing.mkdir(mode=0o700)
     try:
         pygit2.init_repository(str(passing), bare=True)
-        (passing / "config").write_text(_CONFIG, "utf-8")
-        for made in list(passing.iterdir()) if path.exists() else ():
-            # Beside what is there already; what makes it a store comes last.
-            if made.name != "HEAD":
-                made.replace(path / made.name)
+        # A store is known by it: a loss of power must not leave it empty.
+        durable.write_durably(passing / "config", _CONFIG.encode("ascii"))
         if path.exists():
+            # Beside what is there already, also of an earlier attempt; what makes it a store comes last.
+            shutil.copytree(passing, path, dirs_exist_ok=True, ignore=shutil.ignore_patterns("HEAD"))
             (passing / "HEAD").replace(path / "HEAD")
-            passing.rmdir()
+            shutil.rmtree(passing)
         else:
             passing.rename(path)
     except BaseException:  # also when the person stops it
@@ -77,6 +76,16 @@ def _is_ours(path: Path) -> bool:
         return False
 
 
+def _is_unpacked(path: Path) -> bool:
+    """Whether it is what an older version made of a bundle: a store without our configuration, and nothing else in it."""
+    try:
+        repository = pygit2.Repository(str(path))
+    except pygit2.GitError:
+        return False
+    names = list(repository.references)
+    return repository.is_bare and bool(names) and all(name.startswith(BUNDLED) for name in names)
+
+
 class Store:
     """Objects in and out. One thread at a time; one writing process at a time (`lock`)."""
 
@@ -85,6 +94,9 @@ class Store:
         self.free_floor = free_floor
         if not (path / "HEAD").is_file():
             make(path)
+        elif not _is_ours(path) and _is_unpacked(path):
+            with contextlib.suppress(OSError):  # it may be looked at only
+                durable.write_durably(path / "config", _CONFIG.encode("ascii"))
         elif not _is_ours(path):
             # Named by a session file that came from elsewhere: pruning would delete what somebody else keeps there.
             raise WorkspaceError(
