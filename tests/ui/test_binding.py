@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import marshal
 import os
 import re
 import subprocess
@@ -86,6 +88,32 @@ def test_a_damaged_file_is_made_anew(tmp_path: Path, damage: bytes | None) -> No
     file.write_bytes(whole[: len(whole) // 2] if damage is None else damage)
     assert run(PROGRAM, str(file)) == first
     assert run(PROGRAM, str(file))["compiled"] == []
+
+
+def _sound(data: bytes) -> bytes:
+    return importlib.util.source_hash(data) + data
+
+
+STRANGE = {
+    "of another version": marshal.dumps((sys.version, {}, {}, "more")),
+    "of an earlier one": marshal.dumps((sys.version, {})),
+    "no parts": marshal.dumps((sys.version, None, [1])),
+    "no bytecode": b"made by hand",
+    "cut off": marshal.dumps((sys.version, {}, {}))[:-2],
+}
+
+
+@pytest.mark.parametrize("strange", STRANGE)
+def test_a_sound_file_that_holds_something_else_is_made_anew(tmp_path: Path, strange: str) -> None:
+    file = tmp_path / "binding.qt"
+    file.write_bytes(_sound(STRANGE[strange]))
+    assert run(PROGRAM, str(file))["compiled"]
+    assert run(PROGRAM, str(file))["compiled"] == []
+
+
+def test_nothing_waits_for_a_pipe_in_its_place(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "binding.qt")
+    assert run(PROGRAM, str(tmp_path / "binding.qt"))["compiled"]
 
 
 def test_nothing_is_kept_where_python_keeps_nothing(tmp_path: Path) -> None:

@@ -23,6 +23,8 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
+from worldline.core.plainfile import read_plain
+
 INSIDE = "shibokensupport/"
 """How the names of the modules begin that the binding carries."""
 _HASH = 8
@@ -73,25 +75,25 @@ class Kept:
         if self._file is None:
             return
         try:
-            raw = self._file.read_bytes()
-        except OSError:
-            return  # the first start, or a folder that nothing can be kept in
-        # Reading bytecode is not proof against damage; Python's own is not checked because nothing is lost with it.
-        if importlib.util.source_hash(raw[_HASH:]) != raw[:_HASH]:
-            return
-        made_by, codes, patterns = marshal.loads(raw[_HASH:])
-        if made_by == sys.version:
+            raw = read_plain(self._file)
+            # Reading bytecode is not proof against damage; Python's own is not checked because nothing is lost with it.
+            if importlib.util.source_hash(raw[_HASH:]) != raw[:_HASH]:
+                return
+            made_by, codes, patterns = marshal.loads(raw[_HASH:])
+        except (OSError, EOFError, ValueError, TypeError):
+            return  # the first start, a folder that nothing can be kept in, or the file of another version
+        if made_by == sys.version and isinstance(codes, dict) and isinstance(patterns, dict):
             self._codes, self._patterns = codes, patterns
 
     def _write(self) -> None:
         assert self._file is not None
-        data = marshal.dumps((sys.version, self._used_codes, self._used_patterns))
         part = self._file.with_suffix(f".{os.getpid()}")
         try:
+            data = marshal.dumps((sys.version, self._used_codes, self._used_patterns))
             self._file.parent.mkdir(parents=True, exist_ok=True)
             part.write_bytes(importlib.util.source_hash(data) + data)
             part.replace(self._file)
-        except OSError:
+        except (OSError, ValueError):
             # As with bytecode: where it cannot be kept it is made each time.
             with contextlib.suppress(OSError):
                 part.unlink()
