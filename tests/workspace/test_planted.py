@@ -224,6 +224,20 @@ def test_of_a_state_of_somebody_else_only_files_are_put_back(tmp_path: Path, wor
     assert run_sh("git rev-parse HEAD", here) == head.splitlines(keepends=True)[0]
 
 
+def test_a_head_that_is_a_link_is_not_taken_for_no_commit(tmp_path: Path, work: Path) -> None:
+    """Very old versions of git made it so. Nothing of git is touched, and the files can be put back."""
+    run_sh("rm .git/HEAD && ln -s refs/heads/main .git/HEAD && git status", work)
+    ws = Workspace(work, tmp_path / "store")
+    first = ws.capture(None)
+    assert any("HEAD is a link" in gap.reason for gap in first.omitted)
+    run_sh("echo 2 > a && git commit -qam two", work)
+    last = ws.capture(first.state).state
+    report = ws.apply(ws.plan(first.state, last=last, default_choice="restore"), new_branch="worldline/s/2")
+    ws.close()
+    assert report.done and (work / "a").read_text() == "1\n"
+    assert run_sh("git symbolic-ref HEAD && git log --format=%s -1", work) == "refs/heads/main\ntwo\n"
+
+
 def test_a_repository_of_the_person_is_no_store(tmp_path: Path, work: Path, other: Path) -> None:
     """A session file that came from elsewhere may name it; its objects would be pruned."""
     before = snapshot(other, skip=())

@@ -185,6 +185,9 @@ class GitRoot:
             return "it uses SHA-256 object names"
         if words.get(b"refstorage", b"files") != b"files":
             return "it keeps its branches in a reftable"
+        if (self.gitdir / "HEAD").is_symlink():
+            # No link in a git folder is followed: it would be taken for a repository without a commit.
+            return "its HEAD is a link"
         return ""
 
     def reopen(self) -> pygit2.Repository | None:
