@@ -131,7 +131,9 @@ def test_copies_are_synced_before_what_they_save_goes(
     assert report.done and seen == [True]
 
 
-def test_a_store_that_an_older_version_made_of_a_bundle_is_still_one(tmp_path: Path, work: Path, sh: Sh) -> None:
+def test_a_store_that_an_older_version_made_of_a_bundle_is_still_one(
+    tmp_path: Path, work: Path, sh: Sh
+) -> None:
     """It has the configuration that git gives to any repository."""
     sh(f"{REPO} echo 1 > a && git add a && git commit -qm one")
     ws = Workspace(work, tmp_path / "store")
@@ -151,7 +153,9 @@ def test_a_store_that_an_older_version_made_of_a_bundle_is_still_one(tmp_path: P
     assert (work / "a").read_text() == "1\n"
 
 
-@pytest.mark.parametrize("left", ["mkdir -p objects/info objects/pack refs/heads", "mkdir refs && touch config"])
+@pytest.mark.parametrize(
+    "left", ["mkdir -p objects/info objects/pack refs/heads", "mkdir refs && touch config"]
+)
 def test_a_store_that_was_being_made_when_the_program_was_killed(
     tmp_path: Path, work: Path, sh: Sh, left: str
 ) -> None:

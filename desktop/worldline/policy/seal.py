@@ -54,7 +54,9 @@ def _make(path: Path, *, again: bool) -> None:
     off by a full disk once. Raises OSError."""
     part = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
-        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as out:
+        with os.fdopen(
+            os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb"
+        ) as out:
             out.write(secrets.token_bytes(_BYTES))
             out.flush()
             os.fsync(out.fileno())
