@@ -3879,8 +3879,8 @@ Click a node to go back to it, files included.</source>
         <translation>额度已用完</translation>
     </message>
     <message>
-        <source>The model could not be reached</source>
-        <translation>无法连接模型</translation>
+        <source>The connection to the model failed</source>
+        <translation>与模型的连接失败</translation>
     </message>
     <message>
         <source>The context is full</source>

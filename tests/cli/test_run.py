@@ -103,6 +103,26 @@ def test_commands_run_in_a_session_that_lies_where_sessions_lie(cli: CLI, server
     assert [n["outcome"] for n in nodes if n["kind"] == "tool"] == ["ok"]
 
 
+def test_a_node_without_a_session_makes_nothing(
+    cli: CLI, server: Any, repo: Path, tmp_path: Path, own_home: Path
+) -> None:
+    wanted = [
+        "run",
+        "--workspace",
+        repo,
+        "--prompt",
+        "make the file",
+        "--base-url",
+        server.base_url,
+        "--at",
+        "abc",
+    ]
+    for more in ([], ["--session", tmp_path / "new.worldline"]):
+        assert "--session FILE" in cli(*wanted, *more, expect=2).err
+    assert list(own_home.rglob("*.worldline")) == [] and not (tmp_path / "new.worldline").exists()
+    assert git(repo, "worktree", "list").count("\n") == 0
+
+
 def in_the_middle_of_a_tool(folder: Path, session: Path, server: Any) -> subprocess.Popen[str]:
     """A run whose tool has started and will take a minute."""
     command = ["run", "--workspace", folder, "--prompt", "sleep", *unasked(session, server.base_url)]

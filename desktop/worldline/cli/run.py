@@ -29,6 +29,11 @@ def run_command(options: Namespace) -> int:
         raise BadInput(
             "Neither a folder nor a session was named.", "Give --workspace DIR, --session FILE, or both."
         )
+    if options.at and (options.session is None or not options.session.exists()):
+        # Before anything is made: a new session has no node to begin at.
+        raise BadInput(
+            "A node is named, but no session that is there.", "Give --session FILE, or leave --at out."
+        )
     if options.prompt == "-":
         options.prompt = sys.stdin.read()
     if not options.prompt.strip():

@@ -70,7 +70,7 @@ def stop_title(reason: str, detail: str = "") -> str:
         "rate_limited": translate("Words", "Rate limit reached"),
         "auth_error": translate("Words", "The key was not accepted"),
         "quota": translate("Words", "The quota is used up"),
-        "network_error": translate("Words", "The model could not be reached"),
+        "network_error": translate("Words", "The connection to the model failed"),
         "context_limit": translate("Words", "The context is full"),
         "output_limit": translate("Words", "The reply reached its length limit"),
         "refusal": translate("Words", "The model declined"),
