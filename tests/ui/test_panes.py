@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import gc
 from typing import Any
 
@@ -11,8 +12,10 @@ from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from worldline.core import paths
 from worldline.ui import gallery_data as gallery
-from worldline.ui import panes
+from worldline.ui import panes, preferences
+from worldline.ui.chat.drafts import Drafts
 from worldline.ui.chat.message_rows import ReplyRow, UserRow
 from worldline.ui.chat.pane import ChatPane
 from worldline.ui.diff.pane import ChangesPane
@@ -134,6 +137,36 @@ def test_the_draft_of_a_session_is_kept_with_what_was_pasted(chat: ChatPane, qtb
     qtbot.waitUntil(lambda: again.composer.text() == "half a thought")
     assert again.composer.draft() == chat.composer.draft()
     assert "a log" in again.composer.message()
+
+
+def test_a_draft_of_an_older_version_is_taken_over_once(qtbot: Any) -> None:
+    """It was kept among the settings of the window."""
+    session = str(paths.data_home() / "sessions" / "预览.worldline")
+    key = f"drafts/{base64.urlsafe_b64encode(session.encode()).decode()}"
+    preferences.settings().setValue(key, "half a message")
+    written = Draft()
+    drafts = Drafts(lambda: written)
+    found: list[Draft] = []
+
+    def take(draft: Draft) -> None:
+        nonlocal written
+        found.append(draft)
+        written = draft
+
+    drafts.found.connect(take)
+    drafts.open(session)
+    qtbot.waitUntil(lambda: bool(found))
+    assert preferences.settings().value(key) == "half a message", "until it is kept elsewhere"
+    drafts.flush()
+    qtbot.waitUntil(lambda: not preferences.settings().contains(key))
+    drafts.settled()
+
+    again: list[Draft] = []
+    later = Drafts(Draft)
+    later.found.connect(again.append)
+    later.open(session)
+    qtbot.waitUntil(lambda: bool(again))
+    assert again == found == [Draft("half a message")]
 
 
 def test_a_message_that_was_sent_leaves_no_draft(chat: ChatPane, qtbot: Any) -> None:

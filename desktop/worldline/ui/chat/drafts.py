@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
@@ -9,6 +10,7 @@ from functools import cache
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from worldline.core import paths
+from worldline.ui import preferences
 from worldline.viewmodel.drafts import Draft, DraftFolder, prune
 
 WAIT_MS = 400
@@ -49,6 +51,8 @@ class Drafts(QObject):
         self._looking = False
         self._taken_over = False
         self._failing = False
+        self._earlier = ""
+        """Where the settings of the window have a draft of an older version, until it is kept here; "" = nowhere."""
         self._timer = QTimer(self, singleShot=True, interval=WAIT_MS)
         self._timer.timeout.connect(self.flush)
         self._said = _Messenger()
@@ -114,12 +118,29 @@ class Drafts(QObject):
 
     def _on_looked(self, found: Draft | None) -> None:
         self._looking = False
-        if found is not None and not self._taken_over:
-            self._kept = found
-            self.found.emit(found)
+        if not self._taken_over:
+            if found is not None:
+                self._kept = found
+            else:
+                found = self._of_an_older_version()
+            if found is not None:
+                self.found.emit(found)
         self.changed()
 
+    def _of_an_older_version(self) -> Draft | None:
+        """That one kept the text alone, beside the sizes and places of the window."""
+        session = self._folder.session if self._folder is not None else ""
+        key = f"drafts/{base64.urlsafe_b64encode(session.encode(errors='surrogateescape')).decode('ascii')}"
+        text = str(preferences.settings().value(key, ""))
+        if not text:
+            return None
+        self._earlier = key
+        return Draft(text)
+
     def _on_kept(self, left_out: int) -> None:
+        if self._earlier:
+            preferences.settings().remove(self._earlier)
+            self._earlier = ""
         self._failing = False
         self.left_out.emit(left_out)
 
