@@ -116,3 +116,23 @@ def test_failed_capture_is_its_own_answer(work: Path, sh: Sh, open_workspace: Op
     with pytest.raises(WorkspaceError) as caught:
         ws.plan(NOT_CAPTURED, last="")
     assert caught.value.kind == "not_captured"
+
+
+@pytest.mark.parametrize(
+    "meanwhile",
+    ["echo 5 > b && git add b && echo 2 > b", "git reset -q a", "echo m > .git/MERGE_MSG && git rev-parse HEAD > .git/MERGE_HEAD"],
+)  # fmt: skip
+def test_what_was_staged_since_a_plan_was_shown_makes_it_another(
+    two_states: Callable[[str, str], tuple[Workspace, str, str]], sh: Callable[..., str], meanwhile: str
+) -> None:
+    """The files are the same, but the staging area would be lost unseen."""
+    ws, first, last = two_states(
+        "git init -q -b main . && echo 1 > a && echo 1 > b && git add . && git commit -qm one",
+        "echo 2 > a && echo 2 > b && git add a",
+    )
+    shown = ws.plan(first, last=last)
+    sh("touch a b && git status")
+    assert ws.plan(first, last=last).token == shown.token
+    sh(meanwhile)
+    later = ws.plan(first, last=last)
+    assert later.items == shown.items and later.token != shown.token

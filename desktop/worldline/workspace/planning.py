@@ -317,6 +317,7 @@ def token_of(target: str, now: State, items: Sequence[PlanItem], drop_git: Seque
         (i.path, "keep" if i.action in KEPT else i.action, i.choice, i.blob, i.mode, i.expect, i.expect_mode)
         for i in items
     )
-    heads = [(root.path, root.head, root.ref) for root in now.roots]
+    # The staging area and what is in progress are replaced as well, and are nowhere else.
+    heads = [(root.path, root.head, root.ref, root.index, root.operation) for root in now.roots]
     text = repr((target, heads, deeds, sorted(drop_git)))
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
