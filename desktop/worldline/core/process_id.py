@@ -5,6 +5,9 @@ from __future__ import annotations
 import functools
 from pathlib import Path
 
+_SAME_S = 2.0
+"""The time of a start is worked out anew each time, and the clock is put right meanwhile."""
+
 
 def identity(pid: int) -> str:
     """The same for a process as long as it runs, for whoever asks; "" = there is none with this number.
@@ -28,6 +31,22 @@ def identity(pid: int) -> str:
         return f"{psutil.Process(pid).create_time():.1f}"
     except psutil.Error:
         return ""
+
+
+def lives(pid: int, started: object) -> bool:
+    """Whether the process whose `identity` was written down as `started` still runs. Older versions wrote the time at which
+    it was started: one of them may be open beside this one."""
+    text = str(started)
+    try:
+        since = float(text)
+    except ValueError:
+        return bool(text) and identity(pid) == text
+    import psutil
+
+    try:
+        return abs(float(psutil.Process(pid).create_time()) - since) < _SAME_S
+    except (psutil.Error, ValueError):
+        return False
 
 
 @functools.cache

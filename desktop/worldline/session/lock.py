@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from worldline.core.errors import SessionError
-from worldline.core.process_id import identity
+from worldline.core.process_id import identity, lives
 
 _MARK_OFFSET = 1 << 20  # Windows locks bytes against reading too: lock one far behind the text.
 
@@ -33,7 +33,7 @@ class Holder:
         only where the OS lock says so, which the caller has tried first."""
         if ":" not in self.started and self.host != socket.gethostname():
             return False  # else it names the machine too, whose name may change while it runs
-        return bool(self.started) and identity(self.pid) == self.started
+        return lives(self.pid, self.started)
 
 
 def lock_path(path: Path) -> Path:

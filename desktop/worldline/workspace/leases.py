@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from worldline.core.errors import WorkspaceError
-from worldline.core.process_id import identity
+from worldline.core.process_id import identity, lives
 
 
 def _file(worktree: Path) -> Path:
@@ -21,10 +21,10 @@ def read(worktree: Path) -> dict[str, Any] | None:
     """The lease if its owner lives, else None."""
     try:
         lease: dict[str, Any] = json.loads(_file(worktree).read_text("utf-8"))
-        started = identity(int(lease.get("pid", 0)))
+        is_alive = lives(int(lease.get("pid", 0)), lease.get("started", ""))
     except (OSError, ValueError, TypeError, AttributeError):  # cut off by a loss of power
         return None
-    return lease if started and started == lease.get("started") else None
+    return lease if is_alive else None
 
 
 def check(worktree: Path, session_id: str = "") -> None:
