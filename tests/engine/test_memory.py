@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +98,21 @@ def test_a_move_that_was_interrupted_is_finished(tmp_path: Path, monkeypatch: py
     assert sorted(p.name for p in old.iterdir()) == ["b.md", "c.md"]
     assert adopt_notes("title-1a2b", folder) == 2 and not old.exists()
     assert {p.name: p.read_text() for p in folder.iterdir()} == {"a.md": "a", "b.md": "b", "c.md": "c"}
+
+
+def test_notes_move_on_a_file_system_without_hard_links(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EPERM, "no links here")
+
+    monkeypatch.setattr(os, "link", refused)
+    folder, old = tmp_path / "project-0123abcd", tmp_path / "title-1a2b"
+    for place, text in ((folder, "of the project"), (old, "of the session")):
+        place.mkdir()
+        (place / "a.md").write_text(text)
+    assert adopt_notes("title-1a2b", folder) == 1 and not old.exists()
+    assert sorted(p.read_text() for p in folder.iterdir()) == ["of the project", "of the session"]
 
 
 def test_the_folder_of_another_project_is_never_taken_for_one_of_a_session(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import http.server
 import json
 import os
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -346,3 +347,13 @@ def test_where_the_sandbox_is_less_than_complete_the_person_pushes_themselves(gr
     assert way_on("git push ../remote.git main", ground / "project", "") is None
     assert [p.url for p in pushes_of("git push", ground / "project")] == ["git@git.example:x.git"]
     assert "REMOTE BRANCH" in (way_on("git push", ground / "project", "") or ("", ""))[1]
+
+
+def test_looking_for_lfs_waits_for_no_pipe(tmp_path: Path) -> None:
+    """A command of the agent may leave one, and the question is asked on the loop."""
+    program = "import sys; from pathlib import Path; from worldline.policy.pushing import uses_lfs; print(uses_lfs(Path(sys.argv[1])))"
+    os.mkfifo(tmp_path / ".gitattributes")
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout == "False\n"

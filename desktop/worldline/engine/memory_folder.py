@@ -9,6 +9,7 @@ from pathlib import Path
 
 from worldline.core import paths
 from worldline.engine.opening import slug_of
+from worldline.workspace.safefs import NO_LINKS
 
 _OF_A_SESSION = re.compile(r"-[0-9a-z]{4}$")
 """Folders of projects end in eight characters: no name of a session leads to one."""
@@ -47,5 +48,12 @@ def _move(note: Path, folder: Path, slug: str) -> None:
             return
         suffix = f" {slug}" if number == 1 else f" {slug} {number}"
         name, number = note.stem[: 80 - len(suffix)] + suffix, number + 1
-    os.link(note, folder / f"{name}.md")  # unlike a rename, this never replaces what came there meanwhile
+    target = folder / f"{name}.md"
+    try:
+        os.link(note, target)  # unlike a rename, this never replaces what came there meanwhile
+    except OSError as error:
+        if error.errno not in NO_LINKS or target.exists():
+            raise
+        note.rename(target)
+        return
     note.unlink()

@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from worldline.core.plainfile import read_plain
 from worldline.policy.openings import remote_urls
 from worldline.policy.sandbox.places import git_places
 from worldline.policy.shell import SimpleCommand, parse
@@ -116,7 +117,7 @@ def uses_lfs(root: Path) -> bool:
     places = [root / ".gitattributes", *([common / "info" / "attributes"] if common is not None else [])]
     for place in places:
         try:
-            if _LFS.search(place.read_bytes()[:_MOST_ATTRIBUTES]):
+            if _LFS.search(read_plain(place)[:_MOST_ATTRIBUTES]):  # a command may have put a pipe there
                 return True
         except OSError:
             continue  # none there, or nothing that can be read: then git does not read it either
