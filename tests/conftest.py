@@ -75,6 +75,18 @@ def own_log() -> Iterator[None]:
 class PatientBot(QtBot):
     """Waits for a minute at least: what must come is waited for, however busy the machine is."""
 
+    def addWidget(self, widget: Any, *, before_close_func: Any = None) -> None:
+        """A pane that stands alone has no window that lets go of its session before it is deleted."""
+
+        def before(closing: Any) -> None:
+            let_go = getattr(getattr(closing, "state", None), "let_go", None)
+            if let_go is not None and type(closing).__name__ != "MainWindow":
+                let_go()
+            if before_close_func is not None:
+                before_close_func(closing)
+
+        super().addWidget(widget, before_close_func=before)
+
     def waitUntil(self, callback: Any, *, timeout: int = 0) -> None:
         super().waitUntil(callback, timeout=max(timeout, PATIENCE_MS))
 

@@ -234,3 +234,16 @@ def test_the_same_language_again_changes_nothing(windows: Windows, tmp_path: Pat
     QTest.qWait(50)
     assert windows.sessions == [window] and window.isVisible()
     assert Qt.WindowState.WindowNoState == window.windowState()
+
+
+def test_the_state_of_the_old_window_tells_nothing_more(full_state: Any, qtbot: Any) -> None:
+    """The engine goes on while widgets of the window before are being deleted."""
+    heard: list[str] = []
+    full_state.run_started.connect(lambda _run: heard.append("signal"))
+    full_state.let_go()
+    full_state.request("prompt", {"text": "hello"}, lambda _answer: heard.append("answer"))
+    full_state.request("no such thing", {}, lambda _: None, lambda _error: heard.append("error"))
+    done: list[object] = []
+    full_state.client.request("no such thing", {}, done.append, done.append)
+    qtbot.waitUntil(lambda: bool(done))
+    assert heard == []

@@ -256,6 +256,7 @@ class MainWindow(QMainWindow):
     def give_up(self) -> None:
         """Go without ending the session: another window takes the place of this one."""
         self._closing = True
+        self.state.let_go()
         self.places.keep()
         self.hide()
         self.deleteLater()

@@ -86,10 +86,18 @@ class SessionState(SessionRows):
         fail = on_error or self.failed.emit
 
         def answered(answer: Any) -> None:
-            if on_result is not None:
+            if on_result is not None and not self.signalsBlocked():
                 on_result(engine_words.result(method, answer))
 
-        self.client.request(method, params, answered, lambda error: fail(engine_words.error(error)))
+        def refused(error: dict[str, Any]) -> None:
+            if not self.signalsBlocked():
+                fail(engine_words.error(error))
+
+        self.client.request(method, params, answered, refused)
+
+    def let_go(self) -> None:
+        """Tell nobody anything any more: who listened is about to be deleted, and the engine may go on without them."""
+        self.blockSignals(True)
 
     @property
     def read_only(self) -> bool:
