@@ -83,6 +83,12 @@ class Engine:
     def do_retention(self, _params: dict[str, Any]) -> dict[str, Any]:
         return self.script.get("retention", {"days": 0, "nodes": 0})
 
+    def do_bodies(self, _params: dict[str, Any]) -> dict[str, Any]:
+        return {"bodies": []}
+
+    def do_changes(self, params: dict[str, Any]) -> dict[str, Any]:
+        return {"a": params["a"], "b": params["b"], "files": [], "added": 0, "removed": 0}
+
     def do_runs(self, _params: dict[str, Any]) -> dict[str, Any]:
         return {"runs": self.script.get("runs", [])}
 

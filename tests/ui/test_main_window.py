@@ -154,7 +154,8 @@ def test_looking_is_said_to_be_looking(window_of: Open) -> None:
     rows = window.tree.view.geometry()
     window.tree.view.look_at(8)
     assert chat._looking.isVisible() and "still as they were" in chat._looking.toolTip()
-    assert chat._head.property("role") == "looking" and not window.notices.items
+    assert not window.notices.items, [n.text.text() for n in window.notices.items.values()]
+    assert chat._head.property("role") == "looking"
     assert window.tree.view.geometry() == rows, "nothing moves"
     window.state.select("")
     assert not chat._looking.isVisible() and chat._head.property("role") == ""

@@ -218,7 +218,7 @@ class FoldersDialog(Dialog):
         self.reveal_button.setEnabled(folder is not None and folder.there)
         free = folder is not None and folder.looked and not folder.in_use and not folder.problem
         self.remove_button.setEnabled(free and not self._removing)
-        self.remove_button.setToolTip(folder.in_use if folder is not None else "")
+        self.remove_button.setToolTip(as_tip(folder.in_use) if folder is not None else "")
         if folder is None:
             self.what.set("", "muted")
         elif self._removing == folder.path:
