@@ -11,6 +11,7 @@ import pytest
 
 from worldline.cli import output
 from worldline.cli.main import main
+from worldline.core.errors import SessionError
 from worldline.core.kinds import NodeKind
 from worldline.session.document import SessionDocument
 from worldline.session.model import NodeDraft
@@ -115,3 +116,9 @@ def test_a_copy_without_one_node_is_no_success(torn: Path, capsys: pytest.Captur
     new = torn.with_name("new.worldline")
     code, found, _ = run(capsys, "recover", str(torn), "--out", str(new), "--json")
     assert (code, found["nodes"]) == (1, 0)
+
+
+def test_a_session_without_a_readable_cursor_is_called_damaged(torn: Path) -> None:
+    with SessionDocument.open(torn, mode="read") as doc, pytest.raises(SessionError) as caught:
+        doc.seq("")
+    assert caught.value.kind == "damaged" and "worldline recover" in caught.value.hint

@@ -84,10 +84,17 @@ class SessionReader:
     # -- names ------------------------------------------------------------------------------------------------------
 
     def seq(self, uid: str) -> int:
-        """Raises BadInput for an unknown uid: never silently another node."""
+        """Raises BadInput for an unknown uid: never silently another node. SessionError `damaged` for the cursor of a session ("")
+        in which none can be read."""
         self._check()
         with connect.told(self.path):
             found = header_reader.seq_of(self._db, uid)
+        if not uid:
+            raise SessionError(
+                f"{self.path.name} is damaged: where its work stands cannot be read.",
+                "It is left as it is. `worldline recover` saves what is readable into a new file.",
+                kind="damaged",
+            )
         if not found or found not in self.tree:
             raise BadInput(
                 f"There is no node {uid!r} in this session.", "`worldline inspect FILE` lists them."
