@@ -1121,6 +1121,10 @@
         <source>Puts these words into the message; nothing is sent yet</source>
         <translation>将这些文字放入消息框，尚不发送</translation>
     </message>
+    <message>
+        <source>This cannot be opened.</source>
+        <translation>无法打开。</translation>
+    </message>
 </context>
 <context>
     <name>ExpandDialog</name>

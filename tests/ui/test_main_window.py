@@ -12,8 +12,11 @@ from PySide6.QtGui import QAccessible, QDropEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLabel, QLineEdit
 
+from worldline.client.process import EngineProcess
+from worldline.ui.chat.pane import ChatPane
 from worldline.ui.dialogs.desk import desk_of
 from worldline.ui.main_window import MainWindow
+from worldline.ui.session_state import SessionState
 
 from . import sample
 
@@ -298,3 +301,26 @@ def test_everything_that_can_be_focused_has_a_name(window_of: Open) -> None:
                 f"{type(widget).__name__} {widget.objectName()} in {type(widget.parent()).__name__}"
             )
     assert nameless == []
+
+
+def test_what_cannot_be_opened_is_said_where_one_would_write(
+    fake: Callable[..., EngineProcess], settings: QSettings, qtbot: Any
+) -> None:
+    window = MainWindow(SessionState(fake(refuse="This is the home folder.")), settings)
+    with qtbot.waitSignal(window.state.refused):
+        window.show()
+        window.state.client.start()
+    qtbot.waitUntil(lambda: isinstance(window.panes["chat"], ChatPane))
+    chat = window.panes["chat"]
+    assert isinstance(chat, ChatPane)
+    qtbot.waitUntil(lambda: not chat.composer.isEnabled())
+    empty = chat.view.empty
+    assert "home folder" in empty.why.text() and empty.title.text() == "This cannot be opened."
+    assert not any(way.isVisible() for way in empty._ways)
+    # Another try may succeed.
+    window.state.hello.emit({})
+    assert chat.composer.isEnabled() and empty.title.text() == "What should be done?" and not empty.why.text()
+    window.close()
+    window.state.client.stop_and_wait(5)
+    window.deleteLater()
+    QApplication.processEvents()

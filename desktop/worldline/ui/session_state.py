@@ -59,6 +59,8 @@ class SessionState(SessionRows):
         self._forward: list[str] = []
         self._way: _Way | None = None
         """The step back or forward whose plan the person is looking at."""
+        self.refusal: dict[str, Any] = {}
+        """Why the session could not be opened, if it could not."""
         self._deltas: list[dict[str, Any]] = []
         self._outputs: list[dict[str, Any]] = []
         client.batch.connect(self._on_batch)
@@ -72,7 +74,8 @@ class SessionState(SessionRows):
         self._crash_told = True
 
     def _on_refused(self, error: dict[str, Any]) -> None:
-        self.refused.emit(engine_words.error(error))
+        self.refusal = engine_words.error(error)
+        self.refused.emit(self.refusal)
 
     # Commands --------------------------------------------------------------------------------------------------
     def request(
@@ -244,6 +247,7 @@ class SessionState(SessionRows):
             # Without an answer the short list is empty; the long one asks again, and says what is wrong.
             self.request("effects", {}, self._take_effects, lambda _error: None)
         self.request("node_lines", {}, self._take_all_lines, lambda _error: None)
+        self.refusal = {}
         self.hello.emit(result)
         self.problems.emit(result.get("problems") or [])
         self.found = str(result.get("recovered") or "")

@@ -314,9 +314,16 @@ class EmptyChat(QWidget):
         layout.setContentsMargins(24, 48, 24, 24)
         layout.setSpacing(10)
         layout.addStretch(2)
-        title = ColorLabel(self.tr("What should be done?"), "text", self)
-        title.setFont(theme().font_ui(7, bold=True))
-        layout.addWidget(title)
+        self.title = ColorLabel(self.tr("What should be done?"), "text", self)
+        self.title.setFont(theme().font_ui(7, bold=True))
+        self.title.setWordWrap(True)
+        layout.addWidget(self.title)
+        self.why = ColorLabel("", "muted", self)
+        self.why.setFont(theme().font_ui())
+        self.why.setWordWrap(True)
+        self.why.hide()
+        layout.addWidget(self.why)
+        self._ways: list[QWidget] = []
         for text in (
             self.tr(
                 "Write it below. Every step becomes a node of the tree on the left, with the files as they were."
@@ -330,6 +337,7 @@ class EmptyChat(QWidget):
             label.setFont(theme().font_ui())
             label.setWordWrap(True)
             layout.addWidget(label)
+            self._ways.append(label)
         layout.addSpacing(8)
         for text in (
             self.tr("Explain how this project is built"),
@@ -342,4 +350,13 @@ class EmptyChat(QWidget):
             button.setProperty("role", "link")
             keep(button, "go", "accent")
             layout.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
+            self._ways.append(button)
         layout.addStretch(3)
+
+    def say_refused(self, why: str) -> None:
+        """Why there is no session to write in; "" = there is one."""
+        self.title.setText(self.tr("This cannot be opened.") if why else self.tr("What should be done?"))
+        self.why.setText(why)
+        self.why.setVisible(bool(why))
+        for way in self._ways:
+            way.setVisible(not why)

@@ -24,6 +24,7 @@ from worldline.viewmodel import tree_text
 from worldline.viewmodel.chat import ChatModel, left_runs
 from worldline.viewmodel.headers import header_at
 from worldline.viewmodel.tree_model import NO_ROW
+from worldline.viewmodel.words import refusal
 
 BODY_BATCH = 40
 FIRST = 150
@@ -102,6 +103,8 @@ class ChatPane(QWidget):
     def begin(self) -> None:
         """Show the session as it is by now."""
         self._refresh()
+        if self.state.refusal:
+            self._on_refused(self.state.refusal)
         if self.state.info:
             self._catch_up()
 
@@ -117,6 +120,15 @@ class ChatPane(QWidget):
         if state.is_loaded:
             self.composing.load_history()
             self._on_loaded()
+
+    def _on_refused(self, error: dict[str, Any]) -> None:
+        """Nothing can be written where no session was opened; the line below the panes offers what to do."""
+        self.view.empty.say_refused(refusal(error))
+        self.composer.setEnabled(False)
+
+    def _on_opened(self, _result: dict[str, Any]) -> None:
+        self.view.empty.say_refused("")
+        self.composer.setEnabled(True)
 
     def _connect(self) -> None:
         state, view = self.state, self.view
@@ -135,6 +147,8 @@ class ChatPane(QWidget):
         state.question_asked.connect(self._on_question)
         state.question_gone.connect(self._on_question_gone)
         state.status_changed.connect(self._on_status)
+        state.refused.connect(self._on_refused)
+        state.hello.connect(self._on_opened)
         state.reveal_asked.connect(self._reveal)
         view.bodies_needed.connect(self._need_bodies)
         view.verticalScrollBar().valueChanged.connect(self._on_scrolled)

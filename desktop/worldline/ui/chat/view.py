@@ -71,7 +71,7 @@ class ChatView(QAbstractScrollArea):
         self._timer.setSingleShot(True)
         self._timer.setInterval(FRAME_MS)
         self._timer.timeout.connect(self._apply_touches)
-        self._empty = EmptyChat(self.signals, self.viewport())
+        self.empty = EmptyChat(self.signals, self.viewport())
         model.on_change = self._on_change
         model.on_touch = self._on_touch
         self.verticalScrollBar().setSingleStep(40)
@@ -100,7 +100,7 @@ class ChatView(QAbstractScrollArea):
             else:
                 self._delete(key)
         self._sum()
-        self._empty.setVisible(all(row.kind is RowKind.DIVIDER and row.header is not None and not row.header.parent
+        self.empty.setVisible(all(row.kind is RowKind.DIVIDER and row.header is not None and not row.header.parent
                                    for row in rows))  # fmt: skip
         self._place(anchor)
         if self._settling is not None:
@@ -235,7 +235,7 @@ class ChatView(QAbstractScrollArea):
             self._move()
         finally:
             self._placing = False
-        self._empty.setGeometry(self._left(), 0, self.column, self.viewport().height())
+        self.empty.setGeometry(self._left(), 0, self.column, self.viewport().height())
 
     def _visible(self) -> range:
         top = self.verticalScrollBar().value() - MARGIN
