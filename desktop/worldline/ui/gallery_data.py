@@ -35,10 +35,10 @@ def said(message: Said) -> Said:
 
 
 SESSIONS = (
-    ("Fix the parser", "/home/ada/code/shop", 184),
-    ("Rewrite the report in SQL", "/home/ada/code/reports", 1_620),
-    ("Why is CI slow?", "/home/ada/code/shop", 97),
-    ("Notes for the release", "/home/ada/work/notes", 21),
+    ("Fix the parser", "/home/me/code/shop", 184),
+    ("Rewrite the report in SQL", "/home/me/code/reports", 1_620),
+    ("Why is CI slow?", "/home/me/code/shop", 97),
+    ("Notes for the release", "/home/me/work/notes", 21),
 )
 """Title, folder and number of nodes."""
 T0 = 1_790_000_000_000
@@ -354,7 +354,7 @@ def folders() -> list[SessionFolder]:
     def folder(name: str, **more: object) -> SessionFolder:
         made = SessionFolder.model_validate(
             {
-                "path": f"/home/ada/.local/share/worldline/worktrees/{name}",
+                "path": f"/home/me/.local/share/worldline/worktrees/{name}",
                 "name": name,
                 "looked": True,
                 **more,
@@ -368,18 +368,18 @@ def folders() -> list[SessionFolder]:
     )
     return [
         folder(
-            "shop-fix-the-parser-1f3a", session="there", title="Fix the parser", repository="/home/ada/code/shop",
+            "shop-fix-the-parser-1f3a", session="there", title="Fix the parser", repository="/home/me/code/shop",
             branch="worldline/fix-the-parser-1f3a/3", bytes=48_300_000, lose=["untracked file notes/todo.md"],
             lose_id="1", kept=5, note=f"{kept} {stays}",
         ),
         folder(
-            "shop-why-is-ci-slow-90be", session="trash", title="Why is CI slow?", repository="/home/ada/code/shop",
+            "shop-why-is-ci-slow-90be", session="trash", title="Why is CI slow?", repository="/home/me/code/shop",
             branch="worldline/why-is-ci-slow-90be/start", bytes=212_000_000, note=stays, lose_id="2",
             lose=["commit 3c1d9e20ab Try a cache", "changed file ci/build.yml", "ignored folder node_modules/"],
         ),
         folder(
             "reports-rewrite-5c77", session="there", title="Rewrite the report in SQL",
-            repository="/home/ada/code/reports", branch="worldline/rewrite-5c77/2", bytes=9_400_000,
+            repository="/home/me/code/reports", branch="worldline/rewrite-5c77/2", bytes=9_400_000,
             in_use="A session works in it (process 4711).",
         ),
         folder("notes-9d02", bytes=120_000, bytes_complete=False),
