@@ -27,6 +27,7 @@ from worldline.core.errors import BadInput
 from worldline.policy.sandbox import selftest
 from worldline.policy.sandbox.model import Grant, Label
 from worldline.policy.sandbox.network import NoNetwork, SessionNetwork
+from worldline.policy.sandbox.sockets import bound_sockets
 from worldline.protocol import commands as c
 
 __all__ = ["bench", "ground", "server"]
@@ -288,3 +289,20 @@ class TestWithoutOne:
             assert result.network is not None and "next one" not in result.why
             result.network.close()
             assert not os.path.exists(f"/proc/self/fd/{result.network._net}")
+
+
+def test_a_socket_of_a_program_that_started_a_moment_ago_is_known(
+    other: SessionNetwork, tmp_path: Path
+) -> None:
+    bound_sockets()
+    serves = "import socket, sys; s = socket.socket(1); s.bind(sys.argv[1]); s.listen(); print(flush=True); sys.stdin.read()"
+    place = tmp_path / "socket"
+    with subprocess.Popen(
+        [*other.prefix(), sys.executable, "-c", serves, str(place)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        assert process.stdout is not None and process.stdout.readline() == b"\n"
+        assert str(place) in bound_sockets()
+        assert str(place) not in bound_sockets(other.space()), (
+            "commands of one session may talk to each other"
+        )

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-import time
 from pathlib import Path
 
 Space = tuple[int, int]
 """A namespace: device and inode."""
-_LOOK_AGAIN_S = 2.0
-_known: tuple[float, dict[Space, int]] = (0.0, {})
 
 
 def bound_sockets(own: Space | None = None) -> list[str]:
@@ -40,27 +37,19 @@ def bound_sockets(own: Space | None = None) -> list[str]:
 
 
 def _others(own: Space | None) -> list[int]:
-    """A process of each network namespace but that of this process and `own`. Looked for every other second: to go through
-    all processes costs a part of what the sandbox may cost a command."""
-    global _known
-    at, spaces = _known
-    if time.monotonic() - at > _LOOK_AGAIN_S:
-        spaces = {}
-        for name in os.listdir("/proc"):
-            if name.isdigit():
-                with contextlib.suppress(OSError):  # of another user, or gone
-                    info = os.stat(f"/proc/{name}/ns/net")
-                    spaces.setdefault((info.st_dev, info.st_ino), int(name))
-        here = os.stat("/proc/self/ns/net")
-        spaces.pop((here.st_dev, here.st_ino), None)
-        _known = (time.monotonic(), spaces)
-    found = []
-    for space, pid in spaces.items():
-        with contextlib.suppress(OSError):
-            info = os.stat(f"/proc/{pid}/ns/net")
-            if space != own and (info.st_dev, info.st_ino) == space:
-                found.append(pid)
-    return found
+    """A process of each network namespace but that of this process and `own`. Looked for before each command, some
+    microseconds for each process: what was seen a second ago does not know a container that was started since."""
+    spaces: dict[Space, int] = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            with contextlib.suppress(OSError):  # of another user, or gone
+                info = os.stat(f"/proc/{name}/ns/net")
+                spaces.setdefault((info.st_dev, info.st_ino), int(name))
+    here = os.stat("/proc/self/ns/net")
+    for known in ((here.st_dev, here.st_ino), own):
+        if known is not None:
+            spaces.pop(known, None)
+    return list(spaces.values())
 
 
 def _by_owner(names: dict[str, str]) -> set[str]:
