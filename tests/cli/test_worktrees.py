@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests_support import Done, git, session_in_own_folder
-from worldline.cli.main import main
+from tests_support import Done, call_worldline, git, session_in_own_folder
 from worldline.core import paths
 from worldline.session.document import SessionDocument
 
@@ -24,14 +21,7 @@ Cli = Callable[..., Done]
 def here() -> Cli:
     """A command without a process of its own: a second cheaper each."""
 
-    def call(*arguments: str | Path, expect: int = 0) -> Done:
-        out, err = io.StringIO(), io.StringIO()
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            code = main([str(argument) for argument in arguments])
-        assert code == expect, out.getvalue() + err.getvalue()
-        return Done(code, out.getvalue(), err.getvalue())
-
-    return call
+    return call_worldline
 
 
 @pytest.fixture

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import os
 import subprocess
 import sys
@@ -12,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests_support import Done, git, run_worldline
-from worldline.cli.main import main
+from tests_support import Done, call_worldline, git, run_worldline
 
 from .plain_server import PlainServer
 
@@ -61,14 +58,7 @@ def cli() -> Callable[..., Done]:
 def here() -> Callable[..., Done]:
     """The same commands without a process of their own: to look at what others did, a second cheaper each."""
 
-    def call(*arguments: str | Path, expect: int = 0) -> Done:
-        out, err = io.StringIO(), io.StringIO()
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            code = main([str(argument) for argument in arguments])
-        assert code == expect, out.getvalue() + err.getvalue()
-        return Done(code, out.getvalue(), err.getvalue())
-
-    return call
+    return call_worldline
 
 
 @pytest.fixture
