@@ -83,6 +83,23 @@ class Engine:
     def do_retention(self, _params: dict[str, Any]) -> dict[str, Any]:
         return self.script.get("retention", {"days": 0, "nodes": 0})
 
+    def do_node_lines(self, _params: dict[str, Any]) -> dict[str, Any]:
+        return {"nodes": []}
+
+    def do_models(self, _params: dict[str, Any]) -> dict[str, Any]:
+        models = [
+            {"id": "sonnet-5.5", "name": "Sonnet 5.5", "efforts": ["low", "high"]},
+            {"id": "opus-5.5", "name": "Opus"},
+        ]
+        return {"models": models, "default": "sonnet-5.5", "chain": ["opus-5.5"]}
+
+    def do_settings(self, _params: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "values": self.script.setdefault(
+                "settings", {"mode": "ask", "permissions": {"ask": ["Bash(git push:*)"]}}
+            )
+        }
+
     def do_bodies(self, _params: dict[str, Any]) -> dict[str, Any]:
         return {"bodies": []}
 

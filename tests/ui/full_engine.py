@@ -55,23 +55,9 @@ class FullEngine(Engine):
     def do_runs(self, _params: dict[str, Any]) -> dict[str, Any]:
         return {"runs": []}
 
-    def do_models(self, _params: dict[str, Any]) -> dict[str, Any]:
-        models = [
-            {"id": "sonnet-5.5", "name": "Sonnet 5.5", "efforts": ["low", "high"]},
-            {"id": "opus-5.5", "name": "Opus"},
-        ]
-        return {"models": models, "default": "sonnet-5.5", "chain": ["opus-5.5"]}
-
     def do_complete(self, params: dict[str, Any]) -> dict[str, Any]:
         paths = ["src/parser.py", "src/lexer.py", "tests/test_parser.py"]
         return {"paths": [path for path in paths if params["prefix"] in path]}
-
-    def do_settings(self, _params: dict[str, Any]) -> dict[str, Any]:
-        return {
-            "values": self.script.setdefault(
-                "settings", {"mode": "ask", "permissions": {"ask": ["Bash(git push:*)"]}}
-            )
-        }
 
     def do_set_settings(self, params: dict[str, Any]) -> dict[str, Any]:
         self.do_settings({})["values"].update(params["values"])

@@ -36,6 +36,17 @@ def test_a_session_is_seen_as_a_whole(window_of: Open) -> None:
     }  # fmt: skip
 
 
+def test_what_a_window_asks_by_itself_is_answered_here(window_of: Open, qtbot: Any) -> None:
+    """Else a "no … here" of the made-up engine comes as a line at any moment, into whatever test looks at lines."""
+    window = window_of()
+    window.tree.view.look_at(8)
+    window.state.go(sample.uid(9))
+    answered: list[Any] = []
+    window.state.request("runs", {}, answered.append)
+    qtbot.waitUntil(lambda: bool(answered))
+    assert not window.notices.items.keys() & {"failed"}
+
+
 def test_every_number_can_be_clicked_and_explains_itself(window_of: Open, qtbot: Any) -> None:
     window = window_of()
     for name, part in window.status.parts.items():

@@ -45,9 +45,6 @@ NAMES = (
     "git ",
     "sk-ant-",
     "Bash(",
-    "no models here",
-    "no bodies here",
-    "no changes here",
 )
 
 
