@@ -25,6 +25,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -71,6 +72,8 @@ DEBIAN_FONTS = {
     # Without a CJK font the Chinese interface is a row of boxes.
     "fonts-noto-cjk": "/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc",
 }
+FEW = 3
+"""So many failed tests are looked at again; more are a broken product."""
 
 
 def say(text: str) -> None:
@@ -208,12 +211,32 @@ def check() -> int:
 
 def test(args: list[str]) -> int:
     """Checks, then the tests; with arguments only pytest with these arguments. The layers are one of the tests."""
-    checked = 0 if args else check()
-    workers = (
-        [] if args else ["-n", str(min(4, os.cpu_count() or 1)), "--dist", "loadgroup", "--durations", "15"]
-    )
-    tested = run([PYTHON, "-m", "pytest", *workers, *args], env=headless_env()).returncode
+    if args:
+        return run([PYTHON, "-m", "pytest", *args], env=headless_env()).returncode
+    checked = check()
+    workers = ["-n", str(min(4, os.cpu_count() or 1)), "--dist", "loadgroup", "--durations", "15"]
+    with tempfile.TemporaryDirectory(prefix="worldline-test-") as folder:
+        failures = Path(folder) / "failures.txt"
+        env = {**headless_env(), "WORLDLINE_FAILURES": str(failures)}
+        tested = run([PYTHON, "-m", "pytest", *workers], env=env).returncode
+        failed = failures.read_text("utf-8").splitlines() if failures.exists() else []
+    if tested == 1 and 0 < len(failed) <= FEW:
+        tested = again(failed)
     return checked or tested
+
+
+def again(failed: list[str]) -> int:
+    """Few failures among thousands are run twice more, alone, to tell a broken product from a test that depends on
+    the load or the order. The latter lets the run pass and is named at its end: it is a defect of its own.
+    """
+    say(f"{len(failed)} failed; alone and in order, two times more:")
+    for _ in range(2):
+        done = run([PYTHON, "-m", "pytest", "-p", "no:randomly", *failed], env=headless_env()).returncode
+        if done != 0:
+            return done
+    for name in failed:
+        say(f"UNSTABLE, failed once and passed twice, to be mended: {name}")
+    return 0
 
 
 def bench(args: list[str]) -> int:

@@ -29,6 +29,16 @@ for name in list(os.environ):
 os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"
 
 
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Leaves the names of what failed to `packaging/dev.py test`, which looks at few of them again."""
+    file = os.environ.get("WORLDLINE_FAILURES")
+    if file:
+        reports = [report for kind in ("failed", "error") for report in terminalreporter.stats.get(kind, [])]
+        Path(file).write_text(
+            "".join(f"{name}\n" for name in dict.fromkeys(r.nodeid for r in reports)), "utf-8"
+        )
+
+
 @pytest.fixture(autouse=True)
 def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Data folder, home folder and git configuration of this test alone."""
