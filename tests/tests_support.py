@@ -174,3 +174,13 @@ def call_worldline(*arguments: str | Path, expect: int = 0) -> Done:
         code = main([str(argument) for argument in arguments])
     assert code == expect, out.getvalue() + err.getvalue()
     return Done(code, out.getvalue(), err.getvalue())
+
+
+def damage_page_of(session: Path, text: bytes) -> None:
+    """Zero the page of a closed session file on which these bytes lie, as a failing disk does."""
+    size = 4096
+    data = bytearray(session.read_bytes())
+    page = data.index(text) // size
+    assert page > 0
+    data[page * size : (page + 1) * size] = bytes(size)
+    session.write_bytes(data)

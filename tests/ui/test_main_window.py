@@ -238,6 +238,17 @@ def test_a_session_that_nobody_writes_any_more_can_be_opened_for_writing(window_
     assert window.state.client.pid != before and window.state.client.state == "running"
 
 
+def test_a_session_that_is_found_damaged_is_shown_and_not_written(window_of: Open) -> None:
+    window = window_of()
+    assert "read_only" not in window.notices.items
+    why = "s.worldline is damaged (x). It is not written to any more. `worldline recover s.worldline --out NEW` saves what is readable into a new session."
+    window.state.client.batch.emit([("writing_ended", {"why": why})])
+    line = window.notices.items["read_only"]
+    assert "is damaged" in line.text.text() and "worldline recover" in line.text.text()
+    assert not line.close_button.isVisible() and window.state.read_only
+    assert window.findChild(ChatPane).composing.composer.edit.isReadOnly()
+
+
 def test_an_engine_that_dies_is_said_and_comes_back(window_of: Open, qtbot: Any) -> None:
     window = window_of()
     with qtbot.waitSignal(window.state.hello, timeout=15_000):

@@ -28,6 +28,8 @@ async def _jump(options: Namespace) -> int:
     )
     try:
         await actor.start()
+        if actor.shared.doc.damage and not options.dry_run:
+            actor.shared.writable()
         if actor.shared.info.read_only and not options.dry_run:
             raise SessionError(actor.shared.info.read_only_why, "Close it there first.", kind="locked")
         plan = await actor.jumps.plan(JumpPlanFor(node=options.node, default_choice=options.yours))

@@ -13,6 +13,7 @@ from worldline.engine.settings import Settings
 from worldline.engine.shared import Shared, now_ms
 from worldline.engine.status import StatusBoard
 from worldline.protocol.wire import Message
+from worldline.session.health import FileCheck, damage_of, tree_faults
 
 T = TypeVar("T")
 
@@ -39,6 +40,9 @@ def reading(path: Path, damaged: SessionError | None = None) -> Iterator[Shared]
 
     opened = open_for_reading(OpenRequest(session=path, read_only=True, damaged=damaged))
     try:
+        if not opened.doc.damage:
+            # What is shown may be whole and the file damaged all the same: that must not be found out too late.
+            opened.doc.damage = damage_of(path, tree_faults(opened.doc.tree.columns) or FileCheck(path).run())
         yield Shared(
             doc=opened.doc,
             work=opened.work,

@@ -67,6 +67,8 @@ async def _run(options: Namespace) -> int:
     loop = asyncio.get_running_loop()
     try:
         await actor.start()
+        if actor.shared.doc.damage:
+            actor.shared.writable()
         if actor.shared.info.read_only:
             raise SessionError(
                 f"{actor.shared.info.path} cannot be written: {actor.shared.info.read_only_why}",

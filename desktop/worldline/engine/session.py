@@ -36,6 +36,7 @@ from worldline.engine.runs import Runs
 from worldline.engine.settings import Settings
 from worldline.engine.settings_desk import SettingsDesk
 from worldline.engine.shared import Emit, Shared, now_ms
+from worldline.engine.soundness import Soundness
 from worldline.engine.standing import show_context, show_standing
 from worldline.engine.status import StatusBoard
 from worldline.engine.storage import StorageDesk
@@ -110,6 +111,7 @@ class SessionActor:
         shared.status.after_files = self.lines.wake
         self.edits = Edits(shared, self.files, self.jumps, self.models, lambda: self.runs.busy)
         self.storage = StorageDesk(shared, lambda: self.runs.busy)
+        self.soundness = Soundness(shared, self.runs.stop)
         self.recovered = ""
         self._background = Background(shared.status)
         self.compacting = Compacting(shared, lambda: self.runs.busy, self._run_compaction)
@@ -135,6 +137,9 @@ class SessionActor:
         show_context(shared)
         self.approvals.describe()
         self._background.begin(self.approvals.check_sandbox(), "sandbox check")
+        if not self.options.attended:
+            # Nobody would see it later. With a window it follows the hello: opening does not wait for it.
+            await self.soundness.look()
         self.effects.count()
         self.runs.queue.restore()
         for problem in shared.settings.problems:
@@ -144,6 +149,7 @@ class SessionActor:
         """The client has its hello: now what costs time may begin."""
         self.runs.queue.announce()
         self.lines.wake()
+        self._background.begin(self.soundness.look(), "file check")
         self._background.begin(self._warm_up(), "model client")
         for work in self._after_hello:
             self._background.begin(work(), "after the hello")

@@ -66,6 +66,8 @@ class Shared:
 
     def writable(self) -> None:
         """Raise SessionError when this session is only being read."""
+        if self.info.read_only and self.doc.damage:
+            raise SessionError(self.doc.damage[0], " ".join(self.doc.damage[1:]), kind="damaged")
         if self.info.read_only:
             raise SessionError(
                 f"This session is open for reading only: {self.info.read_only_why}",

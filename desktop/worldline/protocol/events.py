@@ -158,6 +158,12 @@ class WriterChanged(Message):
     lives: bool
 
 
+class WritingEnded(Message):
+    """The session is open for reading alone from now on: its file was found damaged."""
+
+    why: str
+
+
 EVENTS: dict[str, type[Message]] = {
     "batch": Batch,
     "node_stored": NodeStored,
@@ -184,4 +190,5 @@ EVENTS: dict[str, type[Message]] = {
     "lines_counted": LinesCounted,
     "engine_ready": EngineReady,
     "writer_changed": WriterChanged,
+    "writing_ended": WritingEnded,
 }

@@ -48,7 +48,8 @@ class SessionReader:
         self._live = live
         self._closed = False
         self.damage: list[str] = []
-        """What is lost, where this is what could be read of a damaged file (`session.salvage`)."""
+        """What is known to be damaged in the file, and what is lost where this is what could be read of it
+        (`session.salvage`); sentences."""
         try:
             with connect.reading(path):
                 self.tree = SessionTree(header_reader.read_columns(connection, live=live))

@@ -382,6 +382,10 @@ class SessionState(SessionRows):
     def _on_writer_changed(self, params: dict[str, Any]) -> None:
         self.writer_changed.emit(bool(params["lives"]))
 
+    def _on_writing_ended(self, params: dict[str, Any]) -> None:
+        self.info = {**self.info, "read_only": True, "read_only_why": params["why"]}
+        self.info_changed.emit(self.info)
+
     def open_again(self) -> None:
         """Open the session anew in place, for writing where that is possible now."""
         if self.client.state == "running":

@@ -94,7 +94,16 @@ _OPAQUE = frozenset(
 )
 """Parts that hold what was said, done or written, never a sentence for the person."""
 _EVENTS = frozenset(
-    {"status", "run_started", "run_ended", "approval_asked", "effect_changed", "diagnosed", "progress"}
+    {
+        "status",
+        "run_started",
+        "run_ended",
+        "approval_asked",
+        "effect_changed",
+        "diagnosed",
+        "progress",
+        "writing_ended",
+    }
 )
 _UNTOUCHED = frozenset({"headers", "bodies", "blob", "search", "labels", "patch", "complete"})
 

@@ -1,0 +1,71 @@
+"""A session whose rows of the tree are whole and whose texts are not: it opens, and must not do so silently."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests_support import Done, damage_page_of, unasked
+from worldline.core.kinds import NodeKind
+from worldline.session.document import SessionDocument
+from worldline.session.health import FileCheck
+from worldline.session.model import NodeDraft
+
+
+def long_session(path: Path) -> Path:
+    """Some pages of texts; the one with `needle-150` on it is in the middle."""
+    with SessionDocument.create(path, title="long", workspace={"mode": "none"}) as doc:
+        parent = doc.append(NodeDraft(NodeKind.ROOT, None)).uid
+        for number in range(300):
+            text = f"needle-{number} " + "text " * 100
+            message = {"role": "user", "content": [{"type": "text", "text": text}]}
+            parent = doc.append(NodeDraft(NodeKind.USER, parent, message, preview="p")).uid
+    with sqlite3.connect(path) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    db.close()
+    return path
+
+
+@pytest.fixture
+def middle(tmp_path: Path) -> Path:
+    path = long_session(tmp_path / "s.worldline")
+    damage_page_of(path, b"needle-150 ")
+    return path
+
+
+def test_the_cheap_look_finds_a_page_that_nobody_reads(middle: Path, tmp_path: Path) -> None:
+    assert FileCheck(long_session(tmp_path / "sound.worldline")).run() == []
+    with SessionDocument.open(middle, mode="read") as doc:
+        assert len(doc.headers()) == 301, "opening meets no damage"
+    assert FileCheck(middle).run()
+    stopped = FileCheck(middle)
+    stopped.stop()
+    assert stopped.run() == []
+
+
+def test_inspect_says_it_and_what_to_do(cli: Callable[..., Done], middle: Path) -> None:
+    before = middle.read_bytes()
+    done = cli("inspect", middle, "--json", expect=1)
+    assert len(done.json["nodes"]) == 301, "what is readable is shown"
+    told = " ".join(done.json["damage"])
+    for said in (told, done.err):
+        assert "is damaged" in said and f"worldline verify {middle}" in said
+        assert f"worldline recover {middle} --out NEW" in said
+    assert middle.read_bytes() == before
+    assert cli("verify", middle, expect=1).out
+
+
+def test_nothing_is_written_to_it(cli: Callable[..., Done], middle: Path, server: object) -> None:
+    with SessionDocument.open(middle, mode="read") as doc:
+        nodes = len(doc.tree)
+    base_url = str(getattr(server, "base_url"))  # noqa: B009
+    done = cli("run", *unasked(middle, base_url), "--prompt", "go on", expect=1)
+    error = done.lines[-1]["error"]
+    assert error["kind"] == "damaged" and "worldline recover" in error["hint"], json.dumps(done.lines)
+    assert cli("jump", middle, "root", expect=1).err.count("is damaged") == 1
+    with SessionDocument.open(middle, mode="read") as doc:
+        assert len(doc.tree) == nodes
