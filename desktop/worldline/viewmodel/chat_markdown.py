@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, pairwise
-from typing import Literal
+from typing import Any, Literal
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -42,7 +42,19 @@ class _Found:
 @lru_cache(maxsize=1)
 def _parser() -> MarkdownIt:
     # Raw HTML of a model is text to be shown, never markup to be obeyed.
-    return MarkdownIt("commonmark", {"html": False, "linkify": False}).enable(["table", "strikethrough"])
+    parser = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable(["table", "strikethrough"])
+    parser.add_render_rule("image", _image)
+    return parser
+
+
+def _image(_renderer: Any, tokens: Sequence[Token], at: int, _options: Any, _env: Any) -> str:
+    """A picture is named and not shown: the address is the model's choice, and a text that is only read must neither
+    open files of this computer (a device would never end) nor tell a server that it was read."""
+    address = str(tokens[at].attrs.get("src", ""))
+    name, place = html.escape(tokens[at].content or address), html.escape(address)
+    if address.startswith(("https://", "http://")):
+        return f'<a href="{place}">▣ {name}</a>'
+    return f"▣ {name}" if name == place else f"▣ {name} ({place})"
 
 
 def pieces(text: str) -> list[Piece]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, QUrl, Signal
 from PySide6.QtGui import (
     QAbstractTextDocumentLayout,
     QColor,
     QGuiApplication,
+    QImage,
     QKeyEvent,
     QKeySequence,
     QMouseEvent,
@@ -23,6 +24,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QScrollBar, QSizePolicy, QWidget
 
+from worldline.ui.plain import as_tip
 from worldline.ui.theme import theme
 
 INDENT = 22
@@ -53,6 +55,16 @@ def _css(look: tuple[object, ...]) -> str:
     )
 
 
+class _Sealed(QTextDocument):
+    """Text alone. Qt's own documents read every file that a picture in them names, in the window's thread; they try the
+    file also when they are given nothing, so that they are given a picture of nothing."""
+
+    def loadResource(self, kind: int, name: QUrl | str) -> QImage:
+        nothing = QImage(1, 1, QImage.Format.Format_ARGB32)
+        nothing.fill(Qt.GlobalColor.transparent)
+        return nothing
+
+
 class Prose(QWidget):
     """Shows HTML of the rich-text subset. Its height follows its width; a table wider than that scrolls sideways."""
 
@@ -67,7 +79,7 @@ class Prose(QWidget):
         self._look: tuple[object, ...] = ()
         """Colours and size of text that the document was made with."""
         self._heights: dict[int, int] = {}
-        self._document = QTextDocument(self)
+        self._document = _Sealed(self)
         self._document.setDocumentMargin(0)
         self._document.setIndentWidth(INDENT)
         self._document.setUndoRedoEnabled(False)
@@ -210,8 +222,10 @@ class Prose(QWidget):
             self._cursor.setPosition(max(0, self._hit(event.position())), QTextCursor.MoveMode.KeepAnchor)
             self.update()
             return
-        over = bool(self._anchor(event.position()))
-        self.setCursor(Qt.CursorShape.PointingHandCursor if over else Qt.CursorShape.IBeamCursor)
+        link = self._anchor(event.position())
+        self.setCursor(Qt.CursorShape.PointingHandCursor if link else Qt.CursorShape.IBeamCursor)
+        # The words of a link may name another address than it has.
+        self.setToolTip(as_tip(link))
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         link = self._anchor(event.position())
