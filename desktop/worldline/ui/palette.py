@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from worldline.ui.plain import of_label
 from worldline.ui.theme import SPACE_M, SPACE_S, caption, theme
 
 WIDTH = 560
@@ -51,6 +52,7 @@ class Palette(QDialog):
         self.setObjectName("palette")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setAccessibleName(self.tr("All commands"))
+        self._done = False
         self._actions = [action for action in actions if action.text()]
         t = theme().tokens
         self.setStyleSheet(
@@ -92,7 +94,7 @@ class Palette(QDialog):
         themes = {str(a.property("group")) for a in self._actions if a.objectName().startswith("theme_")}
         places = {group: at + len(groups) * (group in themes) for at, group in enumerate(groups)}
         for action in self._actions:
-            words = action.text().replace("…", "")
+            words = of_label(action.text()).replace("…", "")
             points = max(score(text, words), score(text, f"{action.property('group')} {words}") - 5)
             if points > 0:
                 place = places[str(action.property("group"))]
@@ -102,7 +104,7 @@ class Palette(QDialog):
         for *_order, action in ranked:
             item = QListWidgetItem(self.list)
             item.setData(Qt.ItemDataRole.UserRole, action)
-            item.setData(Qt.ItemDataRole.AccessibleTextRole, action.text())
+            item.setData(Qt.ItemDataRole.AccessibleTextRole, of_label(action.text()))
             row = self._row(action)
             item.setSizeHint(row.sizeHint())
             if not action.isEnabled():
@@ -126,7 +128,8 @@ class Palette(QDialog):
         picture = QLabel(row)
         picture.setFixedWidth(20)
         picture.setPixmap(action.icon().pixmap(16, 16))
-        name = QLabel(action.text(), row)
+        name = QLabel(of_label(action.text()), row)
+        name.setTextFormat(Qt.TextFormat.PlainText)
         name.setEnabled(action.isEnabled())
         group = QLabel(str(action.property("group") or ""), row)
         caption(group)
@@ -146,8 +149,11 @@ class Palette(QDialog):
         if item is None or not item.flags() & Qt.ItemFlag.ItemIsEnabled:
             return
         action = item.data(Qt.ItemDataRole.UserRole)
-        self.close()
-        action.trigger()
+        # Where one click opens, Qt says of it that it was clicked and that it was activated.
+        if not self._done:
+            self._done = True
+            self.close()
+            action.trigger()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if watched is self.edit and isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:

@@ -11,3 +11,13 @@ def as_tip(text: str) -> str:
     import html
 
     return f'<p style="white-space: pre-wrap">{html.escape(text)}</p>'
+
+
+def as_label(text: str) -> str:
+    """The text of a button or a menu entry that says `text`: a single & would be taken for the mark of a key and left out."""
+    return text.replace("&", "&&")
+
+
+def of_label(text: str) -> str:
+    """What a button or a menu entry with this text says."""
+    return text.replace("&&", "\0").replace("&", "").replace("\0", "&")

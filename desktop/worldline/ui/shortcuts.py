@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from worldline.ui.plain import of_label
 from worldline.ui.theme import SPACE_L, SPACE_M, theme
 
 
@@ -69,7 +70,9 @@ class ShortcutList(QDialog):
         for action in actions:
             keys = ", ".join(k.toString(QKeySequence.SequenceFormat.NativeText) for k in action.shortcuts())
             if keys:
-                groups.setdefault(str(action.property("group") or ""), []).append((action.text(), keys))
+                groups.setdefault(str(action.property("group") or ""), []).append(
+                    (of_label(action.text()), keys)
+                )
         groups[self.tr("In the tree")] = self.tree_keys()
         for group, entries in groups.items():
             head = QTreeWidgetItem(self.list, [group, ""])

@@ -14,19 +14,25 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from worldline.protocol.model import Question
+from worldline.protocol.model import Approval, Question
 from worldline.ui.chat import words
 from worldline.ui.chat.row_base import Card, ColorLabel, RowSignals, RowWidget
 from worldline.ui.chat.tool_card import diff_lines
-from worldline.ui.syntax.code_view import CodeView
+from worldline.ui.plain import as_label
+from worldline.ui.syntax.code_view import CodeLine, CodeView
 from worldline.ui.theme import theme
+from worldline.viewmodel.approval import facts_of
 from worldline.viewmodel.chat_rows import ChatRow
 from worldline.viewmodel.diff import language_of
+from worldline.viewmodel.visible import visible
 
 GRACE_MS = 400
 CHANGED_LINES = 16
 INLINE_COLUMNS = 52
 """Characters of a command that fit into the chat at its smallest usual width."""
+CHOICE_COLUMNS = 60
+ARGUMENT_LINES = 8
+"""Lines of one argument that are seen in the chat."""
 
 
 class ApprovalRow(RowWidget):
@@ -49,9 +55,22 @@ class ApprovalRow(RowWidget):
 
             inner.addWidget(MarkedCommand(approval, card, INLINE_COLUMNS))
         elif approval.diff is not None:
+            path = ColorLabel(visible(approval.diff.change.path), "text", card)
+            path.setWordWrap(True)
+            inner.addWidget(path)
             self._change = CodeView(card, language=language_of(approval.diff.change.path))
             inner.addWidget(self._change)
             self.recolour()
+            hidden = len(approval.diff.rows) - CHANGED_LINES
+            if hidden > 0:
+                words_more = self.tr("%n more line(s), under “More choices…”", "", hidden)
+                inner.addWidget(ColorLabel(words_more, "muted", card))
+        else:
+            for fact in facts_of(approval):
+                inner.addWidget(ColorLabel(fact.name, "muted", card))
+                value = CodeView(card)
+                value.set_lines([CodeLine(line) for line in fact.lines(INLINE_COLUMNS)[:ARGUMENT_LINES]])
+                inner.addWidget(value)
         for text in (approval.why, approval.effect, approval.copy_first):
             if text:
                 label = ColorLabel(text, "muted", card)
@@ -63,11 +82,16 @@ class ApprovalRow(RowWidget):
         more.clicked.connect(lambda: signals.show_approval.emit(approval.id))
         deny = QPushButton(self.tr("Deny"), card)
         deny.clicked.connect(lambda: self._answer("deny"))
-        allow = QPushButton(self.tr("Allow once"), card)
+        allow = self.allow_button = QPushButton(self.tr("Allow once"), card)
         allow.clicked.connect(lambda: self._answer("allow"))
         # What came in under the pointer this moment cannot have been read.
         allow.setEnabled(False)
-        QTimer.singleShot(GRACE_MS, allow, lambda: allow.setEnabled(True))
+        if _all_seen(approval):
+            QTimer.singleShot(GRACE_MS, allow, lambda: allow.setEnabled(True))
+        else:
+            allow.setToolTip(
+                self.tr("Too long for the chat: read it under “More choices…”, and allow it there.")
+            )
         for button in (more, deny, allow):
             button.setAutoDefault(False)
         buttons.addWidget(more)
@@ -103,6 +127,22 @@ class ApprovalRow(RowWidget):
         )
 
 
+def _all_seen(approval: Approval) -> bool:
+    """Whether the row shows all that would be allowed."""
+    if approval.command or approval.diff is not None:
+        # A change of a file says how much of it is not shown, and can be taken back.
+        return True
+    return all(len(fact.lines(INLINE_COLUMNS)) <= ARGUMENT_LINES for fact in facts_of(approval))
+
+
+def wrapped_choice(text: str) -> str:
+    """A choice of the agent in lines that fit: buttons break none by themselves."""
+    import textwrap
+
+    lines = [part for line in text.split("\n") for part in textwrap.wrap(line, CHOICE_COLUMNS) or [""]]
+    return "\n".join(lines)
+
+
 class QuestionForm(QWidget):
     """The choices of a question and a field for one's own words. `answer()` is what goes to the engine."""
 
@@ -118,7 +158,9 @@ class QuestionForm(QWidget):
         self._group = QButtonGroup(self)
         self._group.setExclusive(not question.multiple)
         for at, choice in enumerate(question.choices):
-            button = QCheckBox(choice, self) if question.multiple else QRadioButton(choice, self)
+            shown = as_label(wrapped_choice(choice))
+            button = QCheckBox(shown, self) if question.multiple else QRadioButton(shown, self)
+            button.setAccessibleName(choice)
             self._group.addButton(button, at)
             layout.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
         self.own = QLineEdit(self)
@@ -142,7 +184,8 @@ class QuestionForm(QWidget):
 
     def answer(self) -> dict[str, object] | None:
         """None while nothing is chosen and nothing written."""
-        chosen = [button.text() for button in self._group.buttons() if button.isChecked()]
+        choices = self.question.choices
+        chosen = [choices[self._group.id(button)] for button in self._group.buttons() if button.isChecked()]
         own = self.own.text().strip()
         if not chosen and not own:
             return None

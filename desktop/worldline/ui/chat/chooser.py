@@ -7,7 +7,7 @@ from PySide6.QtGui import QActionGroup
 from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
 from worldline.ui.icons import keep
-from worldline.ui.plain import as_tip
+from worldline.ui.plain import as_label, as_tip
 
 
 class Chooser(QToolButton):
@@ -33,7 +33,7 @@ class Chooser(QToolButton):
         self._say()
 
     def add(self, text: str, value: str, tip: str = "") -> None:
-        action = self._menu.addAction(text)
+        action = self._menu.addAction(as_label(text))
         action.setCheckable(True)
         action.setData(value)
         action.setToolTip(as_tip(tip))
@@ -64,6 +64,6 @@ class Chooser(QToolButton):
 
     def _say(self) -> None:
         text = self._texts.get(self.value, "")
-        self.setText(text)
+        self.setText(as_label(text))
         self.setToolTip(as_tip(self._name))
         self.setAccessibleName(f"{self._name}: {text}")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
-from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QColor, QContextMenuEvent, QEnterEvent, QGuiApplication, QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
 
 from worldline.ui.icons import keep
+from worldline.ui.labels import ElidedLabel as ElidedLabel
+from worldline.ui.labels import WrapLabel
 from worldline.ui.plain import as_tip
 from worldline.ui.theme import RADIUS, caption, theme
 from worldline.viewmodel.chat_rows import ChatRow
@@ -142,7 +144,7 @@ class Card(QFrame):
         painter.drawRoundedRect(self.rect().toRectF().adjusted(0.5, 0.5, -0.5, -0.5), RADIUS, RADIUS)
 
 
-class ColorLabel(QLabel):
+class ColorLabel(WrapLabel):
     """A label in the colour of a token; follows the theme."""
 
     def __init__(
@@ -151,7 +153,6 @@ class ColorLabel(QLabel):
         super().__init__(text, parent)
         self._token = token
         self.setFont(theme().font_ui(-1 if token == "muted" else 0, bold=bold))
-        self.setTextFormat(Qt.TextFormat.PlainText)
         self._recolour()
         theme().changed.connect(self._recolour)
 
@@ -165,21 +166,6 @@ class ColorLabel(QLabel):
         palette = self.palette()
         palette.setColor(self.foregroundRole(), theme().tokens.color(self._token))
         self.setPalette(palette)
-
-
-class ElidedLabel(QLabel):
-    """One line that ends in … where there is no room; the whole of it on hover."""
-
-    def minimumSizeHint(self) -> QSize:
-        whole = super().minimumSizeHint()
-        return QSize(min(60, whole.width()), whole.height())
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        text = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, self.width())
-        painter.setPen(self.palette().color(self.foregroundRole()))
-        painter.drawText(self.rect(), Qt.AlignmentFlag.AlignVCenter, text)
-        self.setToolTip(as_tip(self.text() if text != self.text() else ""))
 
 
 class QuietButton(QToolButton):

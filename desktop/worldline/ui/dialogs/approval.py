@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from PySide6.QtCore import Qt, QTimer, Signal
@@ -23,11 +22,13 @@ from worldline.ui.chat import words
 from worldline.ui.chat.row_base import ColorLabel
 from worldline.ui.chat.tool_card import diff_lines
 from worldline.ui.dialogs.base import Dialog
-from worldline.ui.plain import as_tip
+from worldline.ui.plain import as_label, as_tip
 from worldline.ui.syntax.code_view import CodeLine, CodeView
 from worldline.ui.syntax.lines import line_painter
 from worldline.ui.theme import theme
+from worldline.viewmodel.approval import Fact, facts_of
 from worldline.viewmodel.diff import language_of
+from worldline.viewmodel.visible import visible
 
 GRACE_MS = 400
 """After a request came into view nothing can be allowed for this long: a click or a key that was meant for the one
@@ -36,6 +37,7 @@ COLUMNS = 80
 """Characters of a command that fit into the dialog."""
 MARKS = 6
 """Parts of a command that are explained one by one."""
+DIFF_ROWS = 24
 _TEXTS = ("command", "content", "new_string", "new_text", "text")
 """Arguments that can be edited as text."""
 
@@ -53,7 +55,7 @@ class MarkedCommand(CodeView):
         self.set_lines(
             [CodeLine(approval.command[a:b].rstrip("\n")) for a, b in zip(self._starts, ends, strict=True)]
         )
-        self.setAccessibleName(self.tr("Command: {}").format(approval.command))
+        self.setAccessibleName(self.tr("Command: {}").format(visible(approval.command)))
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -116,6 +118,8 @@ class ApprovalDialog(Dialog):
         self._grace = QTimer(self, singleShot=True, interval=GRACE_MS)
         self._grace.timeout.connect(self._end_of_grace)
         self._marked: CodeView | None = None
+        self._read = False
+        """A call that is longer than the screen has been read to its end."""
         self._reason = QLineEdit(self)
         self._reason.setPlaceholderText(self.tr("Why not, and what instead? This goes to the agent."))
         self._reason.setAccessibleName(self.tr("Reason for denying"))
@@ -154,12 +158,36 @@ class ApprovalDialog(Dialog):
         self._grace.start()
 
     def _end_of_grace(self) -> None:
-        self.allow_button.setEnabled(True)
+        self._refresh_allow()
+
+    def _refresh_allow(self) -> None:
+        seen = self._seen_to_end()
+        self.allow_button.setEnabled(seen and not self._grace.isActive())
+        self.allow_button.setToolTip("" if seen else self.tr("Read to the end first: there is more below."))
+
+    def fit(self) -> None:
+        before = self.area
+        super().fit()
+        if self.area is not None and before is None:
+            self.area.verticalScrollBar().valueChanged.connect(self._scrolled)
+            self.area.verticalScrollBar().rangeChanged.connect(self._scrolled)
+            self.allow_button.setEnabled(False)
+
+    def _scrolled(self) -> None:
+        # Once all of it was in sight it is enough: who scrolls back up has still read it.
+        if self.area is not None and self.isVisible():
+            bar = self.area.verticalScrollBar()
+            self._read = self._read or bar.value() >= bar.maximum()
+            self._refresh_allow()
+
+    def _seen_to_end(self) -> bool:
+        """All that would be allowed has been in sight."""
+        return self.area is None or self._read
 
     @property
     def inert(self) -> bool:
         """Nothing can be allowed yet."""
-        return self._grace.isActive() or not self.isVisible()
+        return self._grace.isActive() or not self.isVisible() or not self._seen_to_end()
 
     def _edit_words(self) -> str:
         return self.tr("Edit command") if self._field == "command" else self.tr("Edit the text")
@@ -171,7 +199,7 @@ class ApprovalDialog(Dialog):
             self.body.addWidget(self._marked)
             for first, last, what in approval.marks[:MARKS]:
                 if what:
-                    part = " ".join(approval.command[first:last].split())
+                    part = visible(" ".join(approval.command[first:last].split()))
                     self.add_text(f"{part if len(part) <= 60 else part[:59] + '…'} — {what}", "warn")
             if len(approval.marks) > MARKS:
                 self.add_text(
@@ -179,15 +207,38 @@ class ApprovalDialog(Dialog):
                 )
         elif approval.diff is not None:
             self._marked = CodeView(self, language=language_of(approval.diff.change.path))
-            self._marked.set_lines(diff_lines(approval.diff, 24))
-            self.add_text(approval.diff.change.path)
+            self._marked.set_lines(diff_lines(approval.diff, DIFF_ROWS))
+            self.add_text(visible(approval.diff.change.path))
             self.body.addWidget(self._marked)
-        else:
-            for name, value in list(approval.input.items())[:8]:
-                self.add_fact(
-                    name,
-                    value[:600] if isinstance(value, str) else json.dumps(value, ensure_ascii=False)[:600],
+            if approval.diff.truncated:
+                self.add_text(self.tr("The change is longer than what can be shown here."), "warn")
+            hidden = len(approval.diff.rows) - DIFF_ROWS
+            if hidden > 0:
+                self._more = self.add_button(
+                    self.tr("Show %n more line(s)", "", hidden), self._show_rest, role="link"
                 )
+                self.right_buttons.removeWidget(self._more)
+                self.body.addWidget(self._more, 0, Qt.AlignmentFlag.AlignLeft)
+        else:
+            for fact in facts_of(approval):
+                self._show_fact(fact)
+
+    def _show_fact(self, fact: Fact) -> None:
+        """An argument as it is. A long one in lines of its own; nothing of it is left out."""
+        if not fact.long:
+            self.add_fact(fact.name, fact.text)
+            return
+        self.add_text(fact.name, "muted")
+        view = CodeView(self)
+        view.set_lines([CodeLine(line) for line in fact.lines(COLUMNS)])
+        view.setAccessibleName(fact.name)
+        self.body.addWidget(view)
+
+    def _show_rest(self) -> None:
+        assert self.approval.diff is not None and self._marked is not None
+        self._marked.set_lines(diff_lines(self.approval.diff, len(self.approval.diff.rows)))
+        self._more.hide()
+        self.deny_button.setFocus()
 
     def _show_why(self) -> None:
         approval = self.approval
@@ -204,19 +255,21 @@ class ApprovalDialog(Dialog):
             "once": self.tr("once"),
             "branch": self.tr("this branch"),
             "session": self.tr("this session"),
-            "always": self.tr("always here: {}").format(_short(self.approval.rule)),
+            "always": self.tr("always here: {}").format(visible(_short(self.approval.rule))),
         }
         if len(self.approval.scopes) < 2:
             return
         line = QHBoxLayout()
         line.setSpacing(14)
         for at, scope in enumerate(self.approval.scopes):
-            button = QRadioButton(names[scope], self)
+            button = QRadioButton(as_label(names[scope]), self)
             button.setProperty("scope", scope)
             button.setChecked(at == 0)
             self._scopes.addButton(button)
             if scope == "always":
-                said = self.tr("This rule is written to your settings: {}").format(self.approval.rule)
+                said = self.tr("This rule is written to your settings: {}").format(
+                    visible(self.approval.rule)
+                )
                 button.setToolTip(as_tip(said))
                 button.setAccessibleDescription(said)
                 if len(self.approval.rule) > 28:

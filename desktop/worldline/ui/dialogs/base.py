@@ -11,9 +11,9 @@ from PySide6.QtWidgets import (
     QButtonGroup,
     QDialog,
     QHBoxLayout,
-    QLabel,
     QLayout,
     QPushButton,
+    QScrollArea,
     QVBoxLayout,
     QWidget,
 )
@@ -22,9 +22,13 @@ from shiboken6 import isValid
 from worldline.ui import tab_order
 from worldline.ui.chat.row_base import ColorLabel
 from worldline.ui.focus_ring import FocusRing
+from worldline.ui.labels import WrapLabel
+from worldline.ui.plain import as_label
 from worldline.ui.theme import theme
 
 Role = Literal["", "primary", "danger", "link"]
+FRAME = 48
+"""Pixels of the screen that a dialog leaves to its title and to the edges."""
 
 
 class _Fitter(QObject):
@@ -55,13 +59,14 @@ class Dialog(QDialog):
         self._outer = QVBoxLayout(self)
         self._outer.setContentsMargins(20, 16, 20, 16)
         self._outer.setSpacing(12)
-        self.heading = QLabel(title, self)
+        self.heading = WrapLabel(title, self)
         self.heading.setFont(theme().font_ui(3, bold=True))
-        self.heading.setTextFormat(Qt.TextFormat.PlainText)
         self.heading.setWordWrap(True)
         self._outer.addWidget(self.heading)
         self.body = QVBoxLayout()
         self.body.setSpacing(8)
+        self.area: QScrollArea | None = None
+        """What the body scrolls in when the screen has no room for all of it."""
         self._outer.addLayout(self.body, 1)
         self.left_buttons = QHBoxLayout()
         self.right_buttons = QHBoxLayout()
@@ -77,13 +82,39 @@ class Dialog(QDialog):
         return tab_order.step(self, None, forward)
 
     def fit(self) -> None:
-        """As high as the wrapped texts need: a layout alone takes the height they would have unwrapped."""
+        """As high as the wrapped texts need: a layout alone takes the height they would have unwrapped. Where the screen
+        is not as high the body scrolls: the buttons must be reached."""
         layout = self.layout()
         if layout is None:
             return
-        needed = layout.totalHeightForWidth(self.width())
+        room = self.room()
+        if self.area is None and layout.totalMinimumHeightForWidth(self.width()) > room:
+            self._scroll_body()
+        needed = min(layout.totalHeightForWidth(self.width()), room)
         if needed > self.height():
             self.resize(self.width(), needed)
+
+    def room(self) -> int:
+        """How high it may be."""
+        return self.screen().availableGeometry().height() - FRAME
+
+    def _scroll_body(self) -> None:
+        at = self._outer.indexOf(self.body)
+        self._outer.takeAt(at)
+        inside = QWidget()
+        QVBoxLayout(inside).addLayout(self.body)
+        inside.layout().setContentsMargins(0, 0, 8, 0)  # type: ignore[union-attr]
+        self.area = QScrollArea(self)
+        self.area.setWidgetResizable(True)
+        self.area.setFrameShape(QScrollArea.Shape.NoFrame)
+        self.area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        # What is in it can be reached; it scrolls to what has the focus.
+        self.area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.area.setWidget(inside)
+        self._outer.insertWidget(at, self.area, 1)
+        # The smallest size that the layout has set before is that of the whole body.
+        self._outer.activate()
+        self.resize(self.width(), self.room())
 
     def showEvent(self, event: QShowEvent) -> None:
         self.fit()
@@ -127,7 +158,7 @@ class Dialog(QDialog):
         left: bool = False,
         default: bool = False,
     ) -> QPushButton:
-        button = QPushButton(text, self)
+        button = QPushButton(as_label(text), self)
         button.setAutoDefault(default)
         button.setDefault(default)
         if role:

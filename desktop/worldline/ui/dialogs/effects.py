@@ -14,6 +14,7 @@ from worldline.ui.again import Again
 from worldline.ui.chat import words
 from worldline.ui.chat.row_base import ColorLabel
 from worldline.ui.dialogs.base import Dialog, clear_layout, while_open
+from worldline.ui.plain import as_label
 from worldline.ui.session_state import SessionState
 from worldline.ui.theme import theme
 
@@ -161,7 +162,7 @@ class EffectsDialog(Dialog):
             show.clicked.connect(lambda _=False: self.node_wanted.emit(node))
             line.addWidget(show, 0, Qt.AlignmentFlag.AlignTop)
         for name, done in [*(more or ()), *([(button, call)] if button else ())]:
-            act = QPushButton(name, self)
+            act = QPushButton(as_label(name), self)
             act.setAutoDefault(False)
             act.clicked.connect(lambda _=False, done=done: done())
             line.addWidget(act, 0, Qt.AlignmentFlag.AlignTop)

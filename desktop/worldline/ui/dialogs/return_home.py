@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QButtonGroup, QRadioButton, QWidget
 
 from worldline.ui.again import Again
 from worldline.ui.dialogs.base import Dialog, checked_value
+from worldline.ui.plain import as_label
 from worldline.ui.session_state import SessionState
 from worldline.viewmodel.status import short_branch
 
@@ -39,7 +40,7 @@ class ReturnHomeDialog(Dialog):
                      "see a plan first.")),
         )  # fmt: skip
         for at, (value, text, note) in enumerate(choices):
-            button = QRadioButton(text, self)
+            button = QRadioButton(as_label(text), self)
             button.setProperty("value", value)
             button.setChecked(at == 0)
             button.setAccessibleDescription(note)
@@ -79,7 +80,7 @@ def offer_return(window: MainWindow, state: SessionState) -> None:
         home = str(status.get("home") or "")
         action.setEnabled(bool(home) and not state.read_only)
         action.setText(
-            window.tr("Return to {branch}…").format(branch=home)
+            as_label(window.tr("Return to {branch}…").format(branch=home))
             if home
             else window.tr("Return to my branch…")
         )

@@ -11,6 +11,7 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QTextCharFormat, QTex
 
 from worldline.ui.syntax.highlighter import ROLE_TOKENS, spans
 from worldline.ui.theme import theme
+from worldline.viewmodel.visible import visible
 
 Mark = tuple[int, int, str]
 """Start, end, colour of the ground behind these characters."""
@@ -47,7 +48,8 @@ class LinePainter:
             self._layouts.move_to_end(key)
             return known
         shown = text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]} … +{len(text) - MAX_SHOWN:,}"
-        layout = QTextLayout(shown, self.font)
+        # As many characters as before: every offset into the text holds for what is drawn.
+        layout = QTextLayout(visible(shown), self.font)
         layout.setTextOption(self._option)
         at = _units(text)
         ranges = []
