@@ -10,6 +10,23 @@
             <numerusform>%n more parts are underlined</numerusform>
         </translation>
     </message>
+    <message numerus="yes">
+        <source>Show %n more line(s)</source>
+        <translation>
+            <numerusform>Show %n more line</numerusform>
+            <numerusform>Show %n more lines</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>ApprovalRow</name>
+    <message numerus="yes">
+        <source>%n more line(s), under “More choices…”</source>
+        <translation>
+            <numerusform>%n more line, under “More choices…”</numerusform>
+            <numerusform>%n more lines, under “More choices…”</numerusform>
+        </translation>
+    </message>
 </context>
 <context>
     <name>BranchSummaryDialog</name>
@@ -95,6 +112,16 @@
         <translation>
             <numerusform>%n thing</numerusform>
             <numerusform>%n things</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>HoverCard</name>
+    <message numerus="yes">
+        <source>%n file(s) changed, +{a} −{r}</source>
+        <translation>
+            <numerusform>%n file changed, +{a} −{r}</numerusform>
+            <numerusform>%n files changed, +{a} −{r}</numerusform>
         </translation>
     </message>
 </context>

@@ -169,6 +169,10 @@
         <translation>允许  Ctrl+⏎</translation>
     </message>
     <message>
+        <source>Read to the end first: there is more below.</source>
+        <translation>请先读到末尾：下面还有内容。</translation>
+    </message>
+    <message>
         <source>Edit the text</source>
         <translation>编辑文本</translation>
     </message>
@@ -176,6 +180,16 @@
         <source>%n more part(s) are underlined</source>
         <translation>
             <numerusform>另有 %n 处已加下划线</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>The change is longer than what can be shown here.</source>
+        <translation>这项修改比这里能显示的更长。</translation>
+    </message>
+    <message numerus="yes">
+        <source>Show %n more line(s)</source>
+        <translation>
+            <numerusform>再显示 %n 行</numerusform>
         </translation>
     </message>
     <message>
@@ -229,6 +243,12 @@
 </context>
 <context>
     <name>ApprovalRow</name>
+    <message numerus="yes">
+        <source>%n more line(s), under “More choices…”</source>
+        <translation>
+            <numerusform>还有 %n 行，见“更多选择……”</numerusform>
+        </translation>
+    </message>
     <message>
         <source>More choices…</source>
         <translation>更多选择…</translation>
@@ -240,6 +260,10 @@
     <message>
         <source>Allow once</source>
         <translation>允许一次</translation>
+    </message>
+    <message>
+        <source>Too long for the chat: read it under “More choices…”, and allow it there.</source>
+        <translation>内容过长，对话中放不下：请在“更多选择……”中阅读并允许。</translation>
     </message>
     <message>
         <source>Waits for your approval: {}</source>
@@ -1510,9 +1534,11 @@
 </context>
 <context>
     <name>HoverCard</name>
-    <message>
-        <source>{n} files changed, +{a} −{r}</source>
-        <translation>更改 {n} 个文件，+{a} −{r}</translation>
+    <message numerus="yes">
+        <source>%n file(s) changed, +{a} −{r}</source>
+        <translation>
+            <numerusform>%n 个文件有改动，+{a} −{r}</numerusform>
+        </translation>
     </message>
     <message>
         <source>You are here.</source>
@@ -4101,6 +4127,13 @@ Click a node to go back to it, files included.</source>
     <message>
         <source>Nobody answered in time, which counts as a denial.</source>
         <translation>无人及时答复，视为拒绝。</translation>
+    </message>
+</context>
+<context>
+    <name>WrapLabel</name>
+    <message>
+        <source>Copy</source>
+        <translation>复制</translation>
     </message>
 </context>
 <context>

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 
 from worldline.client.importing import ImportJob
 from worldline.core import paths
+from worldline.ui.labels import WrapLabel
 from worldline.ui.theme import SPACE_L, SPACE_M, caption, theme
 from worldline.viewmodel.engine_words import say
 
@@ -42,13 +43,11 @@ class ImportDialog(QDialog):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(SPACE_L, SPACE_L, SPACE_L, SPACE_L)
         layout.setSpacing(SPACE_M)
-        self.head = QLabel(self)
+        self.head = WrapLabel("", self)
         self.head.setFont(theme().font_ui(2, bold=True))
         self.head.setWordWrap(True)
-        self.head.setTextFormat(Qt.TextFormat.PlainText)
-        self.text = QLabel(self)
+        self.text = WrapLabel("", self)
         self.text.setWordWrap(True)
-        self.text.setTextFormat(Qt.TextFormat.PlainText)
         self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.bar = QProgressBar(self)
         self.bar.setRange(0, 0)

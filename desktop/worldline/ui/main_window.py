@@ -14,13 +14,13 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
-    QLabel,
     QMainWindow,
     QVBoxLayout,
     QWidget,
 )
 
 from worldline.ui import first_paint, panes
+from worldline.ui.labels import ElidedLabel
 from worldline.ui.places import Places
 from worldline.ui.session_state import SessionState
 from worldline.ui.slices import in_slices
@@ -105,13 +105,14 @@ class MainWindow(QMainWindow):
         self._title_row = row = QHBoxLayout(bar)
         row.setContentsMargins(SPACE_L, SPACE_XS, SPACE_S, SPACE_XS)
         row.setSpacing(SPACE_XS)
-        self.title_label = QLabel(self.tr("Opening…"), bar)
+        # A title of any length: what does not fit must not make the window wider than the screen.
+        self.title_label = ElidedLabel(self.tr("Opening…"), bar)
         self.title_label.setTextFormat(Qt.TextFormat.PlainText)
-        self.place_label = QLabel("", bar)
+        self.place_label = ElidedLabel("", bar)
         self.place_label.setTextFormat(Qt.TextFormat.PlainText)
         self.place_label.setMinimumWidth(40)
         caption(self.place_label)
-        row.addWidget(self.title_label)
+        row.addWidget(self.title_label, 0)
         row.addSpacing(SPACE_S)
         row.addWidget(self.place_label, 1)
         return bar

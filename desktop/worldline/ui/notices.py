@@ -18,6 +18,8 @@ from PySide6.QtWidgets import (
 )
 
 from worldline.ui import icons
+from worldline.ui.labels import WrapLabel
+from worldline.ui.plain import as_label
 from worldline.ui.theme import SPACE_L, SPACE_S, SPACE_XS, theme
 
 Button = tuple[str, Callable[[], object]]
@@ -35,14 +37,13 @@ class Notice(QFrame):
         self._icon, self._color = icon, color
         self._picture = QLabel(self)
         row.addWidget(self._picture, 0, Qt.AlignmentFlag.AlignVCenter)
-        self.text = QLabel(text, self)
-        self.text.setTextFormat(Qt.TextFormat.PlainText)
+        self.text = WrapLabel(text, self)
         self.text.setWordWrap(True)
         self.text.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         row.addWidget(self.text, 1)
         self.buttons: list[QPushButton] = []
         for label, call in buttons:
-            button = QPushButton(label, self)
+            button = QPushButton(as_label(label), self)
             button.setProperty("role", "link")
             button.clicked.connect(lambda _checked=False, call=call: call())
             row.addWidget(button)

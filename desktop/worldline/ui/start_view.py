@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QSettings, Qt, Signal
+from PySide6.QtCore import QSettings, QSize, Qt, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import (
     QFileDialog,
@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from worldline.ui import icons
+from worldline.ui.labels import ElidedLabel, WrapLabel
 from worldline.ui.recents import Recent, recent_sessions, short_path
 from worldline.ui.theme import ICON, SPACE_M, SPACE_S, SPACE_XL, SPACE_XS, caption, theme
 from worldline.viewmodel.tree_words import ago
@@ -106,8 +107,7 @@ class StartView(QWidget):
         self.empty.setAlignment(Qt.AlignmentFlag.AlignTop)
         caption(self.empty)
         layout.addWidget(self.empty, 1)
-        self.message = QLabel("", self)
-        self.message.setTextFormat(Qt.TextFormat.PlainText)
+        self.message = WrapLabel("", self)
         self.message.setProperty("role", "error")
         self.message.setWordWrap(True)
         self.message.hide()
@@ -160,10 +160,10 @@ class StartView(QWidget):
         layout.setContentsMargins(SPACE_S, SPACE_S, SPACE_S, SPACE_S)
         words = QVBoxLayout()
         words.setSpacing(SPACE_XS)
-        title = QLabel(recent.title, row)
+        title = ElidedLabel(recent.title, row)
         title.setFont(theme().font_ui(bold=True))
         title.setTextFormat(Qt.TextFormat.PlainText)
-        place = QLabel(short_path(recent.root), row)
+        place = ElidedLabel(short_path(recent.root), row)
         caption(place)
         words.addWidget(title)
         words.addWidget(place)
@@ -172,7 +172,8 @@ class StartView(QWidget):
         facts = QLabel(f"{nodes} · {ago(int(recent.changed * 1000))}", row)
         caption(facts)
         layout.addWidget(facts)
-        item.setSizeHint(row.sizeHint())
+        # As wide as the list: long titles end in …
+        item.setSizeHint(QSize(0, row.sizeHint().height()))
         self.list.setItemWidget(item, row)
 
     def _filter(self, text: str) -> None:

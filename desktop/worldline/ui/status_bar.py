@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from worldline.ui.labels import WrapLabel
 from worldline.ui.plain import as_tip
 from worldline.ui.session_state import SessionState
 from worldline.ui.theme import SPACE_L, SPACE_M, SPACE_S, SPACE_XS, STATUS_HEIGHT, caption, theme
@@ -29,6 +30,8 @@ from worldline.viewmodel import status_pages
 if TYPE_CHECKING:
     from PySide6.QtGui import QKeyEvent, QPaintEvent
 
+SENTENCE = 420
+"""Pixels that a sentence keeps in a narrow window; the rest of it is on hover and in what a click shows."""
 _FIRST_TO_GO = ("cache", "saved", "cost", "sandbox")
 """Segments that make room in a narrow window, in this order."""
 
@@ -48,7 +51,8 @@ class SegmentButton(QToolButton):
             return
         self.segment = segment
         self.setText(segment.text)
-        self.setToolTip(as_tip(segment.hint))
+        # A sentence may be cut off; the words of the others are short.
+        self.setToolTip(as_tip(segment.hint or segment.text))
         self.setAccessibleName(f"{segment.hint}: {segment.text}" if segment.hint else segment.text)
         self.updateGeometry()
         self.update()
@@ -59,7 +63,8 @@ class SegmentButton(QToolButton):
         return QSize(wide + extra + 18, 24)
 
     def minimumSizeHint(self) -> QSize:
-        return self.sizeHint()
+        whole = self.sizeHint()
+        return QSize(min(SENTENCE, whole.width()), whole.height())
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         t = theme().tokens
@@ -84,11 +89,11 @@ class SegmentButton(QToolButton):
             painter.drawRoundedRect(QRectF(left, self.height() / 2 - 2.5, filled, 5), 2.5, 2.5)
             left += 34
         painter.setPen(t.color(self.segment.color))
-        painter.drawText(
-            QRectF(left, 0, self.width() - left, self.height()),
-            Qt.AlignmentFlag.AlignVCenter,
-            self.segment.text,
-        )
+        room = self.width() - left
+        text = self.segment.text
+        if self.width() < self.sizeHint().width():
+            text = self.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, int(room) - 4)
+        painter.drawText(QRectF(left, 0, room, self.height()), Qt.AlignmentFlag.AlignVCenter, text)
 
 
 class Popover(QFrame):
@@ -112,8 +117,7 @@ class Popover(QFrame):
         for number, (what, value) in enumerate(lines):
             name = QLabel(what, self)
             caption(name)
-            said = QLabel(value, self)
-            said.setTextFormat(Qt.TextFormat.PlainText)
+            said = WrapLabel(value, self)
             said.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
             said.setWordWrap(len(value) > 50)
             grid.addWidget(name, number, 0, Qt.AlignmentFlag.AlignTop)
@@ -121,7 +125,7 @@ class Popover(QFrame):
         if lines:
             layout.addLayout(grid)
         if note:
-            text = QLabel(note, self)
+            text = WrapLabel(note, self)
             text.setWordWrap(True)
             text.setMinimumWidth(280)
             caption(text)
@@ -294,8 +298,7 @@ class StatusBar(QFrame):
             if effect["status"] in ("open", "running") and effect["kind"] != "net_fetch"
         ]
         for effect in known[-6:]:
-            line = QLabel(f"⚠ {effect['summary']}", popover)
+            line = WrapLabel(f"⚠ {effect['summary']}", popover)
             line.setWordWrap(True)
-            line.setTextFormat(Qt.TextFormat.PlainText)
             popover.body.addWidget(line)
         popover.add_button(self.tr("Show all…"), self.show_effects.emit)

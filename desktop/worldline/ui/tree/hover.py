@@ -6,12 +6,15 @@ from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtWidgets import QFrame, QLabel, QVBoxLayout, QWidget
 
 from worldline.core.kinds import NodeKind
+from worldline.ui.labels import WrapLabel
 from worldline.ui.session_state import SessionState
 from worldline.ui.theme import SPACE_M, SPACE_S, SPACE_XS, caption, theme
 from worldline.ui.tree.view import TreeView
 from worldline.viewmodel import tree_text, tree_words
 
 DELAY_MS = 350
+NOTE = 600
+"""Characters of a note that are shown beside the pointer."""
 
 
 class HoverCard(QFrame):
@@ -21,10 +24,9 @@ class HoverCard(QFrame):
         self._state = state
         self._row = -1
         self._place = QPoint()
-        self._title = QLabel(self)
+        self._title = WrapLabel("", self)
         self._title.setWordWrap(True)
-        self._title.setTextFormat(Qt.TextFormat.PlainText)
-        self._facts = QLabel(self)
+        self._facts = WrapLabel("", self)
         self._facts.setWordWrap(True)
         caption(self._facts)
         self._hint = QLabel(self)
@@ -67,14 +69,14 @@ class HoverCard(QFrame):
         lines = [" · ".join(parts)]
         if tree.files[row]:
             lines.append(
-                self.tr("{n} files changed, +{a} −{r}").format(
-                    n=tree.files[row], a=tree.added[row], r=tree.removed[row]
+                self.tr("%n file(s) changed, +{a} −{r}", "", tree.files[row]).format(
+                    a=tree.added[row], r=tree.removed[row]
                 )
             )
         lines.extend(word[:1].upper() + word[1:] for word in tree_words.flag_words(tree.flags_of(row)))
         label = tree.labels.get(row)
         if label is not None and label.note:
-            lines.append(label.note)
+            lines.append(label.note if len(label.note) <= NOTE else label.note[:NOTE] + "…")
         if self._state.tree.uid(row) == self._state.cursor:
             hint = self.tr("You are here.")
         elif kind in (NodeKind.USER, NodeKind.IMPORTED_USER):
