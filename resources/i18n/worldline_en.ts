@@ -232,6 +232,16 @@
     </message>
 </context>
 <context>
+    <name>StartView</name>
+    <message numerus="yes">
+        <source>%n node(s)</source>
+        <translation>
+            <numerusform>%n node</numerusform>
+            <numerusform>%n nodes</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>StorageDialog</name>
     <message numerus="yes">
         <source>%n day(s)</source>
@@ -317,6 +327,16 @@
         <translation>
             <numerusform>%n file put back and verified</numerusform>
             <numerusform>%n files put back and verified</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>Windows</name>
+    <message numerus="yes">
+        <source>Open %n sessions?</source>
+        <translation>
+            <numerusform>Open %n session?</numerusform>
+            <numerusform>Open %n sessions?</numerusform>
         </translation>
     </message>
 </context>

@@ -2903,9 +2903,11 @@ Every step becomes a node, and a click on a node takes the files back to it.</so
         <source>You can also drop a folder or a session file here.</source>
         <translation>也可以将文件夹或会话文件拖到这里。</translation>
     </message>
-    <message>
-        <source>{n} nodes</source>
-        <translation>{n} 个节点</translation>
+    <message numerus="yes">
+        <source>%n node(s)</source>
+        <translation>
+            <numerusform>%n 个节点</numerusform>
+        </translation>
     </message>
     <message>
         <source>Open a folder</source>
@@ -3768,6 +3770,24 @@ Click a node to go back to it, files included.</source>
     <message>
         <source>{path} is neither a folder nor a session. Sessions end in .worldline; those of other agents in .jsonl.</source>
         <translation>{path} 既不是文件夹也不是会话。会话文件以 .worldline 结尾，其他智能体的会话以 .jsonl 结尾。</translation>
+    </message>
+    <message>
+        <source>Open</source>
+        <translation>打开</translation>
+    </message>
+    <message numerus="yes">
+        <source>Open %n sessions?</source>
+        <translation>
+            <numerusform>打开 %n 个会话？</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Each has a window and a process of its own.</source>
+        <translation>每个会话都有自己的窗口和进程。</translation>
+    </message>
+    <message>
+        <source>Open them</source>
+        <translation>全部打开</translation>
     </message>
 </context>
 <context>

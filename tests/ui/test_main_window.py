@@ -296,9 +296,9 @@ def test_a_dropped_folder_is_opened(window_of: Open, qtbot: Any, tmp_path: Any) 
     data.setUrls([QUrl.fromLocalFile(str(tmp_path))])
     event = QDropEvent(QPointF(5, 5), Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton,
                        Qt.KeyboardModifier.NoModifier)  # fmt: skip
-    with qtbot.waitSignal(window.open_asked) as asked:
+    with qtbot.waitSignal(window.dropped) as asked:
         window.dropEvent(event)
-    assert asked.args == [str(tmp_path)]
+    assert asked.args == [[str(tmp_path)]]
 
 
 def test_closing_ends_the_engine_in_order(window_of: Open, qtbot: Any) -> None:

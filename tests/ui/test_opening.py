@@ -125,7 +125,7 @@ def test_a_foreign_session_is_imported_and_opened(
 ) -> None:
     file = tmp_path / "pi.jsonl"
     file.write_text("".join(json.dumps(line) + "\n" for line in PI))
-    dialog = windows.import_file(str(file))
+    dialog = windows.import_files([str(file)])
     assert dialog.isVisible()
     qtbot.waitUntil(lambda: bool(windows.sessions), timeout=60_000)
     window = wait_loaded(windows.sessions[0], qtbot)
@@ -137,12 +137,12 @@ def test_what_is_no_session_is_reported_and_an_import_can_be_cancelled(
 ) -> None:
     file = tmp_path / "noise.jsonl"
     file.write_text("this is no session\n")
-    dialog = windows.import_file(str(file))
+    dialog = windows.import_files([str(file)])
     qtbot.waitUntil(lambda: not dialog.bar.isVisible(), timeout=60_000)
     assert dialog.head.text() == "Nothing was imported"
     assert "noise.jsonl" in dialog.text.text()
     dialog.close()
-    dialog = windows.import_file(str(file))
+    dialog = windows.import_files([str(file)])
     job = dialog.job
     with qtbot.waitSignal(job.cancelled, timeout=10_000):
         job.cancel()

@@ -73,3 +73,13 @@ def resources_dir() -> Path:
     package = Path(__file__).resolve().parent.parent
     installed = package / "resources"
     return installed if installed.is_dir() else package.parent.parent / "resources"
+
+
+def place_of(path: str) -> Path:
+    """The place that a path names; ~ stands for a home folder where there is one."""
+    place = Path(path)
+    try:
+        place = place.expanduser()
+    except RuntimeError:
+        pass  # ~somebody whom this computer does not know: a name like any other
+    return place.absolute()

@@ -7,7 +7,6 @@ own in `window_notices`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt, QTimer, Signal
@@ -40,7 +39,9 @@ class MainWindow(QMainWindow):
     closed = Signal(object)
     """The window is gone and its engine has ended."""
     open_asked = Signal(str)
-    """A folder or a session file was dropped or chosen."""
+    """A folder or a session file was chosen."""
+    dropped = Signal(list)
+    """Folders and files were let go over the window."""
     start_asked = Signal()
     """The person wants the start view (other sessions)."""
     first_painted = Signal()
@@ -244,15 +245,20 @@ class MainWindow(QMainWindow):
         self.places.arrange(self.width())
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if any(url.isLocalFile() for url in event.mimeData().urls()):
-            event.acceptProposedAction()
+        from worldline.ui import dropping
+
+        dropping.welcome(event)
 
     def dropEvent(self, event: QDropEvent) -> None:
-        for url in event.mimeData().urls():
-            path = url.toLocalFile()
-            if path and (Path(path).is_dir() or path.endswith((".worldline", ".jsonl", ".zip"))):
-                event.acceptProposedAction()
-                self.open_asked.emit(path)
+        from worldline.ui import dropping
+
+        if found := dropping.files(event):
+            self.dropped.emit(found)
+
+    @property
+    def closing(self) -> bool:
+        """It was closed or given up; its engine may still be ending."""
+        return self._closing
 
     def give_up(self) -> None:
         """Go without ending the session: another window takes the place of this one."""

@@ -11,6 +11,7 @@ from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QSplitter, QTabWidget, QWidget
 
 from worldline.ui import panes
+from worldline.ui.preferences import sizes_kept
 from worldline.ui.session_state import SessionState
 from worldline.ui.theme import theme
 from worldline.ui.tree.pane import TreePane
@@ -178,9 +179,9 @@ class Places(QObject):
     def restore(self, width: int) -> None:
         """Sizes of the panes as they were left in this workspace."""
         if self._state.info:
-            sizes = self._settings.value(self._key())
-            if isinstance(sizes, list) and len(sizes) == self.splitter.count():
-                self.splitter.setSizes([int(size) for size in sizes])
+            sizes = sizes_kept(self._settings, self._key())
+            if len(sizes) == self.splitter.count():
+                self.splitter.setSizes(sizes)
                 return
         if self.layout_name == "wide":
             # A larger window gives its sides more room too: titles and diffs need it more than the chat.

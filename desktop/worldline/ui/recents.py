@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,26 +45,42 @@ def short_path(path: str) -> str:
 
 def recent_sessions(store: QSettings) -> list[Recent]:
     """Newest first: those in the app's folder, and those opened from elsewhere. Unreadable files are left out."""
-    files = {path.resolve() for path in paths.sessions_dir().glob(f"*{paths.SESSION_SUFFIX}")}
-    files |= {Path(one) for one in remembered(store)}
-    found = [entry for path in files if path.is_file() and (entry := _read(path)) is not None]
-    return sorted(found, key=lambda one: one.changed, reverse=True)[:KEPT]
+    known: dict[str, tuple[float, Path]] = {}
+    for path in (*paths.sessions_dir().glob(f"*{paths.SESSION_SUFFIX}"), *map(Path, remembered(store))):
+        try:
+            known.setdefault(os.path.realpath(path), (_changed(path), path))
+        except (OSError, ValueError):
+            continue  # gone, or no path at all
+    # The newest first, and no more of them than are shown: each is a file to be opened.
+    found: list[Recent] = []
+    for changed, path in sorted(known.values(), key=lambda one: one[0], reverse=True):
+        if len(found) == KEPT:
+            break
+        if (entry := _read(path, changed)) is not None:
+            found.append(entry)
+    return found
 
 
-def _read(path: Path) -> Recent | None:
+def _changed(path: Path) -> float:
+    """When the session was written last. Raises OSError when it is not there."""
+    newest = path.stat().st_mtime
+    with contextlib.suppress(OSError):
+        newest = max(newest, path.with_name(f"{path.name}-wal").stat().st_mtime)
+    return newest
+
+
+def _read(path: Path, changed: float) -> Recent | None:
     try:
         with contextlib.closing(session_file.connect_readonly(path)) as connection:
             if not session_file.is_session(connection):
                 return None
             meta = session_file.read_meta(connection)
-            nodes = connection.execute("SELECT count(*) FROM nodes").fetchone()[0]
-        newest = max(
-            path.stat().st_mtime, *(p.stat().st_mtime for p in path.parent.glob(f"{path.name}-wal")), 0.0
-        )
+            # Not counted: that reads all of a session with a million nodes.
+            nodes = connection.execute("SELECT ifnull(max(seq), 0) FROM nodes").fetchone()[0]
     except (sqlite3.Error, OSError):
         return None
     return Recent(
-        path, meta.get("title", "") or path.stem, _root(meta.get("workspace", "")), newest, int(nodes)
+        path, meta.get("title", "") or path.stem, _root(meta.get("workspace", "")), changed, int(nodes)
     )
 
 

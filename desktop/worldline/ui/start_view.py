@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from worldline.ui import icons
+from worldline.ui import dropping, icons
 from worldline.ui.labels import ElidedLabel, WrapLabel
 from worldline.ui.recents import Recent, recent_sessions, short_path
 from worldline.ui.theme import ICON, SPACE_M, SPACE_S, SPACE_XL, SPACE_XS, caption, theme
@@ -30,6 +30,7 @@ COLUMN = 820
 
 class StartView(QWidget):
     open_asked = Signal(str)
+    dropped = Signal(list)
     demo_asked = Signal()
     closed = Signal(object)
 
@@ -168,7 +169,7 @@ class StartView(QWidget):
         words.addWidget(title)
         words.addWidget(place)
         layout.addLayout(words, 1)
-        nodes = self.tr("{n} nodes").format(n=recent.nodes)
+        nodes = self.tr("%n node(s)", "", recent.nodes)
         facts = QLabel(f"{nodes} · {ago(int(recent.changed * 1000))}", row)
         caption(facts)
         layout.addWidget(facts)
@@ -204,14 +205,11 @@ class StartView(QWidget):
         dialog.open()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if any(url.isLocalFile() for url in event.mimeData().urls()):
-            event.acceptProposedAction()
+        dropping.welcome(event)
 
     def dropEvent(self, event: QDropEvent) -> None:
-        for url in event.mimeData().urls():
-            if url.isLocalFile():
-                event.acceptProposedAction()
-                self.open_asked.emit(url.toLocalFile())
+        if found := dropping.files(event):
+            self.dropped.emit(found)
 
     def closeEvent(self, event: QCloseEvent) -> None:
         event.accept()

@@ -140,9 +140,14 @@ class Theme(QObject):
         self._motion = on
         self.changed.emit()
 
+    @staticmethod
+    def allowed(pixels: int) -> int:
+        """The nearest size that can be read."""
+        return max(-2, min(8, pixels))
+
     def set_larger(self, pixels: int) -> None:
         """Size of all text against the normal one."""
-        before, self.larger = self.larger, max(-2, min(8, pixels))
+        before, self.larger = self.larger, self.allowed(pixels)
         self._refresh()
         if self.larger != before:
             self.resized.emit()

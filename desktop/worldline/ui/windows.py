@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QCoreApplication, QObject, QSettings, QSize, Qt, QTimer, Signal
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QDialog, QWidget
 
 from worldline.client.process import EngineProcess
-from worldline.core import paths
-from worldline.ui import first_paint, i18n
+from worldline.core import paths as paths_of
+from worldline.ui import first_paint, i18n, preferences
 from worldline.ui.main_window import MainWindow
 from worldline.ui.session_state import SessionState
 from worldline.ui.theme import theme
@@ -22,6 +24,10 @@ if TYPE_CHECKING:
 
 FOREIGN = (".jsonl", ".zip")
 """Endings of files that are imported: sessions of other agents, exports, and bundles."""
+MANY = 5
+"""Windows that are opened at once without a question."""
+NAMED = 4
+"""Files that are named when they cannot be opened."""
 
 
 class Windows(QObject):
@@ -38,6 +44,8 @@ class Windows(QObject):
         self._ahead = ahead
         """Reads the session that was named on the command line."""
         self.sessions: list[MainWindow] = []
+        self._after: dict[MainWindow, list[str]] = {}
+        """Closed windows whose engines still end → what is to be opened then."""
         self.room: QSize | None = None
         """No window begins larger than this: its lower edge would lie below the screen."""
         self.start_view: StartView | None = None
@@ -48,9 +56,15 @@ class Windows(QObject):
     def open(self, path: str) -> MainWindow | None:
         """Open a session file, or go on in (or begin) a session of a folder. A path that is neither is explained in
         the start view, and None is returned."""
-        place = Path(path).expanduser().absolute()
+        place = paths_of.place_of(path)
+        if self.start_view is not None:
+            self.start_view.say("")
         for window in self.sessions:
             if str(place) in (window.state.info.get("path"), window.opened_with):
+                if window.closing:
+                    # Its engine still writes: two at once would be one to write and one to read.
+                    self._after.setdefault(window, []).append(path)
+                    return None
                 window.showNormal()
                 window.raise_()
                 window.activateWindow()
@@ -60,28 +74,57 @@ class Windows(QObject):
             if last is not None:
                 return self.open(str(last))
             return self.open_engine(["--workspace", str(place)], opened_with=str(place))
-        if place.is_file() and place.suffix == paths.SESSION_SUFFIX:
+        if place.is_file() and place.suffix == paths_of.SESSION_SUFFIX:
             return self.open_engine(["--session", str(place)], opened_with=str(place), read=place)
         if place.is_file() and place.suffix in FOREIGN:
-            self.import_file(str(place))
+            self.import_files([str(place)])
             return None
-        view = self.show_start()
-        missing = not place.exists()
-        view.say(
-            self.tr("{path} is not there.").format(path=path)
-            if missing
-            else self.tr(
-                "{path} is neither a folder nor a session. Sessions end in .worldline; those of other agents in .jsonl."
-            ).format(path=path)
-        )
+        self.show_start().say(self._why_not(place))
         return None
 
-    def import_file(self, path: str) -> ImportDialog:
-        """Import a session of another agent (or a bundle), then open what came of it."""
+    def _why_not(self, place: Path) -> str:
+        if not os.path.lexists(place):
+            return self.tr("{path} is not there.").format(path=place)
+        return self.tr(
+            "{path} is neither a folder nor a session. Sessions end in .worldline; those of other agents in .jsonl."
+        ).format(path=place)
+
+    def open_several(self, above: MainWindow | StartView, paths: list[str]) -> None:
+        """What was let go over the window `above`: sessions and folders are opened, files of other agents imported
+        together, and what is none of these is named where it was dropped."""
+        places = [paths_of.place_of(path) for path in paths]
+        foreign = [str(one) for one in places if one.suffix in FOREIGN and one.is_file()]
+        fitting = [
+            str(one)
+            for one in places
+            if one.is_dir() or (one.suffix == paths_of.SESSION_SUFFIX and one.is_file())
+        ]
+        wrong = [one for one in places if str(one) not in (*foreign, *fitting)]
+        if wrong:
+            _say(above, "\n".join(self._why_not(one) for one in wrong[:NAMED]))
+        if foreign:
+            self.import_files(foreign, above)
+        if len(fitting) <= MANY:
+            for path in fitting:
+                self.open(path)
+            return
+        from worldline.ui.dialogs.question import ask_first
+
+        ask_first(
+            above,
+            self.tr("Open"),
+            self.tr("Open %n sessions?", "", len(fitting)),
+            self.tr("Each has a window and a process of its own."),
+            self.tr("Open them"),
+            lambda: [self.open(path) for path in fitting],
+        )
+
+    def import_files(self, paths: list[str], above: QWidget | None = None) -> ImportDialog:
+        """Import sessions of other agents (or bundles), then open what came of it."""
         from worldline.ui.importing import ImportDialog
 
-        above = next((window for window in self.sessions if window.isActiveWindow()), None)
-        dialog = ImportDialog([path], above or self.show_start())
+        active = next((window for window in self.sessions if window.isActiveWindow()), None)
+        dialog = ImportDialog(paths, above or active or self.show_start())
         dialog.opened.connect(self.open)
         dialog.open()
         return dialog
@@ -110,7 +153,7 @@ class Windows(QObject):
         window = MainWindow(state, self.settings)
         window.opened_with = opened_with
         window.windows = self
-        size = self.settings.value("window/size")
+        size = preferences.size_kept(self.settings, "window/size")
         if size is not None:
             window.resize(size)
         if self.room is not None:
@@ -121,29 +164,45 @@ class Windows(QObject):
         window.first_painted.connect(self.painted)
         # The engine starts after the window is on screen: two starts at once would delay what is seen.
         window.first_painted.connect(client.start)
-        if self.start_view is not None:
-            self.start_view.close()
+        self._leave_start()
         return window
+
+    def _leave_start(self) -> None:
+        """A session is open: the start view is not needed any more. One in which files are being imported stays until that
+        is done, and goes then."""
+        view = self.start_view
+        if view is None:
+            return
+        going_on = _dialogs(view)
+        for dialog in going_on:
+            if not dialog.property("start_leaves"):
+                dialog.setProperty("start_leaves", True)
+                dialog.finished.connect(self._leave_start, Qt.ConnectionType.QueuedConnection)
+        if not going_on:
+            view.close()
 
     def _listen(self, window: MainWindow) -> None:
         window.state.info_changed.connect(self._remember)
         window.closed.connect(self._closed)
         window.open_asked.connect(self.open)
+        # Later: whoever dragged waits until the drop has been answered.
+        window.dropped.connect(partial(self.open_several, window), Qt.ConnectionType.QueuedConnection)
         window.start_asked.connect(self.show_start)
 
     def _renew(self) -> None:
         """Another language or size of text: windows that have it take the place of those that are open."""
         from worldline.ui.renewing import renewed
 
-        if (view := self.start_view) is not None:
+        if (view := self.start_view) is not None and not _dialogs(view):
             view.closed.disconnect(self._start_closed)
             self.start_view = None
             self.show_start().setGeometry(view.geometry())
             view.hide()
             view.deleteLater()
         for at, old in enumerate(self.sessions):
-            new = self.sessions[at] = renewed(old)
-            self._listen(new)
+            if not old.closing:
+                new = self.sessions[at] = renewed(old)
+                self._listen(new)
 
     def _remember(self, info: dict[str, Any]) -> None:
         # The demo lives in a temporary folder and is gone with it.
@@ -165,6 +224,9 @@ class Windows(QObject):
             self.start_view = StartView(self.settings)
             QTimer.singleShot(0, self, self._start_seen)
             self.start_view.open_asked.connect(self.open)
+            self.start_view.dropped.connect(
+                partial(self.open_several, self.start_view), Qt.ConnectionType.QueuedConnection
+            )
             self.start_view.demo_asked.connect(self.open_demo)
             self.start_view.closed.connect(self._start_closed)
         self.start_view.refresh()
@@ -188,6 +250,8 @@ class Windows(QObject):
         if window in self.sessions:
             self.sessions.remove(window)
             window.deleteLater()
+        for path in self._after.pop(window, []):
+            self.open(path)
         self._quit_if_last()
 
     def _quit_if_last(self) -> None:
@@ -202,3 +266,15 @@ class Windows(QObject):
         app = QApplication.instance()
         if app is not None:
             self.settings.sync()
+
+
+def _dialogs(view: QWidget) -> list[QDialog]:
+    """What goes on in it: an import, a choice of a file."""
+    return [dialog for dialog in view.findChildren(QDialog) if dialog.isVisible()]
+
+
+def _say(above: MainWindow | StartView, text: str) -> None:
+    if isinstance(above, MainWindow):
+        above.notices.say("dropped", text, icon="warn", color="bad")
+    else:
+        above.say(text)

@@ -16,6 +16,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from worldline.core.paths import place_of
+from worldline.ui import dropping
 from worldline.ui.chat.row_base import ColorLabel
 from worldline.ui.dialogs.base import Dialog
 from worldline.ui.theme import theme
@@ -48,6 +50,8 @@ class NewSessionDialog(Dialog):
         self._says.setFont(theme().font_ui())
         self._says.setWordWrap(True)
         self._go = self.add_button(self.tr("Start"), self._start, role="primary")
+        self._isolated_wanted = True
+        """The person's wish, which a folder that is passed on the way to another does not change."""
         self._modes = QButtonGroup(self)
         self.isolated = QRadioButton(self.tr("In a worktree of its own (recommended)"), self)
         self.in_place = QRadioButton(self.tr("In my folder"), self)
@@ -60,6 +64,7 @@ class NewSessionDialog(Dialog):
         for button, note in zip((self.isolated, self.in_place), notes, strict=True):
             self._modes.addButton(button)
             button.toggled.connect(self._changed)
+            button.clicked.connect(self._chosen)
             self.body.addWidget(button)
             label = ColorLabel(note, "muted", self)
             label.setWordWrap(True)
@@ -72,17 +77,25 @@ class NewSessionDialog(Dialog):
 
     def values(self) -> dict[str, str]:
         mode = "isolated" if self.isolated.isChecked() and self.isolated.isEnabled() else "in_place"
-        return {"folder": self.folder.text().strip(), "mode": mode, "title": self.title.text().strip()}
+        return {"folder": str(self._place()), "mode": mode, "title": self.title.text().strip()}
+
+    def _place(self) -> Path:
+        return place_of(self.folder.text().strip() or "/nowhere-yet")
+
+    def _chosen(self) -> None:
+        self._isolated_wanted = self.isolated.isChecked()
 
     def _changed(self) -> None:
-        path = Path(self.folder.text().strip() or "/nowhere-yet").expanduser()
+        path = self._place()
         exists = path.is_dir()
         is_git = exists and any((one / ".git").exists() for one in (path, *path.parents))
         self.isolated.setEnabled(is_git or not exists)
+        (self.isolated if self._isolated_wanted and self.isolated.isEnabled() else self.in_place).setChecked(
+            True
+        )
         if path == Path.home():
             self._says.set(self.tr("This is your home folder. Choose a project in it."), "bad")
         elif exists and not is_git:
-            self.in_place.setChecked(True)
             self._says.set(self.tr("This folder is not in a git repository: the agent works in place. Every step is saved all "
                                    "the same."), "muted")  # fmt: skip
         elif not exists and self.folder.text().strip():
@@ -101,14 +114,12 @@ class NewSessionDialog(Dialog):
         dialog.open()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if event.mimeData().hasUrls():
-            event.acceptProposedAction()
+        dropping.welcome(event)
 
     def dropEvent(self, event: QDropEvent) -> None:
-        for url in event.mimeData().urls():
-            path = Path(url.toLocalFile())
+        for found in dropping.files(event)[:1]:
+            path = Path(found)
             self.folder.setText(str(path if path.is_dir() else path.parent))
-            break
 
     def _start(self) -> None:
         self.chosen.emit(self.values())

@@ -1,0 +1,219 @@
+"""Several windows: what is dropped on one, a session that is opened again while it closes, settings that are damaged."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QMimeData, QPoint, QPointF, QSettings, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtWidgets import QApplication, QDialog, QMessageBox, QWidget
+
+from worldline.client.process import EngineProcess
+from worldline.core.paths import place_of
+from worldline.ui import preferences
+from worldline.ui.dialogs.new_session import NewSessionDialog
+from worldline.ui.main_window import MainWindow
+from worldline.ui.theme import theme
+from worldline.ui.windows import MANY, Windows
+
+ACTIONS = Qt.DropAction.CopyAction | Qt.DropAction.MoveAction
+Fake = Callable[..., EngineProcess]
+
+
+class Recorded(Windows):
+    """Opens made-up engines, and says which real ones it would have started."""
+
+    def __init__(self, settings: QSettings, fake: Fake) -> None:
+        super().__init__(settings)
+        self.fake = fake
+        self.started: list[list[str]] = []
+
+    def open_engine(self, arguments: list[str], *, opened_with: str, read: Path | None = None) -> MainWindow:
+        self.started.append(arguments)
+        client = self.fake(session={"path": arguments[-1]})
+        return self.open_client(client, opened_with=opened_with)
+
+
+@pytest.fixture
+def windows(settings: QSettings, fake: Fake, qtbot: Any) -> Iterator[Recorded]:
+    opened = Recorded(settings, fake)
+    yield opened
+    for window in list(opened.sessions):
+        window.close()
+        window.state.client.stop_and_wait(8)
+    if opened.start_view is not None:
+        opened.start_view.close()
+    QApplication.processEvents()
+
+
+def session_file(place: Path) -> Path:
+    place.write_bytes(b"")
+    return place
+
+
+def let_go(widget: QWidget, *urls: QUrl) -> QDropEvent | None:
+    """Drag over the widget and let go, as a file manager that would rather move. None: not welcome."""
+    data = QMimeData()
+    data.setUrls(list(urls))
+    left, keys = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    enter = QDragEnterEvent(QPoint(9, 9), ACTIONS, data, left, keys)
+    enter.setDropAction(Qt.DropAction.MoveAction)
+    enter.ignore()
+    QApplication.sendEvent(widget, enter)
+    if not enter.isAccepted():
+        return None
+    drop = QDropEvent(QPointF(9, 9), ACTIONS, data, left, keys)
+    drop.setDropAction(Qt.DropAction.MoveAction)
+    QApplication.sendEvent(widget, drop)
+    return drop
+
+
+def files(*places: Path) -> list[QUrl]:
+    return [QUrl.fromLocalFile(str(place)) for place in places]
+
+
+# Dropping -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_drop_opens_what_fits_and_names_what_does_not(
+    windows: Recorded, tmp_path: Path, qtbot: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    imported: list[list[str]] = []
+    monkeypatch.setattr(windows, "import_files", lambda paths, above=None: imported.append(paths))
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    session, text = session_file(tmp_path / "a.worldline"), tmp_path / "a.txt"
+    text.write_text("no session")
+    foreign = [tmp_path / "one.jsonl", tmp_path / "two.zip"]
+    for one in foreign:
+        one.write_text("")
+    window = windows.open_engine(["--session", "/tmp/first.worldline"], opened_with="")
+    qtbot.waitUntil(lambda: window.complete and window.state.is_loaded, timeout=15_000)
+    windows.started.clear()
+    drop = let_go(window, *files(folder, session, text, *foreign, folder))
+    assert drop is not None
+    # Whoever hears that it was moved deletes it.
+    assert drop.dropAction() == Qt.DropAction.CopyAction and drop.isAccepted()
+    qtbot.waitUntil(lambda: len(windows.started) == 2, timeout=5000)
+    assert windows.started == [["--workspace", str(folder)], ["--session", str(session)]]
+    assert imported == [[str(one) for one in foreign]]
+    assert "a.txt is neither a folder nor a session" in window.notices.items["dropped"].text.text()
+    assert windows.start_view is None
+
+
+def test_what_is_no_file_of_this_computer_is_not_welcome(windows: Recorded, qtbot: Any) -> None:
+    view = windows.show_start()
+    assert let_go(view, QUrl("https://example.org/a.worldline")) is None
+    dialog = NewSessionDialog()
+    qtbot.addWidget(dialog)
+    assert let_go(dialog, QUrl("https://example.org/shop")) is None
+    assert dialog.folder.text() == ""
+
+
+def test_many_windows_are_not_opened_without_a_question(
+    windows: Recorded, tmp_path: Path, qtbot: Any
+) -> None:
+    places = [tmp_path / f"{n}" for n in range(MANY + 1)]
+    for place in places:
+        place.mkdir()
+    view = windows.show_start()
+    assert let_go(view, *files(*places)) is not None
+    qtbot.waitUntil(lambda: bool(view.findChildren(QMessageBox)), timeout=5000)
+    assert windows.started == []
+    view.findChildren(QMessageBox)[0].close()
+
+
+def test_an_import_in_the_start_view_survives_a_session_that_is_opened(
+    windows: Recorded, tmp_path: Path, qtbot: Any
+) -> None:
+    view = windows.show_start()
+    importing = QDialog(view)
+    importing.open()
+    window = windows.open_engine(["--session", str(tmp_path / "a.worldline")], opened_with="")
+    qtbot.waitUntil(lambda: window.state.is_loaded, timeout=15_000)
+    assert importing.isVisible() and windows.start_view is view
+    importing.reject()
+    qtbot.waitUntil(lambda: windows.start_view is None, timeout=5000)
+
+
+# Opening again ------------------------------------------------------------------------------------------------------
+
+
+def test_a_session_that_closes_is_opened_again_when_its_engine_has_ended(
+    windows: Recorded, tmp_path: Path, qtbot: Any
+) -> None:
+    place = session_file(tmp_path / "a.worldline")
+    first = windows.open(str(place))
+    assert first is not None
+    qtbot.waitUntil(lambda: first.state.is_loaded, timeout=15_000)
+    other = windows.open_engine(["--session", "/tmp/other.worldline"], opened_with="")
+    qtbot.waitUntil(lambda: other.state.is_loaded, timeout=15_000)
+    first.close()
+    assert windows.open(str(place)) is None and not first.isVisible()
+    qtbot.waitUntil(lambda: len(windows.sessions) == 2 and first not in windows.sessions, timeout=15_000)
+    again = next(one for one in windows.sessions if one is not other)
+    qtbot.waitUntil(lambda: again.state.is_loaded and again.isVisible(), timeout=15_000)
+    assert windows.started.count(["--session", str(place)]) == 2
+    assert windows.open(str(place)) is again
+
+
+# Settings and names -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text_size", ["--3", "²", "9999", "large", "@Variant(x)"])
+def test_damaged_settings_change_nothing_but_the_looks(
+    tmp_path: Path, fake: Fake, qtbot: Any, text_size: str
+) -> None:
+    file = tmp_path / "damaged.ini"
+    file.write_text(
+        f"[General]\ntext_size={text_size}\nreduced_motion=perhaps\ntheme=plaid\nrecent=@Variant(?)\nlanguage=@Size(1 1)\n"
+        "[window]\nsize=large\n[places]\n|home|me|code|shop\\wide=1, a, -3\n",
+        "utf-8",
+    )
+    store = QSettings(str(file), QSettings.Format.IniFormat)
+    try:
+        preferences.apply_looks(store)
+        assert -2 <= theme().larger <= 8
+    finally:
+        theme().larger = 0
+        theme().set_reduced_motion(None)
+    windows = Recorded(store, fake)
+    window = windows.open_engine(["--session", "/tmp/a.worldline"], opened_with="")
+    qtbot.waitUntil(lambda: window.state.is_loaded and window.complete, timeout=15_000)
+    assert all(size >= 0 for size in window.places.splitter.sizes())
+    window.close()
+    window.state.client.stop_and_wait(8)
+
+
+def test_the_home_of_nobody_is_a_name_like_any_other(windows: Recorded, qtbot: Any) -> None:
+    assert place_of("~nobody-of-this-name/x").name == "x"
+    assert place_of("~") == Path.home()
+    assert windows.open("~nobody-of-this-name/x") is None
+    assert windows.start_view is not None and "is not there" in windows.start_view.message.text()
+    dialog = NewSessionDialog()
+    qtbot.addWidget(dialog)
+    dialog.folder.setText("~nobody-of-this-name")
+    assert not dialog._go.isEnabled()
+    dialog.folder.setText("~")
+    assert dialog.values()["folder"] == str(Path.home())
+
+
+def test_a_folder_on_the_way_does_not_choose_how_one_works(qtbot: Any, tmp_path: Path) -> None:
+    repository = tmp_path / "code" / "shop"
+    repository.mkdir(parents=True)
+    subprocess.run(["git", "init", "-q", str(repository)], check=True)
+    dialog = NewSessionDialog()
+    qtbot.addWidget(dialog)
+    for place in (tmp_path, tmp_path / "code"):
+        dialog.folder.setText(str(place))
+        assert dialog.values()["mode"] == "in_place" and not dialog.isolated.isEnabled()
+    dialog.folder.setText(str(repository))
+    assert dialog.values()["mode"] == "isolated"
+    dialog.in_place.click()
+    for place in (tmp_path, repository):
+        dialog.folder.setText(str(place))
+    assert dialog.values()["mode"] == "in_place"
