@@ -34,7 +34,7 @@ class NewSessionDialog(Dialog):
         self.folder = QLineEdit(folder, self)
         self.folder.setPlaceholderText(self.tr("Folder or repository (or drop one here)"))
         self.folder.setAccessibleName(self.tr("Folder"))
-        self.folder.textChanged.connect(self._changed)
+        self.folder.textChanged.connect(self._folder_changed)
         choose = QPushButton(self.tr("Choose…"), self)
         choose.setAutoDefault(False)
         choose.clicked.connect(self._choose)
@@ -73,7 +73,7 @@ class NewSessionDialog(Dialog):
         self.isolated.setChecked(True)
         self.body.addWidget(self._says)
         self.right_buttons.insertWidget(0, self.add_button(self.tr("Cancel"), self.reject))
-        self._changed()
+        self._folder_changed()
 
     def values(self) -> dict[str, str]:
         mode = "isolated" if self.isolated.isChecked() and self.isolated.isEnabled() else "in_place"
@@ -85,14 +85,17 @@ class NewSessionDialog(Dialog):
     def _chosen(self) -> None:
         self._isolated_wanted = self.isolated.isChecked()
 
+    def _folder_changed(self) -> None:
+        """What the person wants, as far as this folder can have it."""
+        self._changed()
+        possible = self._isolated_wanted and self.isolated.isEnabled()
+        (self.isolated if possible else self.in_place).setChecked(True)
+
     def _changed(self) -> None:
         path = self._place()
         exists = path.is_dir()
         is_git = exists and any((one / ".git").exists() for one in (path, *path.parents))
         self.isolated.setEnabled(is_git or not exists)
-        (self.isolated if self._isolated_wanted and self.isolated.isEnabled() else self.in_place).setChecked(
-            True
-        )
         if path == Path.home():
             self._says.set(self.tr("This is your home folder. Choose a project in it."), "bad")
         elif exists and not is_git:
