@@ -21,6 +21,7 @@ from worldline.core.headers import NodeHeader
 from worldline.core.ids import is_node_id
 from worldline.core.kinds import NodeFlag, NodeKind, Outcome
 from worldline.core.session_file import APPLICATION_ID as APPLICATION_ID
+from worldline.core.session_file import FIRST_SCHEMA as FIRST_SCHEMA
 from worldline.core.session_file import KINDS as KINDS
 from worldline.core.session_file import OUTCOMES as OUTCOMES
 from worldline.core.session_file import SCHEMA_VERSION as SCHEMA_VERSION

@@ -14,7 +14,10 @@ from worldline.core.kinds import NodeKind, Outcome
 
 APPLICATION_ID = 0x574C444E
 """Marks a SQLite file as a session ("WLDN")."""
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""What new files get. 2: `bodies.head`, see `session.heads`."""
+FIRST_SCHEMA = 1
+"""Files from this version on are read and written as they are; none is ever migrated."""
 
 KINDS: tuple[NodeKind, ...] = tuple(NodeKind)
 """Code of a kind in `HeaderColumns.kind` → the kind."""

@@ -16,7 +16,7 @@ PLAIN, ZLIB = 0, 1
 _WORTH_PACKING = 32_768
 """Bytes. Below this, packing would cost an append more than a third of its time."""
 _WORTH_SHARING = 32_768
-_WORTH_REMEMBERING = 4096
+WORTH_REMEMBERING = 4096
 _SAMPLE = 65536
 
 
@@ -77,12 +77,17 @@ class Recent:
 
 
 def put(
-    connection: sqlite3.Connection, data: bytes, *, shared: bool = False, recent: Recent | None = None
+    connection: sqlite3.Connection,
+    data: bytes,
+    *,
+    shared: bool = False,
+    recent: Recent | None = None,
+    head: bytes = b"",
 ) -> int:
     """Id of the body; large or `shared` ones are stored only once, and those of middle size that are among the `recent`.
-    Part of the caller's transaction."""
+    `head`: whose it is (`session.heads`), for files whose schema has a place for it. Part of the caller's transaction."""
     digest = hashlib.sha256(data).digest()
-    if shared or not _WORTH_REMEMBERING <= len(data) < _WORTH_SHARING:
+    if shared or not WORTH_REMEMBERING <= len(data) < _WORTH_SHARING:
         recent = None
     if recent is not None and (known := recent.find(digest)) is not None:
         return known
@@ -92,10 +97,16 @@ def put(
         if row:
             return int(row[0])
     codec, stored = encode(data)
-    done = connection.execute(
-        "INSERT INTO bodies(hash, codec, size, shared, data) VALUES(?, ?, ?, ?, ?)",
-        (digest, codec, len(data), int(shared), stored),
-    )
+    if head:
+        done = connection.execute(
+            "INSERT INTO bodies(hash, codec, size, shared, head, data) VALUES(?, ?, ?, ?, ?, ?)",
+            (digest, codec, len(data), int(shared), head, stored),
+        )
+    else:
+        done = connection.execute(
+            "INSERT INTO bodies(hash, codec, size, shared, data) VALUES(?, ?, ?, ?, ?)",
+            (digest, codec, len(data), int(shared), stored),
+        )
     assert done.lastrowid is not None
     if recent is not None:
         recent.add(digest, done.lastrowid)

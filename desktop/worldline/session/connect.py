@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from worldline.core import header_reader
 from worldline.core.errors import SessionError
-from worldline.core.header_reader import SCHEMA_VERSION
+from worldline.core.header_reader import FIRST_SCHEMA, SCHEMA_VERSION
 from worldline.session import schema
 
 _MAGIC = b"SQLite format 3\0"
@@ -208,7 +208,7 @@ def check_identity(connection: sqlite3.Connection, path: Path, *, write: bool) -
             "Update Worldline to go on in it. Here it can be read, not changed.",
             kind="newer_schema",
         )
-    if write and version < SCHEMA_VERSION:
+    if write and version < FIRST_SCHEMA:
         raise SessionError(
             f"{path.name} has the unknown schema {version}.",
             "Read it, or save what is in it with `worldline recover`.",

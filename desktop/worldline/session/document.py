@@ -18,7 +18,7 @@ from worldline.core.jsontext import clean_text, dumps
 from worldline.core.kinds import NodeKind, Outcome
 from worldline.core.stop import StopReason
 from worldline.core.usage import Usage
-from worldline.session import bodies, connect, lock, search, text, writing
+from worldline.session import bodies, connect, heads, lock, search, text, writing
 from worldline.session.marks import MARK_KINDS, MarkKind
 from worldline.session.model import NodeDraft, NodeEnd, Record, RunRecord
 from worldline.session.transactions import TransactionalSession
@@ -45,6 +45,7 @@ class SessionDocument(TransactionalSession):
         self.interrupted_on_open: list[str] = []
         """Nodes that were found started and not finished: what they did by then is not known."""
         super().__init__(path, connection, writer=writer)
+        self._with_heads = writer is not None and header_reader.schema_of(connection) > 1
 
     # -- opening and closing ----------------------------------------------------------------------------------------
 
@@ -176,8 +177,9 @@ class SessionDocument(TransactionalSession):
             header.outcome = Outcome.RUNNING  # a tool node is stored when it starts
         with self.transaction():
             writing.insert_node(
-                self._db, header, payload, self._recent, fork=self.tree.has_fork_at(parent), moved=move_cursor
-            )
+                self._db, header, payload, self._recent, fork=self.tree.has_fork_at(parent), moved=move_cursor,
+                heads=self._node_heads(header, draft, payload, move_cursor),
+            )  # fmt: skip
             if draft.usage is not None:
                 writing.insert_usage(self._db, header.seq, draft.usage)
             length = len(self.tree)
@@ -190,6 +192,15 @@ class SessionDocument(TransactionalSession):
                 self._moved_to(header.seq)
         return header
 
+    def _node_heads(
+        self, header: NodeHeader, draft: NodeDraft, payload: writing.Payload, moved: bool
+    ) -> heads.Heads:
+        if not self._with_heads:
+            return writing.NO_HEADS
+        return heads.of_node(
+            header, moved=moved, given_preview=draft.preview, message_size=len(payload.message)
+        )
+
     def finish(self, uid: str, end: NodeEnd) -> NodeHeader:
         """Add the end of a node that was appended before it was done. A node ends once: raises SessionError `already_ended`."""
         seq = self.seq(uid)
@@ -201,7 +212,12 @@ class SessionDocument(TransactionalSession):
         columns = self.tree.columns
         with self.transaction():
             at = end.at or now_ms()
-            end_id = writing.insert_end(self._db, seq, end, payload, self._recent, preview, at)
+            copies = (
+                heads.of_end(seq, end, preview, at, message_size=len(payload.message))
+                if self._with_heads
+                else writing.NO_HEADS
+            )
+            end_id = writing.insert_end(self._db, seq, end, payload, self._recent, preview, at, copies)
             outcome, flags, last = columns.outcome[seq], columns.flags[seq], columns.last_end
 
             def back() -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 _LEAF = 0x0D
 _INTS = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
@@ -18,6 +18,13 @@ _WAL_HEADER, _FRAME_HEADER = 32, 24
 _WAL_MAGIC = (0x377F0682, 0x377F0683)
 
 Value = int | float | str | bytes | None
+
+
+class Row(NamedTuple):
+    rowid: int
+    values: list[Value]
+    whole: bool
+    """False: the pages with its end are gone, and `values` are those before."""
 
 
 class PageFile:
@@ -93,8 +100,8 @@ class PageFile:
             return b""
         return data.ljust(self.page_size, b"\0")
 
-    def rows(self) -> Iterator[tuple[int, list[Value]]]:
-        """(rowid, values) of every row on every readable leaf, of whatever table. A broken cell hides only itself."""
+    def rows(self) -> Iterator[Row]:
+        """Every row on every readable leaf, of whatever table. A broken cell hides only itself."""
         for number in range(1, self.count + 1):
             page = self.page(number)
             start = 100 if number == 1 else 0
@@ -109,7 +116,7 @@ class PageFile:
                     continue
                 yield row
 
-    def _cell(self, page: bytes, at: int) -> tuple[int, list[Value]]:
+    def _cell(self, page: bytes, at: int) -> Row:
         size, at = _varint(page, at)
         rowid, at = _varint(page, at)
         if rowid >= 1 << 63:
@@ -128,8 +135,13 @@ class PageFile:
         if len(payload) < local:
             raise ValueError("cut")
         if size > local:
-            payload += self._overflow(int.from_bytes(page[at + local : at + local + 4], "big"), size - local)
-        return rowid, _record(payload)
+            try:
+                payload += self._overflow(
+                    int.from_bytes(page[at + local : at + local + 4], "big"), size - local
+                )
+            except ValueError:
+                return Row(rowid, _record(payload, cut=True), whole=False)
+        return Row(rowid, _record(payload), whole=True)
 
     def _overflow(self, number: int, left: int) -> bytes:
         parts = []
@@ -166,7 +178,8 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
     return value, at
 
 
-def _record(payload: bytes) -> list[Value]:
+def _record(payload: bytes, *, cut: bool = False) -> list[Value]:
+    """The values; of a payload that is `cut` those that are whole. Raises ValueError for what is no record."""
     head, at = _varint(payload, 0)
     types = []
     while at < head:
@@ -176,18 +189,18 @@ def _record(payload: bytes) -> list[Value]:
         raise ValueError("no record")
     values: list[Value] = []
     for kind in types:
-        size = _INTS.get(kind, 0)
+        size = (kind - 12) // 2 if kind >= 12 else 8 if kind == 7 else _INTS.get(kind, 0)
+        if cut and at + size > len(payload):
+            return values
         if kind == 0:
             values.append(None)
-        elif size:
+        elif kind in _INTS:
             values.append(int.from_bytes(payload[at : at + size], "big", signed=True))
         elif kind == 7:
-            size = 8
             values.append(struct.unpack(">d", payload[at : at + 8])[0])
         elif kind in (8, 9):
             values.append(kind - 8)
         elif kind >= 12:
-            size = (kind - 12) // 2
             raw = payload[at : at + size]
             values.append(raw.decode("utf-8") if kind % 2 else raw)
         else:

@@ -19,6 +19,7 @@ from worldline.core.ids import is_node_id, new_uid
 from worldline.core.jsontext import dumps, loads
 from worldline.core.kinds import NodeFlag, NodeKind
 from worldline.session import bodies, connect
+from worldline.session.copies import Copies, Rows
 from worldline.session.document import now_ms
 from worldline.session.pages import PageFile, Value
 from worldline.session.schema import LOST_KIND
@@ -36,6 +37,8 @@ class Recovered:
     bodies: int = 0
     rows: int = 0
     """All rows of history, those of nodes and bodies included."""
+    rebuilt_nodes: int = 0
+    """Of these, so many are in their place thanks to the copy beside their texts."""
     lost_nodes: list[int] = field(default_factory=list)
     """Numbers of nodes that are gone, in the numbering of the damaged file."""
     lost_bodies: list[str] = field(default_factory=list)
@@ -60,7 +63,7 @@ def _refs(values: list[Value]) -> bool:
 
 
 def _is_body(row: list[Value]) -> bool:
-    _, digest, codec, size, shared, data = row
+    _, digest, codec, size, shared, data = row if len(row) == 6 else (*row[:5], row[-1])
     if not (
         isinstance(digest, bytes)
         and isinstance(data, bytes)
@@ -108,14 +111,16 @@ _SHAPES: dict[int, tuple[tuple[str, Callable[[list[Value]], bool]], ...]] = {
         ("runs", lambda r: _texts(r[1], r[2], r[4]) and _ints(r[3], r[5])),
         ("records", lambda r: _texts(r[1], r[4], r[5]) and _ints(r[2]) and _refs([r[3]])),
     ),
-    7: (("run_ends", lambda r: _ints(r[1], r[2]) and _texts(*r[3:7])),),
+    7: (
+        ("bodies", lambda r: (r[5] is None or isinstance(r[5], bytes)) and _is_body(r)),
+        ("run_ends", lambda r: _ints(r[1], r[2]) and _texts(*r[3:7])),
+    ),
     8: (("usage", lambda r: _ints(*r[1:6], r[7]) and (r[6] is None or isinstance(r[6], int | float))),),
     15: (("node_ends", _is_end),),
     23: (("nodes", _is_node),),
 }
-"""Number of columns → tables with rows of that width. The first value of each row is the key, which SQLite keeps as the rowid."""
-
-Rows = dict[str, dict[int, list[Value]]]
+"""Number of columns → tables with rows of that width. The first value of each row is the key, which SQLite keeps as the rowid.
+Bodies are kept as the first schema has them, without `head`."""
 
 
 def recover(path: Path, out: Path) -> Recovered:
@@ -127,10 +132,15 @@ def recover(path: Path, out: Path) -> Recovered:
     if out.exists():
         raise SessionError(f"{out} is already there.", "Choose another name.", kind="exists")
     with connect.told(path):
-        rows = _collect(path)
+        rows, copies = _collect(path)
+    copies.fill(rows)
     if not rows["nodes"] and not rows["meta"]:
         raise SessionError(f"Nothing of a session can be found in {path.name}.", kind="not_a_session")
-    report = Recovered(out)
+    report = Recovered(out, rebuilt_nodes=copies.nodes)
+    if copies.nodes:
+        report.notes.append(
+            f"{copies.nodes} steps: their place in the tree is taken from the copy beside their texts"
+        )
     connect.create_file(out)
     try:
         with connect.told(out, saving=True), contextlib.closing(connect.connect_write(out)) as target:
@@ -144,22 +154,29 @@ def recover(path: Path, out: Path) -> Recovered:
     return report
 
 
-def _collect(path: Path) -> Rows:
+def _collect(path: Path) -> tuple[Rows, Copies]:
     found: Rows = {name: {} for shapes in _SHAPES.values() for name, _ in shapes}
+    copies = Copies()
     with contextlib.closing(PageFile(path)) as pages:
-        for rowid, values in pages.rows():
+        for rowid, values, whole in pages.rows():
             if rowid <= 0 or not values or values[0] is not None:
+                continue
+            if len(values) == 6 + whole and isinstance(values[1], bytes):
+                # What stands before the data of a body is used whether or not the data is whole.
+                copies.take(rowid, values[5])
+            if not whole:
                 continue
             for name, fits in _SHAPES.get(len(values), ()):
                 if fits(values):
-                    found[name].setdefault(rowid, values)
+                    kept = [*values[:5], values[6]] if (name, len(values)) == ("bodies", 7) else values
+                    found[name].setdefault(rowid, kept)
                     break
-    return found
+    return found, copies
 
 
 def _write(target: sqlite3.Connection, rows: Rows, report: Recovered, source: Path) -> None:
     for body_id, row in sorted(rows["bodies"].items()):
-        _insert(target, "bodies", body_id, row[1:])
+        _insert(target, "bodies", body_id, [*row[1:5], None, row[5]])
     report.bodies = len(rows["bodies"])
     numbers = _write_nodes(target, rows, report)
     _write_ends(target, rows, numbers, report)

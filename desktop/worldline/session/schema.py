@@ -18,7 +18,7 @@ LOST_KIND = "lost"
 _TABLES = """
 CREATE TABLE bodies(
   id INTEGER PRIMARY KEY, hash BLOB NOT NULL, codec INTEGER NOT NULL, size INTEGER NOT NULL,
-  shared INTEGER NOT NULL, data BLOB NOT NULL
+  shared INTEGER NOT NULL, head BLOB, data BLOB NOT NULL
 );
 CREATE UNIQUE INDEX bodies_by_hash ON bodies(hash) WHERE shared = 1;
 CREATE TABLE nodes(

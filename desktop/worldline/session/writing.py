@@ -9,6 +9,7 @@ from worldline.core.headers import NodeHeader
 from worldline.core.jsontext import clean_text, dumps
 from worldline.core.usage import Usage
 from worldline.session import bodies
+from worldline.session.heads import Heads
 from worldline.session.model import NodeDraft, NodeEnd
 
 _INSERT_NODE = (
@@ -20,6 +21,10 @@ _INSERT_END = (
     "INSERT INTO node_ends(node, at, outcome, preview, flags, size, state, added, removed, files, message, detail, task,"
     " search) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 )
+
+
+NO_HEADS: Heads = (b"", b"", b"", b"")
+"""For files of the first schema, which has no place for them."""
 
 
 class Payload:
@@ -38,11 +43,13 @@ class Payload:
     def size(self) -> int:
         return len(self.message) + len(self.detail)
 
-    def store(self, connection: sqlite3.Connection, recent: bodies.Recent) -> list[int | None]:
+    def store(
+        self, connection: sqlite3.Connection, recent: bodies.Recent, heads: Heads = NO_HEADS
+    ) -> list[int | None]:
         """Ids of message, detail, task state and search text."""
         return [
-            bodies.put(connection, data, recent=recent) if data else None
-            for data in (self.message, self.detail, self.task, self.search)
+            bodies.put(connection, data, recent=recent, head=head) if data else None
+            for data, head in zip((self.message, self.detail, self.task, self.search), heads, strict=True)
         ]
 
 
@@ -54,6 +61,7 @@ def insert_node(
     *,
     fork: bool,
     moved: bool,
+    heads: Heads = NO_HEADS,
 ) -> None:
     connection.execute(
         _INSERT_NODE,
@@ -77,7 +85,7 @@ def insert_node(
             header.files,
             int(fork),
             int(moved),
-            *payload.store(connection, recent),
+            *payload.store(connection, recent, heads),
         ),
     )
 
@@ -90,6 +98,7 @@ def insert_end(
     recent: bodies.Recent,
     preview: str,
     at: int,
+    heads: Heads = NO_HEADS,
 ) -> int:
     """Id of the end."""
     done = connection.execute(
@@ -105,7 +114,7 @@ def insert_end(
             end.added,
             end.removed,
             end.files,
-            *payload.store(connection, recent),
+            *payload.store(connection, recent, heads),
         ),
     )
     assert done.lastrowid is not None

@@ -277,5 +277,5 @@ _KINDS = frozenset({"meta", "body", "node", "end", "usage", "run", "run_end", "r
 _TEXTS = frozenset({"uid", "kind", "preview", "outcome", "run", "branch", "tool", "model", "state"})
 _EMPTY: dict[str, Any] = {name: "" if name in _TEXTS else 0 for name in (*_NODE, *_END)}
 
-assert header_reader.SCHEMA_VERSION == 1, "look through this module when the schema changes"
+assert header_reader.SCHEMA_VERSION == 2, "look through this module when the schema changes"
 assert set(schema.HISTORY_TABLES) >= {"nodes", "node_ends", "records"}
