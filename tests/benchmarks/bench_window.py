@@ -47,62 +47,60 @@ start.run([sys.argv[1]])
 BEAT = """
 import json, os, sys, time
 from pathlib import Path
-from PySide6.QtCore import QSettings, QTimer
-from PySide6.QtWidgets import QApplication
-from worldline.ui import first_paint, i18n
-from worldline.ui.theme import theme
-app = QApplication([])
-first_paint.hold()
-i18n.install(app, "en"); theme().name = "light"; theme().follow_system()
-from worldline.client.process import EngineProcess
-from worldline.ui.main_window import MainWindow
-from worldline.ui.session_state import SessionState
+import worldline.ui.start as start
 mode, target = sys.argv[1], sys.argv[2]
-if mode == "stream":
-    client = EngineProcess([], command=[sys.executable, sys.argv[3], target])
-elif mode == "capture":
-    client = EngineProcess(["--workspace", target, "--in-place"])
-else:
-    client = EngineProcess(["--session", target])
-state = SessionState(client)
-if mode == "open":
-    state.read_ahead(Path(target))
-window = MainWindow(state, QSettings(str(Path(os.environ["WORLDLINE_HOME"]) / "w.ini"), QSettings.Format.IniFormat))
-window.resize(1280, 800)
-window.first_painted.connect(client.start)
-gaps, last = [], [0.0]
-def tick():
-    now = time.perf_counter()
-    gaps.append(now - last[0]); last[0] = now
-timer = QTimer(); timer.setInterval(5); timer.timeout.connect(tick)
-def begin():
-    last[0] = time.perf_counter(); timer.start()
-def end():
-    timer.stop()
-    print(json.dumps(gaps)); sys.stdout.flush()
-    client.stop_and_wait(8); os._exit(0)
-def run():
+gaps, last = [], [0.0, 0.0]
+usual = start._catch_defects
+def patch(app):
+    # The program as it starts, but for what it is opened on.
+    usual(app)
+    from PySide6.QtCore import QTimer
+    from worldline.client.process import EngineProcess
+    from worldline.ui.main_window import MainWindow
+    from worldline.ui.windows import Windows
+    timer = QTimer(app); timer.setInterval(5)
+    def tick():
+        now, work = time.perf_counter(), time.thread_time()
+        gaps.append((now - last[0], work - last[1])); last[:] = now, work
+    timer.timeout.connect(tick)
+    def begin():
+        last[:] = time.perf_counter(), time.thread_time(); timer.start()
+    def run(window, client):
+        state = window.state
+        def end():
+            timer.stop()
+            print(json.dumps(gaps)); sys.stdout.flush()
+            client.stop_and_wait(8); os._exit(0)
+        if mode == "open":
+            QTimer.singleShot(2500, end)
+        elif mode == "stream":
+            begin(); state.request("prompt", {"text": "forever"}); QTimer.singleShot(5000, end)
+        else:
+            for number in range(1000):
+                Path(target, f"f{number}.txt").write_text("changed " * 50 + str(number))
+            begin(); state.request("jump", {"node": state.tree.uid(0), "choices": {}}, lambda _r: QTimer.singleShot(300, end),
+                                   lambda e: (sys.stderr.write(str(e)), end()))
+    def opened(windows, path):
+        if mode == "stream":
+            client = EngineProcess([], command=[sys.executable, sys.argv[3], target])
+        elif mode == "capture":
+            client = EngineProcess(["--workspace", target, "--in-place"])
+        else:
+            client = EngineProcess(["--session", target])
+        window = windows.open_client(client, opened_with=target, read=Path(target) if mode == "open" else None)
+        window.resize(1280, 800)
+        window.state.loaded.connect(lambda: QTimer.singleShot(0 if mode == "open" else 1500, lambda: run(window, client)))
+        window.state.failed.connect(lambda e: sys.stderr.write(str(e)))
+    Windows.open = opened
     if mode == "open":
-        QTimer.singleShot(2500, end)
-    elif mode == "stream":
-        begin(); state.request("prompt", {"text": "forever"}); QTimer.singleShot(5000, end)
-    else:
-        for number in range(1000):
-            Path(target, f"f{number}.txt").write_text("changed " * 50 + str(number))
-        begin(); state.request("jump", {"node": state.tree.uid(0), "choices": {}}, lambda _r: QTimer.singleShot(300, end),
-                               lambda e: (sys.stderr.write(str(e)), end()))
-if mode == "open":
-    # From the first picture on: buttons, panes, the engine's start and its answers.
-    after = MainWindow._after_first_paint
-    def first(window):
-        begin(); after(window)
-    MainWindow._after_first_paint = first
-state.loaded.connect(lambda: QTimer.singleShot(0 if mode == "open" else 1500, run))
-if mode == "capture":
-    state.failed.connect(lambda e: sys.stderr.write(str(e)))
-window.show()
-QTimer.singleShot(60000, end)
-app.exec()
+        # From the first picture on: buttons, panes, the engine's start and its answers.
+        after = MainWindow._after_first_paint
+        def first(window):
+            begin(); after(window)
+        MainWindow._after_first_paint = first
+    QTimer.singleShot(60000, app, lambda: os._exit(3))
+start._catch_defects = patch
+start.run([target])
 """
 
 
@@ -129,12 +127,15 @@ def first_paint(program: str, arguments: list[str], folder: Path) -> tuple[float
     return 1000 * (at - begin), 1000 * (user + system)
 
 
-def gaps(mode: str, target: str, folder: Path) -> list[float]:
+def gaps(mode: str, target: str, folder: Path) -> tuple[list[float], float]:
+    """Milliseconds between turns of the event loop, in order of size, and the most work of its thread in one turn (what
+    other programs on the machine do is not in that)."""
     done = subprocess.run(
         [sys.executable, "-c", BEAT, mode, target, str(FAKE)],
         env=environment(folder), capture_output=True, text=True, check=True, timeout=120,
     )  # fmt: skip
-    return sorted(1000 * gap for gap in json.loads(done.stdout.splitlines()[-1]))
+    found = json.loads(done.stdout.splitlines()[-1])
+    return sorted(1000 * gap for gap, _work in found), 1000 * max(work for _gap, work in found)
 
 
 def main() -> int:
@@ -186,9 +187,15 @@ def main() -> int:
             ("stream", str(script), "streaming 500 deltas a second"),
             ("capture", str(work), "a snapshot of 1,000 new files"),
         ):
-            every = gaps(mode, target, folder)
-            say(f"frame gap p99, {words}", every[int(len(every) * 0.99)], 33, "ms")
-            say(f"frame gap max, {words}", every[-1], 50, "ms")
+            runs = [gaps(mode, target, folder) for _ in range(rounds if mode == "open" else 1)]
+            say(
+                f"frame gap p99, {words}",
+                statistics.median(every[int(len(every) * 0.99)] for every, _ in runs),
+                33,
+                "ms",
+            )
+            say(f"frame gap max, {words}", statistics.median(every[-1] for every, _ in runs), 50, "ms")
+            say(f"most work in one turn, {words}", max(work for _, work in runs), 35, "ms")
     return 1 if missed else 0
 
 

@@ -56,6 +56,48 @@ def running_tool(view: ChatView) -> NodeHeader:
     return tool
 
 
+def test_what_a_window_begins_with_is_made_row_by_row_and_seen_at_once(qtbot: Any) -> None:
+    view = ChatView(ChatModel())
+    view.resize(600, 500)
+    qtbot.addWidget(view)
+    view.hold()
+    view.show()
+    view.model.set_path(long_path(4_000))
+    assert view.builds == 0 and view.empty.isHidden(), "nothing is made at once, and nobody is asked to begin"
+    asked: list[list[str]] = []
+    view.bodies_needed.connect(asked.append)
+    steps = 0
+    for step in view.appearing():
+        before = view.builds
+        assert not any(widget.isVisible() for widget in view.widgets()), "a part of it was seen"
+        step()
+        assert view.builds - before <= 1
+        steps += 1
+    assert steps == view.builds + 1 > 6
+    seen = [widget for widget in view.widgets() if widget.isVisible()]
+    assert len(seen) == view.builds and view.following
+    assert view.widget_of(f"{4_000:016x}") in seen
+    assert len(asked) == 1
+
+
+def test_rows_that_come_while_the_first_ones_are_made_are_shown_with_them(qtbot: Any) -> None:
+    view = ChatView(ChatModel())
+    view.resize(600, 500)
+    qtbot.addWidget(view)
+    view.hold()
+    view.show()
+    view.model.set_path(long_path(40))
+    steps = view.appearing()
+    next(steps)()
+    view.model.set_path(long_path(41))
+    view.model.set_path(long_path(12))
+    for step in steps:
+        step()
+    last = view.widget_of(f"{12:016x}")
+    assert last is not None and last.isVisible()
+    assert view.widget_of(f"{40:016x}") is None
+
+
 class Beat(QObject):
     """The longest pause between two turns of the event loop, in processor time of this thread: a busy machine is
     not our fault, a blocked loop is."""

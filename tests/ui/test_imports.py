@@ -96,3 +96,35 @@ def test_the_data_folder_is_the_one_of_the_platform(
 @pytest.mark.parametrize("argv", [[], ["demo"], ["/a b/c"], ["x.worldline"]])
 def test_a_start_without_options_is_the_same_as_the_parser_says(argv: list[str]) -> None:
     assert vars(start._parsed(argv)) == vars(start.parser().parse_args(argv))
+
+
+def test_the_thread_that_warms_up_makes_no_class_of_qt_and_leaves_only_our_widgets() -> None:
+    """Two threads that make Qt's classes at once end the process; and what is left for the window's thread is small."""
+    program = """
+import importlib, json, sys
+from worldline.ui import main_window, panes, status_bar, window_actions, window_notices
+before = set(sys.modules)
+for name in panes.LIBRARIES:
+    importlib.import_module(name)
+libraries = set(sys.modules) - before
+parts = {}
+for name in panes.MODULES:
+    known = set(sys.modules)
+    importlib.import_module(name)
+    parts[name] = sorted(set(sys.modules) - known)
+known = set(sys.modules)
+for target in (*panes.PANES.values(), *panes.ATTACHMENTS):
+    importlib.import_module(target.partition(":")[0])
+print(json.dumps([sorted(libraries), parts, sorted(set(sys.modules) - known)]))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    libraries, parts, rest = json.loads(done.stdout.splitlines()[-1])
+    assert [name for name in libraries if name.startswith(("PySide6", "worldline.ui"))] == []
+    heavy = [name for part in parts.values() for name in part
+             if not name.startswith(("PySide6", "worldline.ui", "worldline.viewmodel", "worldline.core"))]  # fmt: skip
+    assert len(heavy) <= 6, heavy
+    assert all(len(part) <= 14 for part in parts.values()), "a step brings too much with it"
+    assert [name for name in rest if not name.startswith("worldline.ui.tree")] == []

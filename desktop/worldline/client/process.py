@@ -8,12 +8,14 @@ one batch a frame, in the order of the lines.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import logging
 import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -110,6 +112,12 @@ class EngineProcess(QObject):
         self._woken.connect(self._on_woken, Qt.ConnectionType.QueuedConnection)
 
     # Life ------------------------------------------------------------------------------------------------------
+    @staticmethod
+    def preparing() -> Iterator[Callable[[], object]]:
+        """Import what `start` needs, 15 ms in all, one step at a time. It does so itself if nobody has."""
+        for name in ("json", "queue", "subprocess", "worldline.client.link"):
+            yield partial(importlib.import_module, name)
+
     def start(self) -> None:
         assert self._link is None or self.state in ("stopped", "gone", "restarting")
         self._set_state("restarting" if self.state == "restarting" else "starting")

@@ -7,6 +7,7 @@ own in `window_notices`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt, QTimer, Signal
@@ -76,8 +77,15 @@ class MainWindow(QMainWindow):
         theme().changed.connect(self._restyle)
         self._restyle()
         self.places.arrange(self.width())
-        first_paint.after(self, self._add_status)
-        first_paint.after(self, self._furnish)
+        # What the first picture does not show: commands, buttons, lines. Before anything can happen in the session.
+        for step in (
+            self._add_status,
+            self._add_notices,
+            self._add_actions,
+            self._add_buttons,
+            self._add_talk,
+        ):
+            first_paint.after(self, step)
 
     # Build -----------------------------------------------------------------------------------------------------
     def _build(self) -> None:
@@ -126,28 +134,36 @@ class MainWindow(QMainWindow):
         self._status_place.hide()
         self._status_place.deleteLater()
 
-    def _furnish(self) -> None:
-        """What the first picture does not show: commands, buttons, lines. Before anything can happen in the session."""
-        from worldline.ui import icons
-        from worldline.ui.actions import Actions
-        from worldline.ui.drills import Drills
-        from worldline.ui.exporting import Exporting
-        from worldline.ui.focus_ring import FocusRing
+    def _add_notices(self) -> None:
         from worldline.ui.notices import Notices
-        from worldline.ui.window_actions import WindowActions
-        from worldline.ui.window_notices import WindowNotices
 
-        self.setWindowIcon(icons.logo())
         self.notices = Notices(self._body)
         # Below: a line that comes or goes must not move what somebody is about to click.
         self._layout.insertWidget(2, self.notices)
+
+    def _add_actions(self) -> None:
+        from worldline.ui.actions import Actions
+        from worldline.ui.window_actions import WindowActions
+
         self.actions_list = Actions(self)
         self.commands = WindowActions(self)
+
+    def _add_buttons(self) -> None:
+        from worldline.ui import icons
+
+        self.setWindowIcon(icons.logo())
         self.drawer_button = self.actions_list.button("toggle_tree", self.title_bar)
         self._title_row.insertWidget(0, self.drawer_button)
         for name in ("back", "forward", "find_in_tree", "palette"):
             self._title_row.addWidget(self.actions_list.button(name, self.title_bar))
         self._title_row.addWidget(self.commands.menu_button(self.title_bar))
+
+    def _add_talk(self) -> None:
+        from worldline.ui.drills import Drills
+        from worldline.ui.exporting import Exporting
+        from worldline.ui.focus_ring import FocusRing
+        from worldline.ui.window_notices import WindowNotices
+
         self.drills = Drills(self)
         self.exporting = Exporting(self)
         self.talk = WindowNotices(self)
@@ -222,19 +238,16 @@ class MainWindow(QMainWindow):
     def _go_on(self) -> None:
         self._warmer = panes.Warmer(self)
         # One after the other with the event loop between: each is seen as soon as it is there.
-        self._warmer.done.connect(
-            lambda: in_slices(
-                self,
-                [
-                    lambda: self.places.fill("chat", self),
-                    lambda: panes.begin(self.panes["chat"]),
-                    lambda: self.places.fill("changes", self),
-                    lambda: panes.attach_all(self, self.state),
-                    self._completed,
-                ],
-            )
-        )
-        in_slices(self, [self.first_painted.emit, self.state.read_details, self._warmer.start])
+        self._warmer.done.connect(lambda: in_slices(self, self._completing()))
+        in_slices(self, [*self.state.client.preparing(), self.first_painted.emit, self.state.read_details, self._warmer.start])  # fmt: skip
+
+    def _completing(self) -> panes.Steps:
+        yield panes.meet_widgets
+        yield from panes.importing()
+        for place in ("chat", "changes"):
+            yield from self.places.filling(place, self)
+        yield partial(panes.attach_all, self, self.state)
+        yield self._completed
 
     def _completed(self) -> None:
         self.complete = True

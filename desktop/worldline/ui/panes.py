@@ -9,11 +9,12 @@ from __future__ import annotations
 import gc
 import importlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from PySide6.QtCore import QObject, Signal
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from worldline.ui.session_state import SessionState
 
@@ -23,9 +24,17 @@ if TYPE_CHECKING:
 PaneFactory = Callable[[SessionState, QWidget], QWidget]
 
 
+Steps = Iterator[Callable[[], object]]
+"""Work for `slices.in_slices`, found while it is done."""
+
+
 @runtime_checkable
-class Beginning(Protocol):
-    def begin(self) -> None: ...
+class InSteps(Protocol):
+    """A pane that is made empty, so that the window does not stand still for the sum of it."""
+
+    def beginning(self) -> Steps:
+        """Show the session, now that it has its place and size."""
+        ...
 
 
 PANES: dict[str, str] = {
@@ -39,6 +48,23 @@ ATTACHMENTS: list[str] = ["worldline.ui.dialogs.desk:attach"]
 """module:function, called as `function(window, state)` after the first paint of a window with a session."""
 
 
+LIBRARIES = (
+    "concurrent.futures", "difflib", "html", "worldline.protocol.events", "worldline.protocol.commands",
+    "worldline.viewmodel.chat", "worldline.viewmodel.chat_markdown", "worldline.viewmodel.compared",
+    "worldline.viewmodel.diff", "worldline.viewmodel.diff_files", "worldline.viewmodel.drafts",
+    "worldline.viewmodel.gaps", "worldline.viewmodel.headers", "worldline.viewmodel.mentions", "worldline.viewmodel.plan",
+)  # fmt: skip
+"""Of what the panes after the first paint need, all that knows nothing of Qt: nine tenths of the time, most of it
+pydantic's."""
+MODULES = (
+    "worldline.ui.chat.composer_edit", "worldline.ui.chat.composing", "worldline.ui.markdown.prose",
+    "worldline.ui.syntax.code_view", "worldline.ui.chat.message_rows", "worldline.ui.chat.pane",
+    "worldline.ui.diff.file_diff_panel", "worldline.ui.diff.file_list", "worldline.ui.diff.pane",
+    "worldline.ui.dialogs.desk",
+)  # fmt: skip
+"""The rest, in an order in which each brings a few milliseconds with it."""
+
+
 class _Ended(QObject):
     """Belongs to the thread: a window that goes takes its `Warmer` with it at any moment, and a signal of an object
     that is just being deleted ends the process."""
@@ -47,9 +73,11 @@ class _Ended(QObject):
 
 
 class Warmer(QObject):
-    """Imports what the panes after the first paint need, in a thread: the window paints and answers meanwhile.
+    """Imports `LIBRARIES` in a thread: the window paints and answers meanwhile. (Importing them in the window's thread
+    stops it for a quarter of a second.)
 
-    (Importing them in the window's thread stops it for half a second, most of it pydantic.)
+    Nothing with Qt: the binding makes a class when it is first named, and two threads that do so at the same moment wait
+    for each other for ever, or end the process.
     """
 
     done = Signal()
@@ -57,7 +85,7 @@ class Warmer(QObject):
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
         ended = _Ended()
-        ended.reached.connect(self._thaw)
+        ended.reached.connect(self._on_reached)
         self._thread = threading.Thread(target=self._run, args=(ended,), name="warm-up", daemon=True)
 
     def start(self) -> None:
@@ -68,19 +96,20 @@ class Warmer(QObject):
     @staticmethod
     def _run(ended: _Ended) -> None:
         try:
-            for target in (PANES["chat"], PANES["changes"], *ATTACHMENTS):
-                importlib.import_module(target.partition(":")[0])
+            for name in LIBRARIES:
+                importlib.import_module(name)
         finally:
-            # Here, and not in the window's thread: a window that is gone would leave it off for all others.
+            # What is loaded by now stays; no collection needs to look at it again. Before they go on: the first one would
+            # look through all of it, 40 ms. Both here, and not in the window's thread: a window that is gone would leave
+            # them off for all others.
+            gc.freeze()
             gc.enable()
             # Without a window nobody hears it; whoever needs the modules imports them then.
             ended.reached.emit()
             ended.deleteLater()
 
-    def _thaw(self) -> None:
+    def _on_reached(self) -> None:
         self._thread.join()
-        # What is loaded by now stays; no collection needs to look at it again.
-        gc.freeze()
         self.done.emit()
 
 
@@ -94,10 +123,16 @@ def make_pane(place: str, state: SessionState, parent: QWidget) -> QWidget:
     return factory(state, parent)
 
 
-def begin(pane: QWidget) -> None:
-    """Have a pane that was made empty show the session, now that it has its size."""
-    if isinstance(pane, Beginning):
-        pane.begin()
+def importing() -> Steps:
+    """The modules of the panes that come after the first paint."""
+    for name in MODULES:
+        yield partial(importlib.import_module, name)
+
+
+def meet_widgets() -> None:
+    """Have the binding make its classes of widgets. It does so, 10 ms, when Qt hands a widget to Python for the first
+    time that Python has not made: that would be in the middle of the work on a pane."""
+    QPlainTextEdit().viewport()
 
 
 def attach_all(window: MainWindow, state: SessionState) -> None:

@@ -68,12 +68,18 @@ class Places(QObject):
     def in_order(self) -> list[QWidget]:
         return [self.panes[place] for place in ("tree", "chat", "changes")]
 
-    def fill(self, place: str, window: QWidget) -> None:
-        """Put the real pane where its empty place is."""
+    def filling(self, place: str, window: QWidget) -> panes.Steps:
+        """Make the real pane and put it where its empty place is, step by step."""
+        yield lambda: self._put(place, panes.make_pane(place, self._state, window))
+        pane = self.panes[place]
+        if isinstance(pane, panes.InSteps):
+            yield from pane.beginning()
+
+    def _put(self, place: str, pane: QWidget) -> None:
         empty = self.panes[place]
         at, tab = self.splitter.indexOf(empty), self.middle.indexOf(empty)
         sizes, hidden = self.splitter.sizes(), empty.isHidden()
-        pane = self.panes[place] = panes.make_pane(place, self._state, window)
+        self.panes[place] = pane
         if tab >= 0:
             title = self.middle.tabText(tab)
             self.middle.removeTab(tab)

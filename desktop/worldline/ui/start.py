@@ -25,6 +25,10 @@ NEEDED = ("inspect", "logging", "tempfile", "typing", "zipfile")
 """Modules that the binding imports, and take long."""
 FRAME = (4, 32, 4, 8)
 """What the system draws around a window, at most: it is not known before the window is seen."""
+SWITCH_S = 0.0005
+"""How long another thread may go on while the window waits for the interpreter. One turn of the event loop asks for it
+many times, whenever Qt calls Python; with the usual 5 ms a thread that imports, or reads what the engine sends, makes a
+turn of 2 ms take 40. Before the first paint it is the same for the thread that reads the session in SQLite."""
 THEMES = ("system", "light", "dark", "contrast", "contrast-dark")
 
 
@@ -142,10 +146,7 @@ def run(argv: Sequence[str]) -> int:
 def _run(options: argparse.Namespace | SimpleNamespace, size: tuple[int, int] | None) -> int:
     from worldline.ui import libraries
 
-    # Reading goes on in SQLite while Qt is being loaded. Its thread needs the interpreter for moments only; it must not
-    # wait 5 ms for each of them.
-    usual = sys.getswitchinterval()
-    sys.setswitchinterval(0.0005)
+    sys.setswitchinterval(SWITCH_S)
     ahead = _Ahead(options.path)
     libraries.link()
     kept, reader = ahead.result()
@@ -185,11 +186,9 @@ def _run(options: argparse.Namespace | SimpleNamespace, size: tuple[int, int] | 
         from worldline.ui.screenshot import take
 
         gc.enable()
-        sys.setswitchinterval(usual)
         return take(windows, options, size or (1280, 800))
     windows.room = app.primaryScreen().availableSize().shrunkBy(QMargins(*FRAME))
     first_paint.hold()
-    first_paint.after(app, lambda: sys.setswitchinterval(usual))
     # Whatever happens to the first window: the collector is on again soon.
     QTimer.singleShot(5_000, app, gc.enable)
     windows.painted.connect(_after_first_paint)

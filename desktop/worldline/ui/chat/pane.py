@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from PySide6.QtCore import Qt, QTimer
@@ -19,6 +20,7 @@ from worldline.ui.chat.offers import act_on_offer
 from worldline.ui.chat.row_base import ColorLabel, ElidedLabel, tool_button
 from worldline.ui.chat.view import ChatView
 from worldline.ui.session_state import SessionState
+from worldline.ui.slices import PAUSE_MS
 from worldline.ui.theme import theme
 from worldline.viewmodel import tree_text
 from worldline.viewmodel.chat import ChatModel, left_runs
@@ -31,6 +33,8 @@ FIRST = 150
 """Nodes of the path that are shown at once: more than fit on a screen."""
 WINDOW = 1_500
 """Nodes that are there right after; scrolling up adds as many again, so that opening never waits."""
+GROWTH = 450
+"""As many of them at a time: 5 ms of work."""
 NEAR_TOP = 2_000
 """Pixels from the top at which more is added."""
 
@@ -44,11 +48,12 @@ class ChatPane(QWidget):
     """Follows the node that is looked at. Commands go through the session; nothing is decided here."""
 
     def __init__(self, state: SessionState, parent: QWidget | None = None, *, empty: bool = False) -> None:
-        """`empty`: shows nothing until `begin` is called."""
+        """`empty`: shows nothing before `beginning`."""
         super().__init__(parent)
         self.state = state
         self.chat = ChatModel()
         self.view = ChatView(self.chat, self)
+        self.view.hold()
         self.composing = Composing(state, self)
         self.composer, self.waiting = self.composing.composer, self.composing.waiting
         self._shown = ""
@@ -81,6 +86,8 @@ class ChatPane(QWidget):
         head.addStretch(1)
         for widget in (self._looking, self._back_to, self._go, self._as_model):
             head.addWidget(widget)
+        for widget in (self._looking, self._back_to, self._go):
+            widget.hide()
         self._end = QPushButton(self.tr("↓ New text"), self)
         self._end.clicked.connect(self.view.follow)
         self._end.hide()
@@ -94,15 +101,20 @@ class ChatPane(QWidget):
         self._body_timer = QTimer(self, singleShot=True, interval=0)
         self._body_timer.timeout.connect(self._ask_bodies)
         self._connect()
-        self._grow_timer = QTimer(self, singleShot=True, interval=0)
+        self._grow_timer = QTimer(self, singleShot=True, interval=PAUSE_MS)
         self._grow_timer.timeout.connect(self._grow)
         self.setFocusProxy(self.composer.edit)
         if not empty:
-            self.begin()
+            for step in self.beginning():
+                step()
 
-    def begin(self) -> None:
+    def beginning(self) -> Iterator[Callable[[], object]]:
         """Show the session as it is by now."""
-        self._refresh()
+        yield self._refresh
+        yield from self.view.appearing()
+        yield self._begin
+
+    def _begin(self) -> None:
         if self.state.refusal:
             self._on_refused(self.state.refusal)
         if self.state.info:
@@ -221,7 +233,7 @@ class ChatPane(QWidget):
 
     def _grow(self) -> None:
         if self._window < WINDOW:
-            self._window = WINDOW
+            self._window = min(WINDOW, self._window + GROWTH)
             self._refresh(again=True)
 
     def _on_scrolled(self, value: int) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import accumulate
 
 from PySide6.QtCore import QEvent, Qt, QTimer, Signal
@@ -12,6 +14,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
 from worldline.ui.chat.message_rows import EmptyChat, ReplyRow
 from worldline.ui.chat.row_base import RowSignals, RowWidget
+from worldline.ui.chat.row_heights import guessed_height
 from worldline.ui.chat.row_pool import RowPool
 from worldline.ui.markdown.view import MarkdownView
 from worldline.ui.theme import TEXT_WIDTH, theme
@@ -23,13 +26,6 @@ MARGIN = 16
 KEPT = 24
 """Widgets out of sight that are kept for scrolling back."""
 FRAME_MS = 33
-_FIXED = {
-    RowKind.TOOL: 40,
-    RowKind.DIVIDER: 36,
-    RowKind.STOP: 96,
-    RowKind.APPROVAL: 200,
-    RowKind.QUESTION: 160,
-}
 
 
 class ChatView(QAbstractScrollArea):
@@ -59,6 +55,7 @@ class ChatView(QAbstractScrollArea):
         self._pool = RowPool(self.signals, self)
         self._sticky = True
         self._placing = False
+        self._held = False
         self._shift = 0
         """By how much the first row in sight has grown above what is read of it."""
         self._settling: ReplyRow | None = None
@@ -83,14 +80,16 @@ class ChatView(QAbstractScrollArea):
     # -- model
 
     def _on_change(self, first: int, removed: int, added: int) -> None:
-        rows = self.model.rows
+        rows, column = self.model.rows, self.column
         anchor = self._anchor()
         gone = len(self._heights) - removed + added == len(rows)
         if not gone:
             self._heights.clear()
             self._measured.clear()
             first, removed, added = 0, 0, len(rows)
-        self._heights[first : first + removed] = [self._guess(row) for row in rows[first : first + added]]
+        self._heights[first : first + removed] = [
+            guessed_height(row, column) for row in rows[first : first + added]
+        ]
         self._measured[first : first + removed] = [False] * added
         for key in [key for key in self._widgets if self.model.row(key) is None]:
             widget = self._widgets[key]
@@ -100,8 +99,6 @@ class ChatView(QAbstractScrollArea):
             else:
                 self._delete(key)
         self._sum()
-        self.empty.setVisible(all(row.kind is RowKind.DIVIDER and row.header is not None and not row.header.parent
-                                   for row in rows))  # fmt: skip
         self._place(anchor)
         if self._settling is not None:
             self._pool.give(self._settling)
@@ -184,13 +181,6 @@ class ChatView(QAbstractScrollArea):
     def _left(self) -> int:
         return max(MARGIN, (self.viewport().width() - self.column) // 2)
 
-    def _guess(self, row: ChatRow) -> int:
-        fixed = _FIXED.get(row.kind)
-        if fixed is not None:
-            return fixed
-        per_line = max(20, self.column // 7)
-        return 52 + 19 * (1 + min(row.estimated_chars(), 200_000) // per_line)
-
     def _sum(self) -> None:
         self._tops = [0, *accumulate(self._heights)]
 
@@ -219,8 +209,43 @@ class ChatView(QAbstractScrollArea):
         if index >= 0:
             bar.setValue(self._tops[index] + anchor[1] + MARGIN)
 
+    def hold(self) -> None:
+        """Show nothing until `appearing` has come to its end."""
+        self._held = True
+        self.empty.hide()
+
+    def appearing(self) -> Iterator[Callable[[], object]]:
+        """The end of what there is: its rows are made one in a step, unseen, and seen all at once after the last."""
+        while (index := self._unmade()) >= 0:
+            yield partial(self._make_ready, index)
+        yield self._let_in
+
+    def _unmade(self) -> int:
+        """The lowest row that will be in sight and has no widget; -1 = none."""
+        room = self.viewport().height() - MARGIN
+        for index in range(len(self._heights) - 1, -1, -1):
+            if self.model.rows[index].key not in self._widgets:
+                return index
+            room -= self._heights[index]
+            if room <= 0:
+                break
+        return -1
+
+    def _make_ready(self, index: int) -> None:
+        if index < len(self.model.rows):
+            self._measure(index, self._make(self.model.rows[index]))
+
+    def _let_in(self) -> None:
+        self._held = False
+        self._sum()
+        self._place(self._anchor())
+
     def _place(self, anchor: tuple[str, int]) -> None:
         """Make, measure and move the rows in sight until their heights agree with where they are."""
+        if self._held:
+            return
+        self.empty.setVisible(all(row.kind is RowKind.DIVIDER and row.header is not None and not row.header.parent
+                                  for row in self.model.rows))  # fmt: skip
         if self._placing:
             return
         self._placing = True
