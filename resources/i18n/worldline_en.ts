@@ -41,6 +41,13 @@
 <context>
     <name>BringHomeDialog</name>
     <message numerus="yes">
+        <source>… and %n more</source>
+        <translation>
+            <numerusform>… and %n more</numerusform>
+            <numerusform>… and %n more</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
         <source>%n file(s) would change.</source>
         <translation>
             <numerusform>%n file would change.</numerusform>

@@ -353,6 +353,12 @@
         <source>Bring it</source>
         <translation>带过去</translation>
     </message>
+    <message numerus="yes">
+        <source>… and %n more</source>
+        <translation>
+            <numerusform>……另有 %n 项</numerusform>
+        </translation>
+    </message>
     <message>
         <source>keep mine</source>
         <translation>保留我的</translation>
@@ -433,6 +439,10 @@
     <message>
         <source>No file is different here. Steps that change files have +n −m in the tree.</source>
         <translation>这里没有不同的文件。改动文件的步骤在树中带有 +n −m。</translation>
+    </message>
+    <message>
+        <source>The session is open for reading only.</source>
+        <translation>会话以只读方式打开。</translation>
     </message>
     <message numerus="yes">
         <source>%n file(s)</source>
@@ -627,6 +637,10 @@
     <message>
         <source>Files of each attempt</source>
         <translation>每次尝试的文件</translation>
+    </message>
+    <message>
+        <source>Both sides are the same attempt.</source>
+        <translation>两边是同一次尝试。</translation>
     </message>
     <message>
         <source>Attempt</source>
@@ -2157,6 +2171,21 @@ The agent works in {work}</source>
     <message>
         <source>Close this line</source>
         <translation>关闭此行</translation>
+    </message>
+</context>
+<context>
+    <name>Opening</name>
+    <message>
+        <source>{name} is not on disk now.</source>
+        <translation>{name} 现在不在磁盘上。</translation>
+    </message>
+    <message>
+        <source>{name} might be started instead of shown, and the agent wrote it: here is its folder.</source>
+        <translation>打开 {name} 可能会运行它，而它由智能体写成：已为你打开其所在文件夹。</translation>
+    </message>
+    <message>
+        <source>No program of this computer opens {path}.</source>
+        <translation>此电脑上没有程序能打开 {path}。</translation>
     </message>
 </context>
 <context>
@@ -4235,6 +4264,10 @@ Click a node to go back to it, files included.</source>
     <message>
         <source>{path} was taken over. What was there before is saved in the node above.</source>
         <translation>已取用 {path}。原先的内容保存在上一个节点中。</translation>
+    </message>
+    <message>
+        <source>The session is open for reading only.</source>
+        <translation>会话以只读方式打开。</translation>
     </message>
     <message>
         <source>Testing…</source>

@@ -63,7 +63,7 @@ def test_hunks_are_taken_and_reverted_as_they_are_shown(desk: Callable[..., Desk
     one.state.select("")
     file.write_text(file.read_text().replace("line 1\n", "mine 1\n").replace("line 59\n", ""))
     one.look("a.txt", "disk")
-    assert not one.pane.panel.view.can_take and not one.pane.panel._take.isVisible()
+    assert not one.pane.panel.view.can_take and not one.pane.panel._entries["take"].isVisible()
     assert len(one.pane.panel.view.model.hunks) == 2
     one.pane._on_hunk("revert", 1)
     confirm(one)

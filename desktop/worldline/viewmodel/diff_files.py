@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 from worldline.protocol.commands import Changes
 from worldline.protocol.model import FileChange
@@ -18,15 +19,16 @@ class FileNode:
     children: list[FileNode] = field(default_factory=list)
 
 
-def file_list(changes: Iterable[FileChange]) -> list[FileNode]:
-    return [FileNode(change.path, change) for change in sorted(changes, key=lambda change: change.path)]
+def by_path(changes: Iterable[FileChange]) -> list[FileChange]:
+    """All files, by their paths."""
+    return sorted(changes, key=attrgetter("path"))
 
 
 def file_tree(changes: Iterable[FileChange]) -> list[FileNode]:
     """Folders first, then files, both by name."""
     root = FileNode("")
     folders: dict[str, FileNode] = {"": root}
-    for change in sorted(changes, key=lambda change: change.path):
+    for change in by_path(changes):
         folder, _, name = change.path.rpartition("/")
         _folder(folders, folder).children.append(FileNode(name, change))
     _tidy(root)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QSize, Qt
@@ -9,11 +10,13 @@ from PySide6.QtWidgets import QWidget
 
 from worldline.core.headers import NodeHeader
 from worldline.protocol.commands import Compare
+from worldline.protocol.model import FileDiff
 from worldline.ui.again import Again
 from worldline.ui.compare.view import CompareView
 from worldline.ui.dialogs.base import Dialog, while_open
 from worldline.ui.diff.asking import ask_file_diff
 from worldline.ui.session_state import SessionState
+from worldline.viewmodel import tree_text
 from worldline.viewmodel.compare import LETTERS
 from worldline.viewmodel.headers import header_at
 from worldline.viewmodel.words import refusal
@@ -62,11 +65,37 @@ def open_compare(state: SessionState, nodes: list[str], parent: QWidget) -> None
     state.request("compare", {"nodes": nodes[: len(LETTERS)]}, answered)
 
 
-def _connect(state: SessionState, dialog: CompareDialog) -> None:
+def _join_differences(state: SessionState, dialog: CompareDialog) -> None:
     view = dialog.view
+    wish: list[object] = [None]
+    """The difference that is looked at: large ones come after small ones that were asked for later."""
 
     def diff(a: str, b: str, path: str) -> None:
-        ask_file_diff(state, dialog, {"a": a, "b": b, "path": path, "context": 3}, view.show_diff)
+        asked = {"a": a, "b": b, "path": path, **view.options()}
+        wish[0] = asked
+
+        def wanted() -> bool:
+            return wish[0] == asked
+
+        def show(difference: FileDiff) -> None:
+            if wanted():
+                view.show_diff(difference)
+
+        def refused(error: dict[str, Any]) -> None:
+            if error and wanted():
+                view.panel.show_note(refusal(error))
+
+        if a != b:
+            ask_file_diff(state, dialog, asked, show, refused, wanted)
+
+    view.diff_wanted.connect(diff)
+    view.panel.view.author_clicked.connect(state.select)
+    view.panel.view.author_name = partial(_author, state)
+
+
+def _connect(state: SessionState, dialog: CompareDialog) -> None:
+    view = dialog.view
+    _join_differences(state, dialog)
 
     def go_on(leaf: str) -> None:
         state.go(leaf)
@@ -78,10 +107,16 @@ def _connect(state: SessionState, dialog: CompareDialog) -> None:
         open_bring_home(state, leaf, dialog)
 
     def failed(leaf: str, note: str) -> None:
-        state.set_label(leaf, "label", dialog.tr("failed"), "bad")
-        if note:
-            state.set_label(leaf, "note", note)
-        view.say(dialog.tr("Marked in the tree. Only you see it; the model is not told."))
+        def marked(_result: object) -> None:
+            view.say(dialog.tr("Marked in the tree. Only you see it; the model is not told."))
+
+        def refused(error: dict[str, Any]) -> None:
+            view.say(refusal(error), "bad")
+
+        labels = [("label", dialog.tr("failed"))] + ([("note", note)] if note else [])
+        for what, text in labels:
+            params = {"node": leaf, "what": what, "text": text, "color": "bad"}
+            state.request("set_label", params, while_open(dialog, marked), while_open(dialog, refused))
 
     def take(leaf: str, path: str) -> None:
         if not path:
@@ -103,10 +138,16 @@ def _connect(state: SessionState, dialog: CompareDialog) -> None:
             "take_file", {"node": leaf, "path": path}, while_open(dialog, taken), while_open(dialog, refused)
         )
 
-    view.diff_wanted.connect(diff)
     view.continue_wanted.connect(go_on)
     view.take_wanted.connect(take)
     view.home_wanted.connect(home)
     view.failed_wanted.connect(failed)
     view.step_wanted.connect(state.select)
+    if state.read_only:
+        view.set_read_only(dialog.tr("The session is open for reading only."))
     view.ask_diff()
+
+
+def _author(state: SessionState, uid: str) -> str:
+    row = state.tree.row(uid)
+    return tree_text.title(state.tree, row)[:80] if row >= 0 else uid[:8]

@@ -22,7 +22,7 @@ from worldline.core.stop import StopReason
 from worldline.protocol.commands import Attempt, Compare
 from worldline.protocol.model import FileChange, FileDiff
 from worldline.ui.chat import words
-from worldline.ui.chat.row_base import Card, ColorLabel
+from worldline.ui.chat.row_base import Card, ColorLabel, copy_text
 from worldline.ui.diff.file_diff_panel import FileDiffPanel
 from worldline.ui.plain import as_tip
 from worldline.ui.tables import quiet
@@ -30,6 +30,7 @@ from worldline.ui.theme import theme
 from worldline.viewmodel.compare import LETTERS, align, checks_words, file_rows, parting, steps_of
 
 ROLE = Qt.ItemDataRole.UserRole
+FIRST_ROWS, ALL_ROWS = 20_000, 2_000_000
 
 
 class CompareView(QWidget):
@@ -48,6 +49,7 @@ class CompareView(QWidget):
     ) -> None:
         super().__init__(parent)
         self.compare = compare
+        self._read_only = False
         self._chosen = self._best()
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -57,7 +59,11 @@ class CompareView(QWidget):
         split.setHandleWidth(12)
         self.steps = self._steps_table(headers)
         self.files = self._files_table()
-        self.panel = FileDiffPanel(self)
+        self.panel = FileDiffPanel(self, on_disk=False)
+        self.panel.options_changed.connect(self.ask_diff)
+        self.panel.more_wanted.connect(self._show_all)
+        self.panel.action.connect(lambda _name: copy_text(self.path()))
+        self._limit = FIRST_ROWS
         right = Card(self)
         column = QVBoxLayout(right)
         column.setContentsMargins(1, 1, 1, 1)
@@ -74,7 +80,7 @@ class CompareView(QWidget):
                 box.addItem(LETTERS[number], number)
             box.setCurrentIndex(at)
             box.setAccessibleName(self.tr("Left side") if at == 0 else self.tr("Right side"))
-            box.currentIndexChanged.connect(self.ask_diff)
+            box.currentIndexChanged.connect(self._other_diff)
             pair.addWidget(box)
             if at == 0:
                 pair.addWidget(ColorLabel("↔", "muted", right))
@@ -100,7 +106,7 @@ class CompareView(QWidget):
         self._says.setWordWrap(True)
         self._says.hide()
         layout.addWidget(self._says)
-        self.files.currentCellChanged.connect(lambda *_: self.ask_diff())
+        self.files.currentCellChanged.connect(lambda *_: self._other_diff())
         if self.files.rowCount():
             self.files.setCurrentCell(0, 0)
         else:
@@ -208,8 +214,8 @@ class CompareView(QWidget):
         table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
         rows = align([steps_of(attempt, headers) for attempt in self.compare.attempts])
         part = parting(rows)
+        table.setRowCount(len(rows))
         for at, row in enumerate(rows):
-            table.insertRow(at)
             for column, step in enumerate(row.steps):
                 if step is None:
                     continue
@@ -231,8 +237,9 @@ class CompareView(QWidget):
         table = self._table([self.tr("File"), *LETTERS[:count]], self.tr("Files of each attempt"))
         table.setSelectionBehavior(QTableWidget.SelectionBehavior.SelectRows)
         table.horizontalHeader().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
-        for at, row in enumerate(file_rows(self.compare)):
-            table.insertRow(at)
+        found = file_rows(self.compare)
+        table.setRowCount(len(found))
+        for at, row in enumerate(found):
             name = QTableWidgetItem(row.path.rpartition("/")[2])
             name.setData(ROLE, row.path)
             name.setToolTip(as_tip(row.path))
@@ -257,8 +264,34 @@ class CompareView(QWidget):
 
     def ask_diff(self) -> None:
         a, b = self.compare.attempts[self._a.currentIndex()], self.compare.attempts[self._b.currentIndex()]
-        if self.path() and a.leaf != b.leaf:
+        if a.leaf == b.leaf:
+            self.panel.show_note(self.tr("Both sides are the same attempt."))
+        if self.path():
             self.diff_wanted.emit(a.leaf, b.leaf, self.path())
+
+    def options(self) -> dict[str, object]:
+        """How the difference is to be made."""
+        return {
+            "context": self.panel.context,
+            "ignore_space": self.panel.ignore_space,
+            "max_rows": self._limit,
+        }
+
+    def _other_diff(self) -> None:
+        self._limit = FIRST_ROWS
+        self.ask_diff()
+
+    def _show_all(self) -> None:
+        self._limit = ALL_ROWS
+        self.ask_diff()
+
+    def set_read_only(self, why: str) -> None:
+        """Nothing can be done with an attempt but look at it."""
+        for button, _text in self._buttons:
+            button.setEnabled(False)
+            button.setToolTip(why)
+        self.note.setEnabled(False)
+        self._read_only = True
 
     def show_diff(self, diff: FileDiff) -> None:
         self.panel.show_diff(diff)
@@ -309,7 +342,7 @@ class CompareView(QWidget):
         self._which.setCurrentIndex(at)
         for button, text in self._buttons:
             button.setText(text.format(LETTERS[at]))
-        self._buttons[1][0].setEnabled(self.files.rowCount() > 0)
+        self._buttons[1][0].setEnabled(self.files.rowCount() > 0 and not self._read_only)
 
 
 def _cell(change: FileChange) -> str:

@@ -184,6 +184,31 @@ def while_open(dialog: QWidget, call: Callable[..., object]) -> Callable[..., No
     return guarded
 
 
+class Latest:
+    """Of several questions only the answer to the last one counts: the engine answers some later than others."""
+
+    def __init__(self) -> None:
+        self._number = 0
+
+    def ask(self) -> Callable[[Callable[..., object]], Callable[..., None]]:
+        """A new question. What is returned wraps its callbacks: they are not called when another one was asked since."""
+        self._number += 1
+        number = self._number
+
+        def of(call: Callable[..., object]) -> Callable[..., None]:
+            def answered(*args: object) -> None:
+                if number == self._number:
+                    call(*args)
+
+            return answered
+
+        return of
+
+    def forget(self) -> None:
+        """No answer counts any more."""
+        self._number += 1
+
+
 def checked_value(group: QButtonGroup) -> str:
     """The property `value` of the button that is checked in a group that always has one."""
     button = group.checkedButton()

@@ -19,10 +19,14 @@ from PySide6.QtWidgets import (
 from worldline.protocol.commands import BringHomeResult
 from worldline.ui.again import Again
 from worldline.ui.chat.row_base import ColorLabel
-from worldline.ui.dialogs.base import Dialog, checked_value, clear_layout, while_open
+from worldline.ui.dialogs.base import Dialog, Latest, checked_value, clear_layout, while_open
 from worldline.ui.session_state import SessionState
 from worldline.ui.theme import theme
+from worldline.viewmodel.visible import visible
 from worldline.viewmodel.words import refusal
+
+LISTED = 5000
+"""Files that are listed; the number of all is said."""
 
 
 class BringHomeDialog(Dialog):
@@ -75,9 +79,7 @@ class BringHomeDialog(Dialog):
         self.list.setMinimumHeight(140)
         self.body.addWidget(self.list, 1)
         self.add_cancel()
-        self.go_button = self.add_button(
-            self.tr("Bring it"), lambda: self.confirmed.emit(self.params(dry_run=False)), role="primary"
-        )
+        self.go_button = self.add_button(self.tr("Bring it"), self._confirm, role="primary")
         self.go_button.setEnabled(False)
         self._changed()
 
@@ -94,10 +96,17 @@ class BringHomeDialog(Dialog):
             "choices": {path: box.currentData() for path, box in self._choices.items()},
         }
 
+    def _confirm(self) -> None:
+        # Once: a second commit of the same work helps nobody.
+        self.go_button.setEnabled(False)
+        self.confirmed.emit(self.params(dry_run=False))
+
     def ask_preview(self) -> None:
         self.preview_wanted.emit(self.params(dry_run=True))
 
     def _changed(self) -> None:
+        # What is shown was made for another way: nothing can be brought before its own preview is there.
+        self.go_button.setEnabled(False)
         self._message.setVisible(self.how() == "commit")
         self._branch.setVisible(self.how() == "branch")
         self.ask_preview()
@@ -105,21 +114,26 @@ class BringHomeDialog(Dialog):
     def show_preview(self, result: BringHomeResult) -> None:
         signs = {"create": "+", "overwrite": "~", "delete": "−", "conflict": "✗"}
         self.list.clear()
-        for entry in result.entries:
+        for entry in result.entries[:LISTED]:
             reason = f"   {entry.reason}" if entry.reason else ""
-            self.list.addItem(f"{signs.get(entry.action, '=')} {entry.path}{reason}")
+            self.list.addItem(f"{signs.get(entry.action, '=')} {visible(entry.path)}{reason}")
+        if len(result.entries) > LISTED:
+            self.list.addItem(self.tr("… and %n more", "", len(result.entries) - LISTED))
         clear_layout(self._conflicts)
+        chosen = {path: box.currentData() for path, box in self._choices.items()}
         self._choices.clear()
-        for path in result.conflicts[:4]:
+        for path in result.conflicts:
             box = QComboBox(self)
             box.addItem(self.tr("keep mine"), "ours")
             box.addItem(self.tr("take this one"), "theirs")
             box.setAccessibleName(self.tr("Conflict in {}").format(path))
+            box.setCurrentIndex(max(0, box.findData(chosen.get(path))))
             self._choices[path] = box
             line = QHBoxLayout()
             line.setSpacing(12)
             name = ColorLabel("✗ " + self.tr("Conflict in {}").format(path), "warn", self)
             name.setFont(theme().font_ui())
+            name.setWordWrap(True)
             line.addWidget(name, 1)
             line.addWidget(box)
             self._conflicts.addLayout(line)
@@ -139,16 +153,16 @@ def open_bring_home(state: SessionState, node: str, parent: QWidget) -> BringHom
 
     Again(dialog, lambda window, state: open_bring_home(state, node, window))
 
+    latest = Latest()
+
     def problem(error: dict[str, Any]) -> None:
         dialog.show_problem(refusal(error))
 
     def preview(params: dict[str, Any]) -> None:
-        state.request(
-            "bring_home",
-            params,
-            while_open(dialog, lambda r: dialog.show_preview(BringHomeResult.model_validate(r))),
-            problem,
-        )
+        of = latest.ask()
+        shown = of(lambda r: dialog.show_preview(BringHomeResult.model_validate(r)))
+        refused = of(problem)
+        state.request("bring_home", params, while_open(dialog, shown), while_open(dialog, refused))
 
     def done(result: dict[str, Any]) -> None:
         if result.get("done"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from PySide6.QtCore import Qt, QUrl, Signal
@@ -13,10 +14,11 @@ from worldline.protocol.model import EffectInfo, ProcessInfo
 from worldline.ui.again import Again
 from worldline.ui.chat import words
 from worldline.ui.chat.row_base import ColorLabel
-from worldline.ui.dialogs.base import Dialog, clear_layout, while_open
+from worldline.ui.dialogs.base import Dialog, Latest, clear_layout, while_open
 from worldline.ui.plain import as_label
 from worldline.ui.session_state import SessionState
 from worldline.ui.theme import theme
+from worldline.viewmodel.words import refusal
 
 _MOST_PORTS = 3
 
@@ -49,7 +51,19 @@ class EffectsDialog(Dialog):
         # What is in it can be reached; it scrolls to what has the focus.
         area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.body.addWidget(area, 1)
+        self._problem = self.add_text("", "bad")
+        self._problem.hide()
         self.add_button(self.tr("Close"), self.reject)
+
+    def show_problem(self, text: str) -> None:
+        self._problem.setText(text)
+        self._problem.show()
+
+    def _press(self, button: QPushButton, call: Callable[[], object]) -> None:
+        """Once: what it asks for is on its way until the list is made anew."""
+        button.setEnabled(False)
+        self._problem.hide()
+        call()
 
     def show_effects(self, effects: Effects) -> None:
         clear_layout(self._list)
@@ -164,7 +178,7 @@ class EffectsDialog(Dialog):
         for name, done in [*(more or ()), *([(button, call)] if button else ())]:
             act = QPushButton(as_label(name), self)
             act.setAutoDefault(False)
-            act.clicked.connect(lambda _=False, done=done: done())
+            act.clicked.connect(lambda _=False, done=done, act=act: self._press(act, done))
             line.addWidget(act, 0, Qt.AlignmentFlag.AlignTop)
         self._list.addLayout(line)
 
@@ -174,12 +188,19 @@ def open_effects(state: SessionState, parent: QWidget) -> EffectsDialog:
     dialog = EffectsDialog(parent)
     Again(dialog, lambda window, state: open_effects(state, window))
 
+    latest = Latest()
+
     def refresh(*_: object) -> None:
-        state.request(
-            "effects",
-            {"node": state.looked_at()},
-            while_open(dialog, lambda result: dialog.show_effects(Effects.model_validate(result))),
-        )
+        of = latest.ask()
+        show = of(lambda result: dialog.show_effects(Effects.model_validate(result)))
+        problem = of(lambda error: dialog.show_problem(refusal(error)))
+        params = {"node": state.looked_at()}
+        state.request("effects", params, while_open(dialog, show), while_open(dialog, problem))
+
+    def refused(error: dict[str, Any]) -> None:
+        # First what there is by now: the button that was pressed is made anew, and can be pressed again.
+        refresh()
+        dialog.show_problem(refusal(error))
 
     connections = [
         state.effect_changed.connect(refresh),
@@ -194,8 +215,9 @@ def open_effects(state: SessionState, parent: QWidget) -> EffectsDialog:
             signal.disconnect(connection)
 
     dialog.finished.connect(leave)
-    dialog.undo_wanted.connect(lambda number: state.request("undo_effect", {"id": number}, refresh))
-    dialog.stop_wanted.connect(lambda number: state.request("stop_process", {"id": number}, refresh))
+    failed = while_open(dialog, refused)
+    dialog.undo_wanted.connect(lambda number: state.request("undo_effect", {"id": number}, refresh, failed))
+    dialog.stop_wanted.connect(lambda number: state.request("stop_process", {"id": number}, refresh, failed))
     dialog.node_wanted.connect(state.reveal_asked)
 
     def show_port(process: str, port: int, show: bool) -> None:
@@ -204,7 +226,8 @@ def open_effects(state: SessionState, parent: QWidget) -> EffectsDialog:
                 QDesktopServices.openUrl(QUrl(url))
             refresh()
 
-        state.request("show_port", {"id": process, "port": port, "show": show}, while_open(dialog, shown))
+        params = {"id": process, "port": port, "show": show}
+        state.request("show_port", params, while_open(dialog, shown), failed)
 
     dialog.port_wanted.connect(show_port)
     refresh()

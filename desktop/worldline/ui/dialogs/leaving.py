@@ -7,6 +7,7 @@ from typing import Any
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QWidget
 
+from worldline.ui.dialogs.base import Latest
 from worldline.ui.dialogs.small import BranchSummaryDialog, LossyDialog
 from worldline.ui.session_state import SessionState
 from worldline.viewmodel.plan import left_behind, summarised_on_the_way
@@ -21,6 +22,7 @@ class Leaving(QObject):
         self._state = state
         self._window = window
         self.settings: dict[str, Any] = {}
+        self._latest = Latest()
         state.before_jump = self.before
         state.hello.connect(lambda _hello: self.read_settings())
         if state.info:
@@ -34,6 +36,7 @@ class Leaving(QObject):
 
     def before(self, uid: str, request: dict[str, Any]) -> bool:
         """True: the person is asked first, and the jump follows from the answer."""
+        self._latest.forget()
         state = self._state
         row, cursor = state.tree.row(uid), state.cursor_row()
         if row == NO_ROW or cursor == NO_ROW or request.get("plan"):
@@ -69,4 +72,10 @@ class Leaving(QObject):
             else:
                 state.go(uid, {**request, "lossy_seen": True})
 
-        state.request("jump_plan", {"node": uid}, planned)
+        def refused(error: dict[str, Any]) -> None:
+            state.stayed.emit()
+            state.failed.emit(error)
+
+        # Somewhere else was clicked while this was being planned: only that counts.
+        of = self._latest.ask()
+        state.request("jump_plan", {"node": uid}, of(planned), of(refused))

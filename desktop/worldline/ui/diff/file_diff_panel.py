@@ -36,13 +36,15 @@ class FileDiffPanel(QWidget):
     """open | reveal | copy_path | take | revert, for the file shown."""
     more_wanted = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget | None = None, *, on_disk: bool = True) -> None:
+        """`on_disk`: a side of it is, or can be brought onto, the disk; else its path can be copied and no more."""
         super().__init__(parent)
         settings = window_settings()
         self.context = 3
         self.ignore_space = False
         self._change: FileChange | None = None
         self.view = DiffView(self)
+        self.view.offers = on_disk
         self.image = ImageDiff(self)
         self._note = ColorLabel("", "muted", self)
         self._note.setWordWrap(True)
@@ -69,6 +71,7 @@ class FileDiffPanel(QWidget):
         self._menu_button = tool_button(self, self.tr("More"), "more")
         self._menu_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.menu = QMenu(self)
+        self._entries: dict[str, QAction] = {}
         for name, text in (
             ("open", self.tr("Open in the editor")),
             ("reveal", self.tr("Show in the folder")),
@@ -77,6 +80,8 @@ class FileDiffPanel(QWidget):
             ("take", self.tr("Take this file from here onto the disk…")),
             ("revert", self.tr("Put the file back to how it was before…")),
         ):
+            if not on_disk and name != "copy_path":
+                continue
             if not name:
                 self.menu.addSeparator()
                 continue
@@ -84,8 +89,7 @@ class FileDiffPanel(QWidget):
             entry = QAction(text, self)
             self.menu.addAction(entry)
             entry.triggered.connect(lambda _=False, name=name: self.action.emit(name))
-            if name == "take":
-                self._take = entry
+            self._entries[name] = entry
         self._menu_button.setMenu(self.menu)
         head = QHBoxLayout()
         head.setContentsMargins(12, 4, 8, 4)
@@ -111,6 +115,12 @@ class FileDiffPanel(QWidget):
         layout.addWidget(self._stack, 1)
         layout.addWidget(self._rest)
         self.show_note("")
+
+    @property
+    def shown(self) -> str:
+        """The path of the file whose lines are shown; "" while there are none."""
+        lines = self._change is not None and self._stack.currentWidget() is self.view
+        return self._change.path if lines and self._change is not None else ""
 
     def show_diff(self, diff: FileDiff) -> None:
         self._change = diff.change
@@ -143,7 +153,15 @@ class FileDiffPanel(QWidget):
     def set_newer_is_disk(self, on: bool) -> None:
         """Whether the newer side is the disk: what lies there already cannot be taken."""
         self.view.can_take = not on
-        self._take.setVisible(not on)
+        self._entries["take"].setVisible(not on)
+
+    def set_read_only(self, why: str) -> None:
+        """Nothing can be taken: `why`, "" = it can."""
+        for name in ("take", "revert"):
+            self._entries[name].setEnabled(not why)
+            self._entries[name].setToolTip(as_tip(why))
+        self.menu.setToolTipsVisible(True)
+        self.view.offers = not why
 
     def show_note(self, text: str) -> None:
         self._facts.hide()

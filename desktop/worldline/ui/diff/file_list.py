@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 from worldline.protocol.model import FileChange
 from worldline.ui.plain import as_tip
 from worldline.ui.theme import theme
-from worldline.viewmodel.diff_files import FileNode, file_list, file_tree
+from worldline.viewmodel.diff_files import FileNode, by_path, file_tree
 
 translate = QCoreApplication.translate
 ROLE = Qt.ItemDataRole.UserRole
@@ -155,22 +155,29 @@ class FileList(QTreeWidget):
         self._delegate = FileDelegate(self)
         self.setItemDelegate(self._delegate)
         self._changes: list[FileChange] = []
+        self._wanted = ""
+        """The file that is chosen, while it has no row yet."""
         self._as_tree = False
         self._items: dict[str, QTreeWidgetItem] = {}
         self._todo: list[tuple[FileNode, QTreeWidgetItem | None]] = []
         """Nodes without a row yet, the next one last."""
+        self._flat: list[FileChange] = []
+        """The same in a list without folders."""
         self._more = QTimer(self, singleShot=True, interval=1)
         self._more.timeout.connect(self._add_some)
         self.currentItemChanged.connect(self._on_current)
 
     @property
     def path(self) -> str:
+        if self._wanted:
+            return self._wanted
         item = self.currentItem()
         change = item.data(0, ROLE) if item is not None else None
         return change.path if isinstance(change, FileChange) else ""
 
     def change(self) -> FileChange | None:
-        return next((one for one in self._changes if one.path == self.path), None)
+        path = self.path
+        return next((one for one in self._changes if one.path == path), None)
 
     def set_as_tree(self, on: bool) -> None:
         self._as_tree = on
@@ -185,13 +192,17 @@ class FileList(QTreeWidget):
         self._items = {}
         self._delegate.flat = not self._as_tree
         self.setRootIsDecorated(self._as_tree)
-        nodes = file_tree(changes) if self._as_tree else file_list(changes)
-        self._todo = [(node, None) for node in reversed(nodes)]
+        self._wanted = ""
+        self._todo, self._flat = [], []
+        if self._as_tree:
+            self._todo = [(node, None) for node in reversed(file_tree(changes))]
+        else:
+            self._flat = by_path(changes)[::-1]
         self._add_some()
         if wanted and wanted not in self._items and any(change.path == wanted for change in changes):
-            self._add_all()
-        item = self._items.get(wanted) or self._first()
-        if item is not None:
+            # Its row comes later: until then it is chosen without one.
+            self._wanted = wanted
+        elif (item := self._items.get(wanted) or self._first()) is not None:
             self.setCurrentItem(item)
         self.blockSignals(False)
         self.chosen.emit(self.path)
@@ -202,9 +213,9 @@ class FileList(QTreeWidget):
     def _add_some(self) -> None:
         """Rows for the next files; the rest follows in the next frames, so that 10,000 files never hold the window."""
         left = SLICE
-        while self._todo and left:
+        while (self._todo or self._flat) and left:
             left -= 1
-            node, parent = self._todo.pop()
+            node, parent = self._next()
             item = _FileItem(node)
             if parent is None:
                 self.addTopLevelItem(item)
@@ -215,13 +226,21 @@ class FileList(QTreeWidget):
             if node.children:
                 item.setExpanded(True)
                 self._todo += [(child, item) for child in reversed(node.children)]
-        if self._todo:
+        if self._wanted in self._items:
+            found, self._wanted = self._items[self._wanted], ""
+            # Nothing new is chosen: it only has a row now.
+            blocked = self.blockSignals(True)
+            self.setCurrentItem(found)
+            self.blockSignals(blocked)
+        if self._todo or self._flat:
             self._more.start()
 
-    def _add_all(self) -> None:
-        while self._todo:
-            self._add_some()
-        self._more.stop()
+    def _next(self) -> tuple[FileNode, QTreeWidgetItem | None]:
+        if self._todo:
+            return self._todo.pop()
+        change = self._flat.pop()
+        return FileNode(change.path, change), None
 
     def _on_current(self) -> None:
+        self._wanted = ""
         self.chosen.emit(self.path)

@@ -6,8 +6,7 @@ from collections import OrderedDict
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QEvent, Qt, QTimer, QUrl
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtCore import QEvent, Qt, QTimer
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSplitter, QVBoxLayout, QWidget
 
 from worldline.protocol.commands import Changes
@@ -19,6 +18,7 @@ from worldline.ui.diff.file_diff_panel import FileDiffPanel
 from worldline.ui.diff.file_list import FileList
 from worldline.ui.diff.late_lines import LateLines
 from worldline.ui.diff.taking import Taking
+from worldline.ui.opening_files import open_to_edit, reveal
 from worldline.ui.preferences import settings as window_settings
 from worldline.ui.session_state import SessionState
 from worldline.ui.theme import caption, theme
@@ -40,6 +40,12 @@ class ChangesPane(QWidget):
         self._changes: OrderedDict[tuple[str, str], Changes] = OrderedDict()
         self._diffs: OrderedDict[tuple[Any, ...], FileDiff] = OrderedDict()
         self._asked: set[tuple[Any, ...]] = set()
+        self._outdated: set[tuple[Any, ...]] = set()
+        """Of what was asked: what changed since then, so that the answer is old when it comes."""
+        self._listed: tuple[str, str] | None = None
+        """The comparison whose files are listed."""
+        self._shown: tuple[Any, ...] = ()
+        """The difference whose lines are shown."""
         self._lines = LateLines(state, self._counted)
         self.compared = Compared(state.tree)
         self._taking = Taking(state, self.compared, self, lambda: self._refresh(stale=True))
@@ -166,6 +172,7 @@ class ChangesPane(QWidget):
             del self._changes[pair]
         for key in [key for key in self._diffs if node in key[:2] or "disk" in key[:2]]:
             del self._diffs[key]
+        self._outdated |= {key for key in self._asked if node in key[:2] or "disk" in key[:2]}
 
     def _ask(self) -> None:
         pair = self.compared.pair()
@@ -174,13 +181,15 @@ class ChangesPane(QWidget):
         self._asked.add(pair)
 
         def taken(changes: Changes) -> None:
-            self._asked.discard(pair)
-            _keep(self._changes, pair, changes)
+            if self._is_current(pair):
+                _keep(self._changes, pair, changes)
+            else:
+                self._timer.start()  # it is shown, and asked for again
             if pair == self.compared.pair():
                 self._show_changes(changes)
 
         def refused(error: dict[str, Any]) -> None:
-            self._asked.discard(pair)
+            self._is_current(pair)
             if pair == self.compared.pair():
                 self._show_changes(None, refusal(error))
 
@@ -190,6 +199,13 @@ class ChangesPane(QWidget):
             lambda result: take_changes(self, result, taken),
             refused,
         )
+
+    def _is_current(self, key: tuple[Any, ...]) -> bool:
+        """An answer is there; False when what it tells of has changed since it was asked for."""
+        current = key not in self._outdated
+        self._asked.discard(key)
+        self._outdated.discard(key)
+        return current
 
     def _counted(self, changes: Changes) -> None:
         if self._changes.get(self.compared.pair()) is changes:
@@ -202,6 +218,7 @@ class ChangesPane(QWidget):
 
     def _show_changes(self, changes: Changes | None, note: str = "") -> None:
         files = changes.files if changes is not None else []
+        self._listed = self.compared.pair() if changes is not None else None
         text = note or (changes.note if changes is not None else "")
         if not files and not text:
             text = (
@@ -252,11 +269,7 @@ class ChangesPane(QWidget):
         if not path:
             self.panel.show_note("")
             return
-        known = self._diffs.get(self._key(path))
-        if known is not None:
-            self.panel.show_diff(known)
-        else:
-            self._ask_diff()
+        self._ask_diff()
 
     def _ask_diff(self) -> None:
         path = self.files.path
@@ -265,7 +278,7 @@ class ChangesPane(QWidget):
         key = self._key(path)
         known = self._diffs.get(key)
         if known is not None:
-            self.panel.show_diff(known)
+            self._show_diff(key, known)
             return
         if key in self._asked:
             return
@@ -275,13 +288,16 @@ class ChangesPane(QWidget):
             return bool(self.files.path) and key == self._key(self.files.path)
 
         def answered(diff: FileDiff) -> None:
-            self._asked.discard(key)
-            _keep(self._diffs, key, diff)
+            current = self._is_current(key)
+            if current:
+                _keep(self._diffs, key, diff)
             if wanted():
-                self.panel.show_diff(diff)
+                self._show_diff(key, diff)
+                if not current:
+                    self._ask_diff()
 
         def refused(error: dict[str, Any]) -> None:
-            self._asked.discard(key)
+            self._is_current(key)
             if wanted():
                 self.panel.show_note(refusal(error))
 
@@ -291,6 +307,14 @@ class ChangesPane(QWidget):
             "max_rows": self._limit,
         }  # fmt: skip
         ask_file_diff(self.state, self, params, answered, refused, wanted)
+
+    def _show_diff(self, key: tuple[Any, ...], diff: FileDiff) -> None:
+        self._shown = key
+        self.panel.set_read_only(self._why_read_only())
+        self.panel.show_diff(diff)
+
+    def _why_read_only(self) -> str:
+        return self.tr("The session is open for reading only.") if self.state.read_only else ""
 
     def _show_all(self) -> None:
         self._limit = 2_000_000
@@ -306,15 +330,23 @@ class ChangesPane(QWidget):
         path = self.files.path
         full = Path(str(self.state.info.get("work_path", ""))) / path
         if name == "open":
-            QDesktopServices.openUrl(QUrl.fromLocalFile(str(full)))
+            self._say(open_to_edit(full))
         elif name == "reveal":
-            QDesktopServices.openUrl(QUrl.fromLocalFile(str(full.parent)))
+            self._say(reveal(full))
         elif name == "copy_path":
             copy_text(str(full))
-        elif name in ("take", "revert"):
+        elif name in ("take", "revert") and self._listed == self.compared.pair():
             self._taking.ask_file(path, self.files.change(), revert=name == "revert")
 
+    def _say(self, problem: str) -> None:
+        notices = getattr(self.window(), "notices", None)
+        if problem and notices is not None:
+            notices.say("opening", problem, icon="warn", color="warn")
+
     def _on_hunk(self, action: str, hunk: int) -> None:
+        # What is on screen may be the file before: the number of a hunk means nothing in another one.
+        if self._shown[:5] != self._key(self.files.path)[:5]:
+            return
         self._taking.ask_hunk(
             self.files.path,
             self.files.change(),

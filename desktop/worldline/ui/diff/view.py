@@ -52,6 +52,10 @@ class DiffView(QAbstractScrollArea):
         self._head: tuple[int, int, int] | None = None
         self._plain = False
         self._widest = 0.0
+        self._wider = QTimer(self, singleShot=True, interval=0)
+        self._wider.timeout.connect(self._bars)
+        self.offers = True
+        """False: nothing can be taken or reverted from here at all."""
         self.painted_rows = 0
         """Rows painted since the last reset; tests look at it."""
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -239,6 +243,10 @@ class DiffView(QAbstractScrollArea):
             word = tokens.add_word if row.kind == "+" else tokens.remove_word
             marks = tuple((start, end, word) for start, end in self.model.words(at))
         text = self.tr("No newline at end of file") if row.kind == "\\" else row.text
+        if (wide := lines.width(row.text)) > self._widest:
+            # Only a glance was taken at the first lines: this one must be reached as well.
+            self._widest = wide
+            self._wider.start()
         x = text_area.left() - self.horizontalScrollBar().value()
         lines.draw(
             painter,
@@ -361,14 +369,15 @@ class DiffView(QAbstractScrollArea):
         copy = menu.addAction(self.tr("Copy"))
         copy.triggered.connect(lambda: QGuiApplication.clipboard().setText(self.selected_text()))
         copy.setEnabled(bool(self.selected_text()))
-        hunk = self.model.hunk_of(at)
-        menu.addSeparator()
-        take = menu.addAction(self.tr("Take this hunk"))
-        take.triggered.connect(lambda: self.hunk_action.emit("take", hunk))
-        take.setEnabled(self.can_take and self.whole_hunks)
-        revert = menu.addAction(self.tr("Revert this hunk (what is there is saved first)"))
-        revert.triggered.connect(lambda: self.hunk_action.emit("revert", hunk))
-        revert.setEnabled(self.whole_hunks)
+        if self.offers:
+            hunk = self.model.hunk_of(at)
+            menu.addSeparator()
+            take = menu.addAction(self.tr("Take this hunk"))
+            take.triggered.connect(lambda: self.hunk_action.emit("take", hunk))
+            take.setEnabled(self.can_take and self.whole_hunks)
+            revert = menu.addAction(self.tr("Revert this hunk (what is there is saved first)"))
+            revert.triggered.connect(lambda: self.hunk_action.emit("revert", hunk))
+            revert.setEnabled(self.whole_hunks)
         author = self.model.rows[at].author
         if author and author != "user":
             menu.addSeparator()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QEvent, QPointF, QRect, QSize, Qt
+from PySide6.QtCore import QEvent, QPointF, QRect, QSize, Qt, QTimer
 from PySide6.QtGui import (
     QColor,
     QGuiApplication,
@@ -76,7 +76,7 @@ class CodeView(QWidget):
         digits = max((len(line.gutter) for line in self._lines[:1] + self._lines[-1:]), default=0)
         signs = 2 if any(line.sign for line in self._lines[:400]) else 0
         self._gutter = round((digits + signs + (1 if digits else 0)) * painter.char)
-        self.setAccessibleDescription("\n".join(line.text for line in self._lines[:200]))
+        self.setAccessibleDescription("\n".join(line.text[:200] for line in self._lines[:200]))
         self.updateGeometry()
         self._fit()
         self.update()
@@ -129,6 +129,10 @@ class CodeView(QWidget):
             y = self._top() + at * lines.height
             if line.ground:
                 painter.fillRect(QRect(0, y, self.width(), lines.height), tokens.color(line.ground))
+            if (wide := lines.width(line.text)) > self._widest:
+                # Wide characters: a line of fewer letters than the longest can be wider.
+                self._widest = wide
+                QTimer.singleShot(0, self, self._fit)
             painter.setPen(QColor(tokens.text))
             painter.save()
             painter.setClipRect(
