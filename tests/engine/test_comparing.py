@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import time
@@ -151,6 +152,14 @@ async def test_a_large_file_is_compared_in_the_process_for_it(bench: Any) -> Non
     os.kill(process._process.pid, signal.SIGCONT)
     diff = await asking
     assert len(diff.rows) == 4_000 and diff.truncated
+    # In pages it is the same; what waits meanwhile is nothing that a collection of garbage looks through.
+    page = await b.actor.handle("file_diff", ask.model_copy(update={"page": 2_500}))
+    kept = b.actor.files._paged
+    assert kept is not None and len(kept[1].rows) == 4_000
+    gc.collect()
+    assert not any(map(gc.is_tracked, kept[1].rows))
+    rest = await b.actor.handle("file_diff", ask.model_copy(update={"page": 2_500, "first_row": 2_500}))
+    assert [*page.rows, *rest.rows] == diff.rows and page.more and not rest.more
 
 
 async def test_a_huge_difference_is_handed_over_in_pages(bench: Any) -> None:

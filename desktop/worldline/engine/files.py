@@ -32,13 +32,36 @@ class _Pair:
     """The second one is what is on disk."""
 
 
+_Row = tuple[Any, ...]
+"""A `DiffRow` by its fields. There may be hundreds of thousands, and as objects each collection of garbage would look
+through all of them, 0.1 s; tuples of words and numbers it leaves alone."""
+_FIELDS = tuple(DiffRow.model_fields)
+
+
+def _as_row(raw: dict[str, Any]) -> _Row:
+    return tuple(raw[name] for name in _FIELDS)
+
+
+@dataclass(slots=True, frozen=True)
+class _Difference:
+    """Of one file: all but the lines, and the lines."""
+
+    about: FileDiff
+    rows: list[DiffRow] | list[_Row]
+
+    def part(self, first: int = 0, end: int | None = None, **more: Any) -> FileDiff:
+        rows = [row if isinstance(row, DiffRow) else DiffRow(**dict(zip(_FIELDS, row, strict=True)))
+                for row in self.rows[first:end]]  # fmt: skip
+        return self.about.model_copy(update={"rows": rows, **more})
+
+
 class Files:
     def __init__(self, shared: Shared) -> None:
         self._shared = shared
         self._process: DiffProcess | None = None
         self._counter: DiffProcess | None = None
         self._counting: asyncio.Task[None] | None = None
-        self._paged: tuple[c.DiffFor, FileDiff] | None = None
+        self._paged: tuple[c.DiffFor, _Difference] | None = None
         """What is being handed over in pages."""
 
     def ends(self, a: str, b: str) -> tuple[Any, Any, str]:
@@ -165,7 +188,7 @@ class Files:
 
     async def file_diff(self, p: c.DiffFor) -> FileDiff:
         if not p.page:
-            return await self._file_diff(p)
+            return (await self._file_diff(p)).part()
         asked = p.model_copy(update={"first_row": 0})
         kept, self._paged = self._paged, None
         if not p.first_row:
@@ -180,39 +203,39 @@ class Files:
         end = p.first_row + p.page
         if end < len(whole.rows):
             self._paged = (asked, whole)
-        page: dict[str, Any] = {"rows": whole.rows[p.first_row : end], "more": end < len(whole.rows)}
+        page: dict[str, Any] = {"more": end < len(whole.rows)}
         if p.first_row:
             page |= {"old_image": "", "new_image": ""}
-        return whole.model_copy(update=page)
+        return whole.part(p.first_row, end, **page)
 
-    async def _file_diff(self, p: c.DiffFor) -> FileDiff:
+    async def _file_diff(self, p: c.DiffFor) -> _Difference:
         before, after, note = self.ends(p.a, p.b)
         if not p.path:
             raise BadInput("No path was named.", "Name a file of the workspace.")
         if note or self._shared.work is None:
-            return FileDiff(
+            none = FileDiff(
                 change=FileChange(path=p.path, status="M"), note=note or "There are no files here."
             )
+            return _Difference(none, [])
         pair = await self._pair(before, after)
         steps = self._steps(p, pair)
         if pair.large:
-            rows: list[DiffRow] = []
+            rows: list[_Row] = []
             params = {
                 "a": pair.a, "b": pair.b, "path": p.path, "context": p.context, "ignore_space": p.ignore_space,
                 "max_rows": p.max_rows, "steps": packed(steps.new), "old_steps": packed(steps.old),
             }  # fmt: skip
             done = await self.process().call(
-                "file_diff", params, lambda part: rows.extend(map(DiffRow.model_validate, part))
+                "file_diff", params, lambda part: rows.extend(map(_as_row, part))
             )
-            result = FileDiff.model_validate(done)
-            result.rows = rows
-            return result
-        return await self._shared.work.call(
+            return _Difference(FileDiff.model_validate(done), rows)
+        found = await self._shared.work.call(
             lambda w: w.file_diff(
                 pair.a, pair.b, p.path, context=p.context, ignore_space=p.ignore_space, max_rows=p.max_rows,
                 path_states=steps.new, old_states=steps.old, disk_author=steps.disk_author,
             )
         )  # fmt: skip
+        return _Difference(found, found.rows)
 
     async def patch(self, p: c.Patch) -> c.PatchText:
         before, after, note = self.ends(p.a, p.b)

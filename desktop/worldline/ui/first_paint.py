@@ -6,8 +6,9 @@ milliseconds later, before anybody can reach for them. A window that is opened l
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
+from itertools import chain
 
 from PySide6.QtCore import QObject
 from shiboken6 import isValid
@@ -36,8 +37,8 @@ def after(owner: QObject, call: Callable[[], object]) -> None:
         call()
 
 
-def done(window: QObject, then: Callable[[], object]) -> None:
-    """The window has been seen: do what waits, in the order in which it came, in slices; last call `then`."""
+def done(window: QObject, then: Iterable[Callable[[], object]]) -> None:
+    """The window has been seen: do what waits, in the order in which it came, in slices, and then these steps."""
     global _pending
     _pending = False
     waiting = list(_waiting)
@@ -47,4 +48,4 @@ def done(window: QObject, then: Callable[[], object]) -> None:
         if isValid(owner):
             call()
 
-    in_slices(window, [*(partial(do, owner, call) for owner, call in waiting), then])
+    in_slices(window, chain((partial(do, owner, call) for owner, call in waiting), then))

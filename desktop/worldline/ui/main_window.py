@@ -233,13 +233,18 @@ class MainWindow(QMainWindow):
     def _after_first_paint(self) -> None:
         if self._closing:
             return  # closed before it was seen: no engine is started any more
-        first_paint.done(self, self._go_on)
+        first_paint.done(self, self._going_on())
 
-    def _go_on(self) -> None:
+    def _going_on(self) -> panes.Steps:
+        yield from self.state.client.preparing()
+        if self._closing:
+            return
+        yield self.first_painted.emit
+        yield self.state.read_details
         self._warmer = panes.Warmer(self)
         # One after the other with the event loop between: each is seen as soon as it is there.
         self._warmer.done.connect(lambda: in_slices(self, self._completing()))
-        in_slices(self, [*self.state.client.preparing(), self.first_painted.emit, self.state.read_details, self._warmer.start])  # fmt: skip
+        yield self._warmer.start
 
     def _completing(self) -> panes.Steps:
         yield panes.meet_widgets

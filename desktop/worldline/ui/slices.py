@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable
 
 from PySide6.QtCore import QObject, QTimer
 
-SLICE_S = 0.006
-"""A slice takes no further step after this time; half a frame."""
+SLICE_S = 0.004
+"""A slice takes no further step after this time; a quarter of a frame, so that one with a long step at its end is one
+frame."""
 
 PAUSE_MS = 1
 """Not 0: that is an event which Qt handles with those that are waiting already, before it looks at timers, at the mouse

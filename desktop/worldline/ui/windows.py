@@ -237,7 +237,7 @@ class Windows(QObject):
 
     def _start_seen(self) -> None:
         if first_paint.pending():
-            first_paint.done(self, theme().changed.emit)  # the icons are drawn now
+            first_paint.done(self, [theme().changed.emit])  # the icons are drawn now
         self.painted.emit()
 
     def _start_closed(self) -> None:
