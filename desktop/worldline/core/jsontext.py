@@ -15,7 +15,7 @@ _MOST = 2_000
 
 def clean_text(text: str) -> str:
     """Replace lone surrogates: one of them in the history would make every later request fail."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 def dumps(value: Any) -> bytes:

@@ -64,6 +64,10 @@ def blobs_in(value: Any) -> list[str]:
 
 def preview_of(text: str) -> str:
     """First words on one line."""
+    # Most texts are decided by little more than what is shown.
+    head = " ".join(clean_text(text[: MAX_PREVIEW + 40]).replace("\0", " ").split())
+    if len(head) > MAX_PREVIEW:
+        return head[: MAX_PREVIEW - 1] + "…"
     head = " ".join(clean_text(text[: MAX_PREVIEW * 2]).replace("\0", " ").split())
     if len(head) <= MAX_PREVIEW < len(text) // 2:  # much of it is white space: look further
         head = " ".join(clean_text(text[: MAX_PREVIEW * 4]).replace("\0", " ").split())
