@@ -3736,6 +3736,10 @@ Click a node to go back to it, files included.</source>
         <translation>其他会话…</translation>
     </message>
     <message>
+        <source>Make the folder anew</source>
+        <translation>重新创建文件夹</translation>
+    </message>
+    <message>
         <source>… and {n} more</source>
         <translation>…还有 {n} 条</translation>
     </message>

@@ -190,3 +190,35 @@ def test_a_prompt_is_typed_answered_gone_back_to_and_sent_again(demo: MainWindow
         ["git", "-C", str(work), "branch", "--show-current"], capture_output=True, text=True, check=True
     ).stdout.strip()
     assert branch == result["branch"].removeprefix("refs/heads/")
+
+
+def test_a_folder_that_is_gone_is_made_anew_from_the_window(
+    settings: QSettings, qtbot: Any, tmp_path: Path
+) -> None:
+    import shutil
+
+    from tests_support import repository_with_own_work, session_in_own_folder
+
+    session = tmp_path / "s.worldline"
+    repo = repository_with_own_work(tmp_path / "project")
+    folder = session_in_own_folder(repo, session, {"made.txt": "by the agent\n"})
+    shutil.rmtree(folder)
+    client = EngineProcess(["--session", str(session)])
+    window = MainWindow(SessionState(client), settings)
+    window.show()
+    client.start()
+    try:
+        qtbot.waitUntil(lambda: "engine" in window.notices.items)
+        line = window.notices.items["engine"]
+        assert str(folder) in line.text.text() and not folder.exists()
+        anew = next(button for button in line.buttons if button.text() == "Make the folder anew")
+        with qtbot.waitSignal(window.state.hello):
+            anew.click()
+        assert (folder / "made.txt").read_text() == "by the agent\n"
+        assert "made anew" in window.notices.items["opened"].text.text()
+        assert desk_of(window.state).recovery is None, "nothing was interrupted"
+    finally:
+        window.close()
+        client.stop_and_wait(8)
+        window.deleteLater()
+        QApplication.processEvents()

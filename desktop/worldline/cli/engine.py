@@ -30,7 +30,7 @@ def engine_command(options: Namespace) -> int:
     }
     request = OpenRequest(
         session=options.session, workspace=options.workspace, in_place=options.in_place, title=options.title,
-        read_only=options.read_only, settings=settings,
+        read_only=options.read_only, settings=settings, remake=options.remake_folder,
     )  # fmt: skip
 
     def opened(emit: Emit) -> SessionActor:

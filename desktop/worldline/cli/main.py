@@ -24,6 +24,7 @@ _WHERE = {
     "return": "worldline.cli.jump",
     "verify": "worldline.cli.files",
     "recover": "worldline.cli.files",
+    "remake-folder": "worldline.cli.folder",
     "import": "worldline.cli.files",
     "export": "worldline.cli.files",
     "worktrees": "worldline.cli.worktrees",
@@ -31,7 +32,7 @@ _WHERE = {
     "seed-demo": "worldline.cli.engine",
 }
 """Command → the module that runs it, loaded only for that command: `verify` must not wait for what `run` needs."""
-_BAD_INPUT = frozenset({"missing", "not_a_session", "bad_input", "refused", "exists"})
+_BAD_INPUT = frozenset({"missing", "not_a_session", "bad_input", "refused", "exists", "not_writable"})
 
 
 def main(argv: Sequence[str]) -> int:

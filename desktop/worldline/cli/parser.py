@@ -103,6 +103,14 @@ def _files(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     p.add_argument("file", type=Path, metavar="FILE")
     p.add_argument("--out", type=Path, required=True, metavar="NEW")
     p.add_argument("--json", action="store_true")
+    p = commands.add_parser(
+        "remake-folder", help="make the folder of a session anew from its last step, where it is gone"
+    )
+    p.add_argument("file", type=Path, metavar="FILE")
+    p.add_argument(
+        "--to", type=Path, metavar="DIR", help="in another place; a folder that exists is never touched"
+    )
+    p.add_argument("--json", action="store_true")
     p = commands.add_parser("import", help="take over sessions of pi, Claude Code or Codex")
     p.add_argument("sources", nargs="+", type=Path, metavar="SOURCE")
     p.add_argument("--out", type=Path, metavar="DIR")
@@ -147,6 +155,7 @@ def _engine(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     place.add_argument("--in-place", action="store_true", dest="in_place", default=None)
     place.add_argument("--isolated", action="store_false", dest="in_place")
     p.add_argument("--read-only", action="store_true")
+    p.add_argument("--remake-folder", action="store_true", help="make the folder anew where it is gone")
     p.add_argument("--title", default="", metavar="TEXT")
     p.add_argument("--base-url", default="", metavar="URL")
     p.add_argument("--model", default="", metavar="M")

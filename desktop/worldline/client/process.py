@@ -93,6 +93,7 @@ class EngineProcess(QObject):
         self._environment = engine_environment()
         self.reopen: list[str] = []
         """Arguments of a restart: it opens the document, also when the first start made a new one."""
+        self._once: tuple[str, ...] = ()
         self._custom = command is not None
         self._link: Link | None = None
         self._callbacks: dict[int, tuple[OnResult | None, OnError | None, str]] = {}
@@ -126,7 +127,8 @@ class EngineProcess(QObject):
         from worldline.client.link import Link
 
         try:
-            self._link = Link(self._command, self._environment, self._wake)
+            command, self._once = [*self._command, *self._once], ()
+            self._link = Link(command, self._environment, self._wake)
         except OSError as error:
             self._set_state("gone")
             self._refuse(
@@ -139,8 +141,9 @@ class EngineProcess(QObject):
             return
         self._greet()
 
-    def restart(self) -> None:
-        """Start again after `gone`, because the person asked for it."""
+    def restart(self, *once: str) -> None:
+        """Start again after `gone`, because the person asked for it; `once`: options for this start alone."""
+        self._once = once
         self._deaths.clear()
         if self.state == "gone":
             self._set_state("restarting")

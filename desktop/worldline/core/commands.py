@@ -12,6 +12,7 @@ COMMANDS = frozenset(
         "export",
         "verify",
         "recover",
+        "remake-folder",
         "effects",
         "worktrees",
         "engine",

@@ -12,6 +12,7 @@ from typing import Any
 from worldline.core import paths
 from worldline.core.errors import BadInput, SessionError, WorldlineError
 from worldline.core.kinds import NodeKind
+from worldline.engine import anew
 from worldline.engine.workthread import WorkThread
 from worldline.protocol.model import SessionInfo
 from worldline.session.document import SessionDocument
@@ -33,6 +34,9 @@ class OpenRequest:
     """The model is a rehearsal."""
     settings: dict[str, Any] = field(default_factory=dict)
     """On top of the settings files."""
+    remake: bool = False
+    """Make the folder anew where it is gone, see `engine.anew`."""
+    remake_at: Path | None = None
     damaged: SessionError | None = None
     """Why the session cannot be read as it is: what is readable of it is opened instead."""
 
@@ -48,6 +52,8 @@ class Opened:
     created: bool
     worktree: Path | None = None
     """The worktree that this process holds a lease on."""
+    said: str = ""
+    """What was done to open it, for the person."""
 
     def close(self) -> None:
         """Give back the lease and the document."""
@@ -82,14 +88,17 @@ def _open_existing(path: Path, request: OpenRequest, *, need_folder: bool = True
     place = facts["workspace"]
     work_path = Path(place.get("path", ""))
     work: WorkThread | None = None
+    said = ""
     if place.get("mode") in ("isolated", "in_place"):
         if not work_path.is_dir() and need_folder:
-            doc.close()
-            raise SessionError(
-                f"The folder of this session, {work_path}, is not there.",
-                f"Put it back; `worldline verify {path}` says what else is missing.",
-                kind="workspace_gone",
-            )
+            try:
+                if not request.remake:
+                    raise anew.gone(path, work_path)
+                place, said = anew.remake(doc, place, request.remake_at)
+                work_path = Path(place["path"])
+            except BaseException:
+                doc.close()
+                raise
         if work_path.is_dir():
             if need_folder:
                 _refuse(doc, work_path, str(place.get("slug", "")))
@@ -112,6 +121,7 @@ def _open_existing(path: Path, request: OpenRequest, *, need_folder: bool = True
         _branch(doc, place),
         created=False,
         worktree=worktree,
+        said=said,
     )
 
 

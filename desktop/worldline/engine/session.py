@@ -299,6 +299,7 @@ class SessionActor:
             approvals=self.approvals.open(),
             questions=[q for q, _ in self.questions.open.values()],
             recovered=self.recovered,
+            note=self._opened.said,
             problems=self.preferences.problems(),
         )
 

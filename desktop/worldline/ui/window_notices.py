@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject, Qt
 from PySide6.QtWidgets import QApplication, QSystemTrayIcon
 
 from worldline.ui import icons
+from worldline.ui.notices import Button
 from worldline.viewmodel import tree_text
 from worldline.viewmodel.status import short_branch, stop_words
 from worldline.viewmodel.words import refusal
@@ -26,6 +27,7 @@ class WindowNotices(QObject):
         state = window.state
         state.info_changed.connect(self._banners)
         state.engine_state_changed.connect(self._engine)
+        state.hello.connect(self._opened)
         state.refused.connect(self._refused)
         state.failed.connect(self._failed)
         state.jumped.connect(self._jumped)
@@ -90,14 +92,20 @@ class WindowNotices(QObject):
 
     def _refused(self, error: dict[str, Any]) -> None:
         client = self._window.state.client
-        buttons = [
+        buttons: list[Button] = [
             (self.tr("Try again"), client.restart),
             (self.tr("Other sessions…"), self._window.start_asked.emit),
         ]
+        if error.get("kind") == "workspace_gone":
+            buttons.insert(0, (self.tr("Make the folder anew"), lambda: client.restart("--remake-folder")))
         self._window.notices.say(
             "engine", refusal(error), icon="warn", color="bad",
             buttons=buttons, closable=False,
         )  # fmt: skip
+
+    def _opened(self, result: dict[str, Any]) -> None:
+        if result.get("note"):
+            self._window.notices.say("opened", str(result["note"]), icon="folder")
 
     def _failed(self, error: dict[str, Any]) -> None:
         if error.get("kind") == "engine_gone":

@@ -23,6 +23,8 @@ class HelloResult(Message):
     """The run that is going on, if any."""
     approvals: list[Approval] = []
     questions: list[Question] = []
+    note: str = ""
+    """What was done to open it, as sentences."""
     recovered: str = ""
     """What was found after a crash and what was done about it; "" = nothing."""
     problems: list[str] = []
