@@ -1206,6 +1206,10 @@
         <translation>导出</translation>
     </message>
     <message>
+        <source>{path} could not be written: {why}. Export to another place.</source>
+        <translation>无法写入 {path}：{why}。请导出到别处。</translation>
+    </message>
+    <message>
         <source>Exported to {path}.</source>
         <translation>已导出到 {path}。</translation>
     </message>
@@ -1953,10 +1957,6 @@ The agent works in {work}</source>
         <translation>无法作答时</translation>
     </message>
     <message>
-        <source>Tried in this order when a model is overloaded or refused. Drag to change the order.</source>
-        <translation>模型过载或拒绝时按此顺序尝试。拖动可改变顺序。</translation>
-    </message>
-    <message>
         <source>Effort</source>
         <translation>投入程度</translation>
     </message>
@@ -2007,6 +2007,10 @@ The agent works in {work}</source>
     <message>
         <source>Mode of new sessions</source>
         <translation>新会话的模式</translation>
+    </message>
+    <message>
+        <source>Tried in this order when a model is overloaded or refused. Drag or Alt+↑ Alt+↓ change the order.</source>
+        <translation>模型过载或被拒绝时按此顺序尝试。拖动或按 Alt+↑ Alt+↓ 可调整顺序。</translation>
     </message>
     <message>
         <source>Compact the context before it is full</source>
@@ -2629,6 +2633,10 @@ The agent works in {work}</source>
         <source>it is damaged, or no session at all</source>
         <translation>文件已损坏，或不是会话文件</translation>
     </message>
+    <message>
+        <source>it is open in another program; close it there first</source>
+        <translation>它在另一个程序中打开着，请先在那里关闭</translation>
+    </message>
 </context>
 <context>
     <name>SessionsDialog</name>
@@ -2815,6 +2823,26 @@ The agent works in {work}</source>
     <message>
         <source>Close</source>
         <translation>关闭</translation>
+    </message>
+    <message>
+        <source>Save the rules?</source>
+        <translation>保存规则？</translation>
+    </message>
+    <message>
+        <source>Rules were changed and not saved.</source>
+        <translation>规则已修改，尚未保存。</translation>
+    </message>
+    <message>
+        <source>Do not save</source>
+        <translation>不保存</translation>
+    </message>
+    <message>
+        <source>Go on editing</source>
+        <translation>继续编辑</translation>
+    </message>
+    <message>
+        <source>Save rules</source>
+        <translation>保存规则</translation>
     </message>
 </context>
 <context>

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +15,7 @@ from PySide6.QtWidgets import QFileDialog
 if TYPE_CHECKING:
     from worldline.ui.main_window import MainWindow
 
+NAME_BYTES = 120
 SUFFIXES = {"markdown": ".md", "html": ".html", "jsonl": ".jsonl", "bundle": ".zip"}
 
 
@@ -39,14 +42,14 @@ class Exporting(QObject):
         window = self._window
         forms = self.forms()
         home = Path(str(window.state.info.get("root") or Path.home()))
-        name = str(window.state.info.get("title") or "session").replace("/", "-").replace("\0", "")
+        name = file_name(str(window.state.info.get("title") or ""))
         dialog = QFileDialog(window, self.tr("Export"), str(home if home.is_dir() else Path.home()))
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setNameFilters(list(forms.values()))
         dialog.setDefaultSuffix(SUFFIXES["markdown"])
-        dialog.selectFile(f"{name[:80]}{SUFFIXES['markdown']}")
-        dialog.filterSelected.connect(lambda words: dialog.setDefaultSuffix(SUFFIXES[self._form_of(words)]))
+        dialog.selectFile(f"{name}{SUFFIXES['markdown']}")
+        dialog.filterSelected.connect(lambda words: self._chosen(dialog, name, self._form_of(words)))
         dialog.fileSelected.connect(
             lambda path: self.write(uid, self._form_of(dialog.selectedNameFilter(), path), Path(path))
         )
@@ -54,6 +57,15 @@ class Exporting(QObject):
         self.dialog = dialog
         dialog.open()
         return dialog
+
+    @staticmethod
+    def _chosen(dialog: QFileDialog, name: str, form: str) -> None:
+        """The proposed name takes the ending of the form; a dialog of the desktop does not do that by itself, and the
+        ending decides."""
+        dialog.setDefaultSuffix(SUFFIXES[form])
+        chosen = dialog.selectedFiles()
+        if not chosen or Path(chosen[0]).name in [f"{name}{suffix}" for suffix in SUFFIXES.values()]:
+            dialog.selectFile(f"{name}{SUFFIXES[form]}")
 
     def _closed(self) -> None:
         self.dialog = None
@@ -67,15 +79,26 @@ class Exporting(QObject):
 
     def write(self, uid: str, form: str, place: Path) -> None:
         """Have the engine write the file; say where it is. An existing file was agreed to in the dialog."""
-        passing = place.with_name(f".{place.name}.{os.getpid()}.new")
-        passing.unlink(missing_ok=True)
+        # Short: a long name with more behind it would be longer than any file may be called.
+        passing = place.with_name(f".export-{os.getpid()}-{secrets.token_hex(4)}.new")
 
         def written(result: dict[str, Any]) -> None:
             # Only now is an older file replaced: a failed export loses nothing.
-            Path(str(result["path"])).replace(place)
+            try:
+                Path(str(result["path"])).replace(place)
+            except OSError as error:
+                self._not_written(place, Path(str(result["path"])), error)
+                return
             self._written(place)
 
         self._window.state.request("export", {"format": form, "out": str(passing), "node": uid}, written)
+
+    def _not_written(self, place: Path, passing: Path, error: OSError) -> None:
+        with contextlib.suppress(OSError):
+            passing.unlink()
+        why = error.strerror or str(error)
+        text = self.tr("{path} could not be written: {why}. Export to another place.")
+        self._window.notices.say("export", text.format(path=place, why=why), icon="warn", color="bad")
 
     def _written(self, place: Path) -> None:
         self._window.notices.say(
@@ -89,3 +112,11 @@ class Exporting(QObject):
                  lambda: QDesktopServices.openUrl(QUrl.fromLocalFile(str(place.parent)))),
             ],
         )  # fmt: skip
+
+
+def file_name(title: str) -> str:
+    """A name for a file that any system takes, made of a title: no separators, no hidden characters, not too long."""
+    plain = "".join("-" if char in '/\\:*?"<>|' or not char.isprintable() else char for char in title).strip(
+        " ."
+    )
+    return plain.encode()[:NAME_BYTES].decode(errors="ignore").strip(" .") or "session"

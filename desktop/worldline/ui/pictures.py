@@ -30,10 +30,18 @@ def size_of(data: str) -> QSize:
     return reader.size()
 
 
+def _bytes(data: str) -> bytes:
+    """What base64 stands for; nothing for what is none: imported sessions hold pictures that were cut off."""
+    try:
+        return base64.b64decode(data)
+    except ValueError:
+        return b""
+
+
 def _reader(data: str) -> tuple[QBuffer, QImageReader]:
     """The reader, and the buffer that it reads from: it must live as long."""
     buffer = QBuffer()
-    buffer.setData(QByteArray(base64.b64decode(data)))
+    buffer.setData(QByteArray(_bytes(data)))
     buffer.open(QIODevice.OpenModeFlag.ReadOnly)
     return buffer, QImageReader(buffer)
 
@@ -48,7 +56,7 @@ def decode_beside(data: str) -> QImage:
     """`decode` for any other thread."""
     with tempfile.TemporaryDirectory(prefix="worldline-picture-") as folder:
         path = Path(folder) / "picture"
-        path.write_bytes(base64.b64decode(data))
+        path.write_bytes(_bytes(data))
         return _bounded(QImageReader(str(path)).read())
 
 

@@ -146,6 +146,11 @@ class SessionState(SessionRows):
         onward = way is not None and way.node == uid and bool(request.get("plan"))
         self._jump("jump", request, request, way if onward else None)
 
+    def backtrack(self) -> None:
+        """Like `go`, to the node that the engine finds: before what failed again and again."""
+        if not self.jumping and not self.read_only:
+            self._jump("backtrack", {}, {})
+
     def return_home(self, params: Mapping[str, Any]) -> None:
         """Put HEAD of the person's own folder back on their branch; like `go` with the files of where it left."""
         if not self.jumping and not self.read_only:
@@ -154,7 +159,8 @@ class SessionState(SessionRows):
     def _jump(
         self, method: str, params: dict[str, Any], again: dict[str, Any], way: _Way | None = None
     ) -> None:
-        """`again`: what the jump is asked with once its plan was seen; `way`: it is a step back or forward."""
+        """`again`: what the jump is asked with once its plan was seen, {} = by the node of the plan; `way`: it is a step
+        back or forward."""
         left = self.cursor
         self.jumping = True
 
@@ -162,7 +168,7 @@ class SessionState(SessionRows):
             self.jumping = False
             if answer.get("plan"):
                 self._way = way
-                self.plan_needed.emit(answer["plan"], again)
+                self.plan_needed.emit(answer["plan"], again or {"node": answer["plan"]["node"]})
             elif answer.get("result"):
                 self._remember(left, answer["result"], way)
                 self._arrived(answer["result"])

@@ -291,6 +291,10 @@ class ChatModel:
 
     def set_runs(self, runs: Iterable[RunInfo]) -> None:
         self._runs.update({run.uid: run for run in runs})
+        ended = {run.uid for run in self._runs.values() if run.ended}
+        # The engine that sent them is gone, perhaps: what of them was kept is a node by now.
+        for key in [key for key in self._replies if key.split(":")[1] in ended]:
+            del self._replies[key]
         self._rebuild()
 
     def approval_asked(self, approval: Approval) -> None:

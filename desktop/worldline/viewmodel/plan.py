@@ -66,12 +66,12 @@ def left_behind(tree: TreeModel, cursor: int, target: int) -> int:
 
 def summarised_on_the_way(tree: TreeModel, cursor: int, target: int) -> bool:
     """Whether the way to the target has a summary in place of history that the way to the cursor does not have."""
-    known = set()
-    while cursor >= 0:
-        known.add(cursor)
-        cursor = tree.parent[cursor]
-    while target >= 0 and target not in known:
-        if tree.kind_of(target) in SUMMARIES:
-            return True
-        target = tree.parent[target]
+    # A parent is above its child: the ways meet without either of them being kept.
+    while target != cursor and target >= 0:
+        if target > cursor:
+            if tree.kind_of(target) in SUMMARIES:
+                return True
+            target = tree.parent[target]
+        else:
+            cursor = tree.parent[cursor]
     return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from PySide6.QtCore import Signal
@@ -331,15 +332,19 @@ class Composer(QWidget):
         }
         self.send.emit(params)
 
-    def sent(self, text: str) -> None:
-        """The engine has the message: only now it leaves the field."""
+    def sent(self, text: str, images: Sequence[dict[str, str]] = ()) -> None:
+        """The engine has the message: only now it leaves the field. What was added meanwhile stays for the next."""
         written = self.text().strip()
         whole = self.message() == text
         self.edit.remember(written if whole and self._texts else "" if is_large(text) else text)
         if whole:
             self.edit.clear()
             self._texts.clear()
-        self._images.clear()
+        elif not self._texts:
+            self.edit.drop_start(text)
+        for image in images:
+            if image in self._images:
+                self._images.remove(image)
         self._show_chips()
 
     def _on_text(self) -> None:

@@ -231,6 +231,19 @@ class ComposerEdit(QPlainTextEdit):
         self.setTextCursor(cursor)
         self.moveCursor(QTextCursor.MoveOperation.End)
 
+    def drop_start(self, text: str) -> None:
+        """What was sent goes; what was typed behind it in the meantime stays."""
+        written = self.toPlainText()
+        start = len(written) - len(written.lstrip())
+        if text and written[start:].startswith(text):
+            cursor = QTextCursor(self.document())
+            gone = start + len(text)
+            # Qt counts in units of 16 bits.
+            cursor.setPosition(
+                len(written[:gone].encode("utf-16-le", "surrogatepass")) // 2, QTextCursor.MoveMode.KeepAnchor
+            )
+            cursor.removeSelectedText()
+
     # -- images and files
 
     def canInsertFromMimeData(self, source: QMimeData) -> bool:

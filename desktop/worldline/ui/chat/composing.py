@@ -38,6 +38,8 @@ class Composing(QObject):
         self.waiting = WaitingBar(pane)
         self._held: tuple[str, dict[str, Any]] | None = None
         """Node and prompt that is sent as soon as the session is there."""
+        self._sending: dict[str, Any] | None = None
+        """The prompt that the engine has not answered yet."""
         self._chosen = ("", "")
         """Model and effort that are to be chosen when they are known."""
         self.drafts = Drafts(self.composer.draft, self)
@@ -156,8 +158,20 @@ class Composing(QObject):
             self._held = (target, params)
             self._state.go(target)
             return
+        if self._sending == params:
+            return  # Enter again, before the engine has answered: it was meant once
+        self._sending = params
         self._state.select("")
-        self._state.request("prompt", params, lambda _result: self.composer.sent(params["text"]))
+
+        def taken(_result: object) -> None:
+            self._sending = None
+            self.composer.sent(params["text"], params.get("images") or [])
+
+        def refused(error: dict[str, Any]) -> None:
+            self._sending = None
+            self._state.failed.emit(error)
+
+        self._state.request("prompt", params, taken, refused)
 
     def _on_jumped(self, result: dict[str, Any]) -> None:
         held, self._held = self._held, None

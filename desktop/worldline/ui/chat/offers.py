@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from PySide6.QtCore import QUrl
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QWidget
@@ -23,7 +21,7 @@ def act_on_offer(state: SessionState, window: QWidget, offer: str) -> None:
         # Without a number: as many turns as the settings allow.
         state.request("go_on", {"turns": 0})
     elif offer == "backtrack":
-        state.request("backtrack", {}, lambda answer: _gone_back(state, answer))
+        state.backtrack()
     elif offer == "compact":
         state.request("compact", {"instructions": ""})
     elif offer == "drop_results":
@@ -34,13 +32,3 @@ def act_on_offer(state: SessionState, window: QWidget, offer: str) -> None:
         from worldline.ui.dialogs.settings import open_settings
 
         open_settings(state, window, _PAGES.get(offer, ""))
-
-
-def _gone_back(state: SessionState, answer: dict[str, Any]) -> None:
-    if answer.get("plan"):
-        state.plan_needed.emit(answer["plan"], {"node": answer["plan"]["node"]})
-    elif answer.get("result"):
-        state.select("")
-        state.jumped.emit(answer["result"])
-        if answer["result"].get("composer_text"):
-            state.composer_text.emit(answer["result"]["composer_text"])

@@ -11,6 +11,7 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QWidget
 
 from worldline.ui.session_state import SessionState
+from worldline.viewmodel.words import refusal
 
 FIRST_BYTES = 1_000_000
 
@@ -28,9 +29,12 @@ def whole_output(state: SessionState, window: QWidget, blob: str) -> None:
         data = base64.b64decode(result["data"])
         viewer.append(decoder.decode(data), int(result["total"]), len(data))
 
+    def refused(error: dict[str, Any]) -> None:
+        viewer.show_problem(refusal(error))
+
     def ask(offset: int) -> None:
         params = {"hash": blob, "offset": offset, "limit": FIRST_BYTES}
-        state.request("blob", params, while_open(viewer, answered))
+        state.request("blob", params, while_open(viewer, answered), while_open(viewer, refused))
 
     viewer.more = ask
     viewer.show()

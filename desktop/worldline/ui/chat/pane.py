@@ -278,6 +278,8 @@ class ChatPane(QWidget):
     def _on_loaded(self) -> None:
         self.state.request("runs", {}, self._take_runs)
         self._refresh()
+        # What the engine before this one owed when it ended.
+        self.view.look_again()
 
     def _take_runs(self, result: dict[str, Any]) -> None:
         self.chat.set_runs(RunInfo.model_validate(one) for one in result["runs"])
@@ -295,7 +297,12 @@ class ChatPane(QWidget):
                 self.chat.set_bodies(Body.model_validate(one) for one in result["bodies"])
                 self.view.bodies_arrived(part)
 
-            self.state.request("bodies", {"nodes": part}, answered)
+            def refused(error: dict[str, Any], part: list[str] = part) -> None:
+                # They are asked for again when they are looked at, or when the engine is there again.
+                self.view.bodies_arrived(part)
+                self.state.failed.emit(error)
+
+            self.state.request("bodies", {"nodes": part}, answered, refused)
 
     # -- events
 

@@ -302,6 +302,10 @@ class ChatView(QAbstractScrollArea):
         """Bodies are there (or were refused): they may be asked for again."""
         self._asked.difference_update(uids)
 
+    def look_again(self) -> None:
+        """Ask for what is missing of the rows in sight."""
+        self._place(self._anchor())
+
     def _make(self, row: ChatRow) -> RowWidget:
         known = self._settling
         if known is not None and row.kind is RowKind.REPLY and known.text and known.text == text_of(row.body):

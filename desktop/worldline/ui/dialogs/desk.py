@@ -33,6 +33,8 @@ class Desk(QObject):
         self.state = state
         self.window = window
         self.dialog: ApprovalDialog | QuestionDialog | None = None
+        self._by_person = False
+        """The dialog goes because it was answered in it."""
         self.plan_dialog: JumpPlanDialog | None = None
         self.recovery: RecoveryDialog | None = None
         self.leaving = Leaving(state, window)
@@ -93,16 +95,32 @@ class Desk(QObject):
         dialog.show()
 
     def _answer(self, command: str, answer: dict[str, Any]) -> None:
-        if command == "answer_approval":
-            # Taken off here at once, so that the next in the queue is shown and not this one again.
-            self.state.approvals.pop(str(answer["id"]), None)
-        self.state.request(command, answer)
+        self._by_person = True
+        if command != "answer_approval":
+            self.state.request(command, answer)
+            return
+        key = str(answer["id"])
+        # Taken off here at once, so that the next in the queue is shown and not this one again.
+        taken = self.state.approvals.pop(key, None)
+
+        def refused(error: dict[str, Any]) -> None:
+            # It still waits, unless the engine has said otherwise: whoever looks for it must find it.
+            if taken is not None and error.get("kind") not in ("engine_gone", "gone"):
+                self.state.approvals.setdefault(key, taken)
+            self.state.failed.emit(error)
+
+        self.state.request(command, answer, None, refused)
 
     def _closed(self, dialog: QWidget) -> None:
         answered = isinstance(dialog, ApprovalDialog) and dialog.approval.id not in self.state.approvals
+        by_person, self._by_person = self._by_person, False
         self.dialog = None
         if answered and self.state.approvals:
-            self.show_waiting()
+            if by_person:
+                self.show_waiting()
+            else:
+                # It went by itself (no answer in time, answered in the chat): whoever types elsewhere goes on typing.
+                self._arrived()
 
     def show_plan(self, raw: dict[str, Any], params: dict[str, Any]) -> None:
         plan = JumpPlan.model_validate(raw)
@@ -116,8 +134,7 @@ class Desk(QObject):
 
     def show_recovery(self, what: str) -> None:
         tree = self.state.tree
-        rows = [row for row in range(len(tree)) if tree.outcome_of(row) is Outcome.INTERRUPTED]
-        titles = [tree_text.title(tree, row) for row in rows[-5:]]
+        titles = [tree_text.title(tree, row) for row in tree.last_with(Outcome.INTERRUPTED, 5)]
         # It says all there is to say, once: a second crash replaces what the first one said.
         if self.recovery is not None:
             self.recovery.done(0)

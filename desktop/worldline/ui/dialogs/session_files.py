@@ -81,6 +81,19 @@ def _own_folder(place: dict[str, Any]) -> str:
     return ""
 
 
+def session_paths(folder: Path) -> list[Path]:
+    """The session files of a folder, the one that was written last first. Names that lead nowhere come last: they are
+    listed with what is wrong."""
+
+    def newest_first(path: Path) -> float:
+        try:
+            return -path.stat().st_mtime
+        except OSError:
+            return 0.0
+
+    return sorted(folder.glob(f"*{paths.SESSION_SUFFIX}"), key=newest_first)
+
+
 def trash_dir() -> Path:
     return paths.trash_dir()
 
@@ -105,7 +118,7 @@ def to_trash(path: Path) -> Path:
     """Move a session with what belongs to it into the trash folder; returns where it is now. Raises OSError; then
     everything is where it was."""
     if _is_open(path):
-        raise PermissionError(0, "it is open in another program; close it there first")
+        raise PermissionError(0, translate("Sessions", "it is open in another program; close it there first"))
     stamp = time.strftime("%Y%m%d-%H%M%S")
     target = trash_dir() / f"{path.stem}-{stamp}{path.suffix}"
     number = 1

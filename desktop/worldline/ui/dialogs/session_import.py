@@ -124,12 +124,15 @@ def report_text(files: list[dict[str, Any]]) -> str:
         lines.append(str(one.get("source", "")))
         wrong = one.get("error") or one.get("skipped")
         if wrong:
-            lines += [f"  ✗ {wrong}", ""]
+            lines += [f"  ✗ {engine_words.say(str(wrong))}", ""]
             continue
         lines.append(
             f"  ✓ {one.get('format', '')} · {one.get('nodes', 0)} · {one.get('branches', 0)} → {one.get('out', '')}"
         )
-        lines += [f"  {gap.get('line', '')}: {gap.get('reason', '')}" for gap in one.get("gaps") or []]
-        lines += [f"  {text}" for text in one.get("warnings") or []]
+        lines += [
+            f"  {gap.get('line', '')}: {engine_words.say(str(gap.get('reason', '')))}"
+            for gap in one.get("gaps") or []
+        ]
+        lines += [f"  {engine_words.say(str(text))}" for text in one.get("warnings") or []]
         lines.append("")
     return "\n".join(lines)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QDateTime, QLocale, Qt, QTimer, QUrl, Signal
+from PySide6.QtCore import QCoreApplication, QDateTime, QLocale, Qt, QTimer, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
@@ -20,13 +20,14 @@ from PySide6.QtWidgets import (
 
 from worldline.client.process import EngineProcess
 from worldline.core import paths
+from worldline.ui import dropping
 from worldline.ui.chat import words as said
 from worldline.ui.chat.row_base import ColorLabel
 from worldline.ui.dialogs.base import Dialog, while_open
 from worldline.ui.dialogs.folder_jobs import remove_folder
 from worldline.ui.dialogs.question import ask_first
 from worldline.ui.dialogs.session_delete import SessionDeleteDialog
-from worldline.ui.dialogs.session_files import SessionFile, read_session, to_trash, trash_dir
+from worldline.ui.dialogs.session_files import SessionFile, read_session, session_paths, to_trash, trash_dir
 from worldline.ui.dialogs.session_import import SessionImport
 from worldline.ui.plain import as_tip
 from worldline.ui.recents import short_path
@@ -101,9 +102,7 @@ class SessionsDialog(Dialog):
         self.storage_button.setVisible(state is not None)
         self.add_button(self.tr("Close"), self.reject)
         self.open_button: QPushButton = self.add_button(self.tr("Open"), self.open_chosen, role="primary")
-        self._waiting = sorted(
-            self._folder.glob(f"*{paths.SESSION_SUFFIX}"), key=lambda one: -one.stat().st_mtime
-        )
+        self._waiting = session_paths(self._folder)
         self._timer = QTimer(self, interval=0)
         self._timer.timeout.connect(self._read_some)
         self._timer.start()
@@ -257,11 +256,16 @@ class SessionsDialog(Dialog):
                 "set_title", {"title": title}, while_open(self, lambda _r: self._renamed(session))
             )
             return
-        client = EngineProcess(["--session", str(session.path)], parent=self)
+        # Not a part of the dialog: it ends in its own time, and the window never waits for that.
+        client = EngineProcess(["--session", str(session.path)], parent=QCoreApplication.instance())
+
+        def say(error: dict[str, Any]) -> None:
+            self.set_note(refusal(engine_words.error(error)), "bad")
+
+        told = while_open(self, say)
 
         def refused(error: dict[str, Any]) -> None:
-            said = engine_words.error(error)
-            self.set_note(refusal(said), "bad")
+            told(error)
             client.stop()
 
         def done(_result: object) -> None:
@@ -270,7 +274,7 @@ class SessionsDialog(Dialog):
         client.hello.connect(lambda _hello: client.request("set_title", {"title": title}, done, refused))
         client.refused.connect(refused)
         client.stopped.connect(while_open(self, lambda *_: self._renamed(session)))
-        self.finished.connect(lambda _code: client.stop_and_wait(3))
+        client.stopped.connect(client.deleteLater)
         self.set_note(self.tr("Renaming…"))
         client.start()
 
@@ -348,17 +352,18 @@ class SessionsDialog(Dialog):
     # -- files from outside
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if event.mimeData().hasUrls():
-            event.acceptProposedAction()
+        dropping.welcome(event)
 
     def dropEvent(self, event: QDropEvent) -> None:
-        files = [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
+        files = dropping.files(event)
         own = [one for one in files if one.endswith(paths.SESSION_SUFFIX)]
-        if own:
-            self.opened.emit(own[0])
+        foreign = [one for one in files if one not in own]
+        for one in own:
+            self.opened.emit(one)
+        if foreign:
+            self.importing.start(foreign)
+        elif own:
             self.accept()
-        elif files:
-            self.importing.start(files)
 
     def _came(self, path: Path) -> None:
         if str(path) not in self._files:

@@ -22,6 +22,7 @@ from worldline.ui.dialogs.settings_pages import KeyPage, ModelPage, Page
 from worldline.ui.dialogs.settings_rules import RulesPage
 from worldline.ui.dialogs.settings_run import LimitsPage, RetryPage, SafetyPage
 from worldline.ui.session_state import SessionState
+from worldline.viewmodel.rules import merged
 from worldline.viewmodel.words import refusal
 
 
@@ -45,6 +46,8 @@ class SettingsDialog(Dialog):
             "rules": self.rules_page,
             "appearance": self.appearance_page,
         }
+        self.question: Dialog | None = None
+        self._leaving = False
         self.page = "model"
         """The name of the page that is shown, also after the dialog is gone."""
         self.search = QLineEdit(self)
@@ -103,6 +106,30 @@ class SettingsDialog(Dialog):
         self.problem.setText(refusal(error))
         self.problem.show()
 
+    def done(self, result: int) -> None:
+        """Everything is saved as it is made but the rules, which are written line by line: those are asked about."""
+        if self.rules_page.unsaved and not self._leaving:
+            self._ask_about_rules(result)
+            return
+        super().done(result)
+
+    def _ask_about_rules(self, result: int) -> None:
+        question = self.question = Dialog(self.tr("Save the rules?"), self, width=460)
+        question.add_text(self.tr("Rules were changed and not saved."))
+
+        def leave(save: bool) -> None:
+            if save:
+                self.rules_page.save()
+            self._leaving = True
+            question.accept()
+            self.done(result)
+
+        question.add_button(self.tr("Do not save"), lambda: leave(False), left=True)
+        question.add_cancel(self.tr("Go on editing"))
+        question.add_button(self.tr("Save rules"), lambda: leave(True), role="primary")
+        question.finished.connect(lambda _code: self.show_page("rules"))
+        question.open()
+
     def _filter(self, text: str) -> None:
         wanted = text.strip().lower()
         first = -1
@@ -124,6 +151,7 @@ def open_settings(state: SessionState, parent: QWidget, page: str = "") -> Setti
     problem = while_open(dialog, dialog.show_problem)
     loaded = while_open(dialog, lambda result: dialog.load(result["values"]))
     credential = while_open(dialog, dialog.key_page.show_credential)
+    credential_kept = while_open(dialog, dialog.key_page.kept)
     tested = while_open(dialog, lambda result: dialog.key_page.show_result(result["ok"], result["sentence"]))
 
     def saved(result: dict[str, Any]) -> None:
@@ -144,18 +172,37 @@ def open_settings(state: SessionState, parent: QWidget, page: str = "") -> Setti
         )
 
     def try_rule(command: str, rules: dict[str, list[str]]) -> None:
-        state.request(
-            "test_rule",
-            {"command": command, "rules": rules},
-            while_open(dialog, dialog.rules_page.show_verdict),
-            while_open(dialog, lambda error: dialog.rules_page.show_problem(str(error.get("message", "")))),
-        )
+        page = dialog.rules_page
+
+        def answered(verdict: dict[str, Any]) -> None:
+            if page.is_tried(command):
+                page.show_verdict(verdict)
+
+        def refused(error: dict[str, Any]) -> None:
+            if page.is_tried(command):
+                page.show_problem(refusal(error))
+
+        params = {"command": command, "rules": rules}
+        state.request("test_rule", params, while_open(dialog, answered), while_open(dialog, refused))
+
+    def save_rules(known: dict[str, list[str]], wanted: dict[str, list[str]]) -> None:
+        def kept(result: dict[str, Any]) -> None:
+            while_open(dialog, dialog.rules_page.saved)()
+            saved(result)
+
+        def compare(result: dict[str, Any]) -> None:
+            rules = merged(known, wanted, result["values"].get("permissions") or {})
+            state.request("set_settings", {"values": {"permissions": rules}}, kept, problem)
+
+        # An approval may have written a rule since the settings were opened, here or in another window.
+        state.request("settings", {}, compare, problem)
 
     for one in dialog.pages.values():
         one.changed.connect(save)
     dialog.key_page.credential_wanted.connect(
-        lambda secret: state.request("set_credential", {"secret": secret}, credential, problem)
+        lambda secret: state.request("set_credential", {"secret": secret}, credential_kept, problem)
     )
+    dialog.rules_page.changes_wanted.connect(save_rules)
     dialog.key_page.test_wanted.connect(test)
     dialog.rules_page.test_wanted.connect(try_rule)
     state.request("settings", {}, loaded, problem)

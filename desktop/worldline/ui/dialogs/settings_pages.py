@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
-from PySide6.QtCore import QCoreApplication, Qt, Signal
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractSpinBox,
     QCheckBox,
@@ -16,6 +17,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QListWidget,
+    QListWidgetItem,
     QPushButton,
     QSizePolicy,
     QVBoxLayout,
@@ -111,6 +113,11 @@ class Page(QWidget):
             box.addItem(value, value)
         box.setCurrentIndex(box.findData(value))
 
+    @staticmethod
+    def _is_written(field: QLineEdit | None) -> bool:
+        """Somebody is writing in it: what was saved before must not take the place of that."""
+        return field is not None and field.hasFocus() and field.isModified()
+
     def finish(self) -> None:
         self._layout.addStretch(1)
 
@@ -139,12 +146,15 @@ class ModelPage(Page):
         self.model = QComboBox(self)
         self.model.activated.connect(lambda _at: self.changed.emit({"model": self.model.currentData() or ""}))
         self.row(self.tr("Model"), self.model, self.tr("Asked first, in every new run."))
+        self._own_chain = False
+        """The order is the person's; else it is the one of the engine."""
         self.chain = QListWidget(self)
         self.chain.setMaximumHeight(110)
         self.chain.setDragDropMode(QListWidget.DragDropMode.InternalMove)
         self.chain.model().rowsMoved.connect(self._chain_moved)
+        self.chain.installEventFilter(self)
         self.row(self.tr("If it cannot answer"), self.chain,
-                 self.tr("Tried in this order when a model is overloaded or refused. Drag to change the order."))  # fmt: skip
+                 self.tr("Tried in this order when a model is overloaded or refused. Drag or Alt+↑ Alt+↓ change the order."))  # fmt: skip
         self.effort = self.choice(
             self.tr("Effort"), "effort",
             [("", self.tr("as the model does")), ("low", self.tr("low")), ("medium", self.tr("medium")),
@@ -179,25 +189,68 @@ class ModelPage(Page):
         for one in models:
             price = f"  ·  {one['price']}" if one.get("price") else ""
             self.model.addItem(f"{one.get('name') or one['id']}{price}", one["id"])
-        self.model.setCurrentIndex(max(0, self.model.findData(current)))
-        self.chain.clear()
-        self.chain.addItems(chain)
+        self._show_model(str(current or ""))
+        if not self._own_chain:
+            self._show_chain(chain)
 
-    def _chain_moved(self) -> None:
-        self.changed.emit({"chain": [self.chain.item(at).text() for at in range(self.chain.count())]})
-
-    def load(self, values: dict[str, Any]) -> None:
-        model = str(values.get("model") or "")
+    def _show_model(self, model: str) -> None:
+        """A model that the service does not name is shown as it is: it may not answer now, or be written by hand."""
         if model and self.model.findData(model) < 0:
             self.model.addItem(model, model)
         self.model.setCurrentIndex(max(0, self.model.findData(model)) if self.model.count() else -1)
-        if values.get("chain"):
-            self.chain.clear()
-            self.chain.addItems([str(one) for one in values["chain"]])
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        # The order by keyboard as well.
+        if (
+            watched is self.chain
+            and isinstance(event, QKeyEvent)
+            and event.type() == QEvent.Type.KeyPress
+            and event.modifiers() & Qt.KeyboardModifier.AltModifier
+            and event.key() in (Qt.Key.Key_Up, Qt.Key.Key_Down)
+        ):
+            self._move(-1 if event.key() == Qt.Key.Key_Up else 1)
+            return True
+        return super().eventFilter(watched, event)
+
+    def _move(self, by: int) -> None:
+        row = self.chain.currentRow()
+        if row >= 0 and 0 <= row + by < self.chain.count():
+            self.chain.insertItem(row + by, self.chain.takeItem(row))
+            self.chain.setCurrentRow(row + by)
+            self._chain_moved()
+
+    def _show_chain(self, chain: Sequence[Any]) -> None:
+        """Names of models, or a model with the address of another service: that stays with it when it is moved."""
+        self.chain.clear()
+        for entry in chain:
+            words = (
+                [str(entry.get("model", "")), str(entry.get("base_url", ""))]
+                if isinstance(entry, dict)
+                else [str(entry)]
+            )
+            item = QListWidgetItem(" · ".join(filter(None, words)))
+            item.setData(Qt.ItemDataRole.UserRole, entry)
+            self.chain.addItem(item)
+
+    def chain_entries(self) -> list[Any]:
+        return [self.chain.item(at).data(Qt.ItemDataRole.UserRole) for at in range(self.chain.count())]
+
+    def _chain_moved(self) -> None:
+        self._own_chain = True
+        self.changed.emit({"chain": self.chain_entries()})
+
+    def load(self, values: dict[str, Any]) -> None:
+        self._show_model(str(values.get("model") or ""))
+        chain = values.get("chain") or []
+        if isinstance(chain, list) and chain:
+            self._own_chain = True
+            if chain != self.chain_entries():
+                self._show_chain(chain)
         self.load_choice(self.mode, values)
         self.load_choice(self.effort, values)
         self.compact.setChecked(bool(values.get("auto_compact", True)))
-        self.base_url.setText(str(values.get("base_url") or ""))
+        if not self._is_written(self.base_url):
+            self.base_url.setText(str(values.get("base_url") or ""))
         self.full_api.setChecked(values.get("full_api") is True)
 
 
@@ -242,7 +295,11 @@ class KeyPage(Page):
         secret = self.secret.text().strip()
         if secret:
             self.credential_wanted.emit(secret)
-            self.secret.clear()
+
+    def kept(self, state: dict[str, Any]) -> None:
+        """The keyring has what was given to it: only now the field lets go of it."""
+        self.secret.clear()
+        self.show_credential(state)
 
     def show_credential(self, state: dict[str, Any]) -> None:
         words = {

@@ -16,10 +16,15 @@ class RulesPage(Page):
     """Allow, ask, deny: one rule a line, and a line to try a command on."""
 
     test_wanted = Signal(str, dict)
+    changes_wanted = Signal(dict, dict)
+    """The rules as they were known, and as they should be."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(translate("Settings", "Rules"), parent)
         self._edits: dict[str, QPlainTextEdit] = {}
+        self._known: dict[str, list[str]] = {"deny": [], "ask": [], "allow": []}
+        """The rules as the engine has them, as far as they are known here."""
+        self._saving = self._known
         for key, name in (
             ("deny", self.tr("Never")),
             ("ask", self.tr("Always ask")),
@@ -39,9 +44,7 @@ class RulesPage(Page):
         self.try_line = QLineEdit(self)
         self.try_line.setPlaceholderText("git add . && git push origin main")
         self.try_line.setFont(theme().font_code())
-        self.try_line.textChanged.connect(
-            lambda text: self.test_wanted.emit(text, self.rules()) if text.strip() else None
-        )
+        self.try_line.textChanged.connect(self._try)
         self.row(self.tr("Try a command"), self.try_line)
         self.verdict = ColorLabel("", "muted", self)
         self.verdict.setFont(theme().font_ui())
@@ -53,11 +56,30 @@ class RulesPage(Page):
             "muted", self)  # fmt: skip
         hint.setWordWrap(True)
         self._layout.addWidget(hint)
-        save = QPushButton(self.tr("Save rules"), self)
-        save.setAutoDefault(False)
-        save.clicked.connect(lambda: self.changed.emit({"permissions": self.rules()}))
-        self._layout.addWidget(save, 0, Qt.AlignmentFlag.AlignLeft)
+        self.save_button = QPushButton(self.tr("Save rules"), self)
+        self.save_button.setAutoDefault(False)
+        self.save_button.clicked.connect(lambda _=False: self.save())
+        self._layout.addWidget(self.save_button, 0, Qt.AlignmentFlag.AlignLeft)
         self.finish()
+
+    @property
+    def unsaved(self) -> bool:
+        """Something was written that the engine does not have."""
+        return self.rules() != self._known
+
+    def save(self) -> None:
+        """Only what was changed here: a rule that came from an approval meanwhile stays."""
+        self._saving = self.rules()
+        self.changes_wanted.emit(self._known, self._saving)
+
+    def saved(self) -> None:
+        """The engine has what was given to it last."""
+        self._known = self._saving
+
+    def _try(self, text: str) -> None:
+        self.verdict.set("", "muted")
+        if text.strip():
+            self.test_wanted.emit(text, self.rules())
 
     def rules(self) -> dict[str, list[str]]:
         return {
@@ -82,10 +104,18 @@ class RulesPage(Page):
             )
         self.verdict.set("\n".join(lines), tokens.get(decision, "muted"))
 
+    def is_tried(self, command: str) -> bool:
+        """Whether a verdict is about what stands in the line now."""
+        return self.try_line.text() == command
+
     def show_problem(self, text: str) -> None:
         self.verdict.set(text, "bad")
 
     def load(self, values: dict[str, Any]) -> None:
+        """What is written here and not saved stays: another setting was saved, perhaps."""
+        if self.unsaved:
+            return
         permissions = values.get("permissions") or {}
         for key, edit in self._edits.items():
             edit.setPlainText("\n".join(str(one) for one in permissions.get(key) or []))
+        self._known = self.rules()

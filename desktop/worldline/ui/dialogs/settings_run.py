@@ -47,6 +47,8 @@ class NumbersPage(Page):
         for (part, key), (box, default) in self._boxes.items():
             given = values.get(part)
             value = given.get(key, default) if isinstance(given, dict) else default
+            if self._is_written(box.lineEdit()):
+                continue
             known = value if isinstance(value, int | float) else default
             if isinstance(box, QSpinBox):
                 box.setValue(int(known))
@@ -147,5 +149,6 @@ class SafetyPage(Page):
         for box in (self.sandbox, self.backtracking, self.summary):
             self.load_choice(box, values)
         given = values.get("approval_timeout_s")
-        self.timeout.setValue(int(given) if isinstance(given, int | float) else 0)
-        self.timeout.setProperty("loaded", self.timeout.value())
+        if not self._is_written(self.timeout.lineEdit()):
+            self.timeout.setValue(int(given) if isinstance(given, int | float) else 0)
+            self.timeout.setProperty("loaded", self.timeout.value())

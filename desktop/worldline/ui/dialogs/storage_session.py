@@ -23,6 +23,10 @@ def open_storage(state: SessionState, parent: QWidget, days: int = 0) -> Storage
         dialog.show_problem(refusal(error))
 
     def plan(days: int | None) -> None:
+        def stale(error: dict[str, Any]) -> None:
+            if dialog.days() == days:
+                refused(error)
+
         def answered(result: dict[str, Any]) -> None:
             if dialog.days() == days:
                 pruned = Pruned.model_validate(result)
@@ -30,7 +34,7 @@ def open_storage(state: SessionState, parent: QWidget, days: int = 0) -> Storage
                 dialog.show_plan(pruned, [(_title(state, group), group) for group in groups])
 
         params = {"older_than_days": days, "dry_run": True}
-        state.request("prune", params, while_open(dialog, answered), while_open(dialog, refused))
+        state.request("prune", params, while_open(dialog, answered), while_open(dialog, stale))
 
     def prune(days: int | None) -> None:
         def answered(result: dict[str, Any]) -> None:
@@ -41,23 +45,44 @@ def open_storage(state: SessionState, parent: QWidget, days: int = 0) -> Storage
         state.request("prune", params, while_open(dialog, answered), while_open(dialog, refused))
 
     def measure() -> None:
-        state.request(
-            "storage", {}, while_open(dialog, lambda r: dialog.show_storage(Storage.model_validate(r)))
-        )
+        def unmeasured(error: dict[str, Any]) -> None:
+            dialog.total.set(refusal(error), "bad")
 
-    def keep(days: int) -> None:
-        state.request("set_settings", {"values": {"retention_days": days}})
+        shown = while_open(dialog, lambda r: dialog.show_storage(Storage.model_validate(r)))
+        state.request("storage", {}, shown, while_open(dialog, unmeasured))
 
     dialog.plan_wanted.connect(plan)
     dialog.prune_wanted.connect(prune)
-    dialog.retention_wanted.connect(keep)
-    state.request("retention", {}, while_open(dialog, lambda r: dialog.show_retention(int(r["days"]))))
+    _join_retention(state, dialog)
     if days:
         dialog.begin_with(days)
     measure()
     dialog.ask_plan()
     dialog.open()
     return dialog
+
+
+def _join_retention(state: SessionState, dialog: StorageDialog) -> None:
+    """After how many days the person is reminded; what could not be saved is shown as it was."""
+    kept = [0]
+
+    def known(result: dict[str, Any]) -> None:
+        kept[0] = int(result["days"])
+        dialog.show_retention(kept[0])
+
+    def keep(days: int) -> None:
+        def saved(_result: object) -> None:
+            kept[0] = days
+
+        def not_saved(error: dict[str, Any]) -> None:
+            dialog.show_retention(kept[0])
+            dialog.what.set(refusal(error), "bad")
+
+        values = {"values": {"retention_days": days}}
+        state.request("set_settings", values, while_open(dialog, saved), while_open(dialog, not_saved))
+
+    dialog.retention_wanted.connect(keep)
+    state.request("retention", {}, while_open(dialog, known))
 
 
 def _title(state: SessionState, group: LostGroup) -> str:

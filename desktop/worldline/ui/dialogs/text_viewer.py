@@ -56,13 +56,20 @@ class TextViewer(Dialog):
         left = total > self._bytes
         self._more.setVisible(left and self.more is not None)
         self._more.setEnabled(True)
-        self._note.setText(
+        self._note.set(
             self.tr("The first {shown} of {total} are shown.").format(
                 shown=status.size(self._bytes), total=status.size(total)
             )
             if left
-            else ""
+            else "",
+            "muted",
         )
+
+    def show_problem(self, text: str) -> None:
+        """The rest could not be had; it can be asked for again."""
+        self._note.set(text, "bad")
+        self._more.setVisible(self.more is not None)
+        self._more.setEnabled(True)
 
     def _ask(self) -> None:
         if self.more is not None:

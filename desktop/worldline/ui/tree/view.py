@@ -67,6 +67,8 @@ class TreeView(TreeScroll):
         state.details_changed.connect(self.viewport().update)
         state.cursor_changed.connect(self._cursor_moved)
         state.selection_changed.connect(self._selection_moved)
+        # What was clicked is not where anybody went.
+        state.stayed.connect(lambda: self._selection_moved(state.selection))
         state.label_changed.connect(lambda _uid: self.viewport().update())
         state.run_started.connect(lambda _run: self.refold())
         theme().changed.connect(self.viewport().update)
