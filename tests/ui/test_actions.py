@@ -204,7 +204,8 @@ def test_export_asks_for_a_place_and_shows_where_it_went(
 
 def test_a_failed_export_keeps_the_older_file(window: MainWindow, tmp_path: Path, qtbot: Any) -> None:
     window.notices.clear("failed")
-    old = tmp_path / "refused.md"
+    old = tmp_path / "refused" / "a.md"
+    old.parent.mkdir()
     old.write_text("older")
     window.exporting.write(window.state.cursor, "markdown", old)
     qtbot.waitUntil(lambda: "failed" in window.notices.items, timeout=5000)

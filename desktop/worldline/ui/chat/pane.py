@@ -21,7 +21,7 @@ from worldline.ui.chat.row_base import ColorLabel, ElidedLabel, tool_button
 from worldline.ui.chat.view import ChatView
 from worldline.ui.session_state import SessionState
 from worldline.ui.slices import PAUSE_MS
-from worldline.ui.theme import theme
+from worldline.ui.theme import caption, theme
 from worldline.viewmodel import tree_text
 from worldline.viewmodel.chat import ChatModel, left_runs
 from worldline.viewmodel.headers import header_at
@@ -66,7 +66,8 @@ class ChatPane(QWidget):
         self._crumbs = ElidedLabel(self)
         self._crumbs.setFont(theme().font_ui(0, bold=True))
         self._crumbs.setTextFormat(Qt.TextFormat.PlainText)
-        self._branch = ColorLabel("", "muted", self)
+        self._branch = ElidedLabel("", self)
+        caption(self._branch)
         self._looking = ColorLabel(self.tr("only looking"), "muted", self)
         self._looking.setToolTip(self.tr("The files are still as they were where you are."))
         self._back_to = QPushButton(self.tr("Back"), self)

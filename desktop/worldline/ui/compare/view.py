@@ -289,7 +289,7 @@ class CompareView(QWidget):
         """Nothing can be done with an attempt but look at it."""
         for button, _text in self._buttons:
             button.setEnabled(False)
-            button.setToolTip(why)
+            button.setToolTip(as_tip(why))
         self.note.setEnabled(False)
         self._read_only = True
 
