@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
 
 from worldline.protocol.commands import BringHomeResult, Compare, Effects
 from worldline.protocol.model import ProcessInfo, ProcessPort
-from worldline.provider.errors import describe
+from worldline.provider.failure_words import describe
 from worldline.provider.model import Exchange
 from worldline.ui import gallery_data as sample_data
 from worldline.ui import i18n

@@ -11,136 +11,19 @@ from __future__ import annotations
 import fnmatch
 import os
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from worldline.policy.programs import (
-    HARMLESS,
-    HIDDEN_START,
-    INTERPRETERS,
-    LONG_OPTIONS,
-    PACKAGE_MANAGERS,
-    STEERING,
-    TELLING,
-)
+from worldline.policy.programs import HARMLESS, STEERING
+from worldline.policy.rule import Decision, Rule, pattern_words
 from worldline.policy.shell import STARTS_FILE, ParsedLine, SimpleCommand, has_glob, parse, shell_text
 
-Decision = Literal["allow", "ask", "deny"]
 KINDS = ("Bash", "Net", "Write", "Read", "Socket", "Unsandboxed", "Tool")
 
 _RULE = re.compile(r"(\w+)(?:\((.*)\))?", re.DOTALL)
 PROTECTED = (".git", ".worldline")
 """Folders of the workspace that no rule opens for writing by tools: what is in them runs or steers something."""
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """One rule. `text` is as it was written; `where` says where it comes from (project, user, session, branch)."""
-
-    kind: str
-    pattern: str
-    decision: Decision
-    text: str
-    where: str = ""
-
-    def matches_command(self, command: SimpleCommand) -> bool:
-        """For deny and ask: may the command be what the rule means? A word not known now may be anything."""
-        return _match_words(self.pattern, command.words, unknown=True)
-
-    def allows_command(self, command: SimpleCommand) -> bool:
-        return _match_words(self.pattern, command.words, unknown=False) and not self._too_wide(command)
-
-    def _too_wide(self, command: SimpleCommand) -> bool:
-        """The rule ends in a wildcard, and what stands there decides what is really run."""
-        words, wildcard = _pattern_words(self.pattern)
-        if not wildcard:
-            return False
-        program = command.program or ""
-        options = HIDDEN_START.get(program)
-        beyond = [word for word in command.words[len(words) :] if word is not None]
-        if options is not None and any(
-            options.fullmatch(word) or _shortened(word, options) for word in beyond
-        ):
-            return True
-        if not words:
-            return True
-        if program not in PACKAGE_MANAGERS and not INTERPRETERS.fullmatch(program):
-            return False
-        given = " ".join(words[1:])
-        if any(fnmatch.fnmatchcase(given, telling) for telling in TELLING.get(program, ())):
-            return False
-        module = len(words) > 2 and words[1] == "-m"
-        script = (
-            len(words) > 1
-            and not words[1].startswith("-")
-            and program not in PACKAGE_MANAGERS
-            and "." in words[1]
-        )
-        return not (module or script)
-
-
-def _shortened(word: str, options: re.Pattern[str]) -> bool:
-    """The beginning of a long option: programs take it for the whole."""
-    name = word.partition("=")[0]
-    if not name.startswith("--") or len(name) < 4:
-        return False
-    return any(known.startswith(name) for known in re.findall(r"--[a-z-]+", options.pattern))
-
-
-def _pattern_words(pattern: str) -> tuple[list[str], bool]:
-    """Words of a Bash pattern, and whether anything may follow them."""
-    if pattern.endswith(":*"):
-        return pattern[:-2].split(), True
-    words = pattern.split()
-    if words and words[-1] == "*":
-        return words[:-1], True
-    return words, False
-
-
-def _match_words(pattern: str, words: Sequence[str | None], *, unknown: bool) -> bool:
-    wanted, more = _pattern_words(pattern)
-    if not unknown and None in words:
-        return False
-    if unknown and any(word.startswith("-") for word in wanted) and _same_options(wanted, more, words):
-        return True
-    if len(words) < len(wanted) or (len(words) > len(wanted) and not more):
-        # An unknown word may be several words.
-        return unknown and None in words[: len(wanted)] and _prefix(wanted, words, unknown)
-    return _prefix(wanted, words, unknown)
-
-
-def _same_options(wanted: Sequence[str], more: bool, words: Sequence[str | None]) -> bool:
-    """The same command with its options in another order or form: `rm -fr`, `rm -r -f`, `rm --recursive --force`."""
-
-    def split(items: Sequence[str | None]) -> tuple[list[str | None], set[str]]:
-        plain: list[str | None] = []
-        options: set[str] = set()
-        for item in items:
-            if item is None or not item.startswith("-") or item == "-":
-                plain.append(item)
-            elif item.startswith("--"):
-                options.add(LONG_OPTIONS.get(item, item))
-            else:
-                options |= {letter.lower() if letter == "R" else letter for letter in item[1:]}
-        return plain, options
-
-    want_plain, want_options = split(wanted)
-    plain, options = split(words)
-    if not want_options <= options or (not more and len(plain) != len(want_plain)):
-        return False
-    return len(plain) >= len(want_plain) and _prefix([word or "" for word in want_plain], plain, True)
-
-
-def _prefix(wanted: Sequence[str], words: Sequence[str | None], unknown: bool) -> bool:
-    for want, word in zip(wanted, words, strict=False):
-        if word is None:
-            if not unknown:
-                return False
-        elif not fnmatch.fnmatchcase(word, want) and word != want:
-            return False
-    return True
 
 
 @dataclass(slots=True)
@@ -176,7 +59,7 @@ class RuleSet:
                 if not _could_be(rule, command):
                     continue
                 part = (command.start, command.end)
-                if None not in command.words[: len(_pattern_words(rule.pattern)[0])]:
+                if None not in command.words[: len(pattern_words(rule.pattern)[0])]:
                     return Judgement("deny", rule, f"the rule {rule.text} denies it", part)
                 doubt = doubt or Judgement(
                     "ask", rule, f"it may be what {rule.text} denies", part, strict=True

@@ -20,6 +20,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QMenu, QToolTip, QWidget
 
 from worldline.protocol.model import DiffRow, FileChange, FileDiff
+from worldline.ui.diff.selection import Selection
 from worldline.ui.syntax.lines import Mark, line_painter
 from worldline.ui.theme import theme
 from worldline.viewmodel.diff import DiffModel, language_of
@@ -48,8 +49,7 @@ class DiffView(QAbstractScrollArea):
         """False: with changes of whitespace left out, hunks cannot be taken or reverted."""
         self._language = ""
         self._offset = 0
-        self._anchor: tuple[int, int, int] | None = None
-        self._head: tuple[int, int, int] | None = None
+        self._selection = Selection()
         self._plain = False
         self._widest = 0.0
         self._wider = QTimer(self, singleShot=True, interval=0)
@@ -76,7 +76,7 @@ class DiffView(QAbstractScrollArea):
     def set_diff(self, diff: FileDiff) -> None:
         self.model = DiffModel(diff)
         self._language = language_of(diff.change.path)
-        self._anchor = self._head = None
+        self._selection.clear()
         rows = diff.rows
         longest = sorted(rows[:1000], key=lambda row: len(row.text), reverse=True)[:3]
         self._widest = max((line_painter().width(row.text) for row in longest), default=0.0)
@@ -255,7 +255,7 @@ class DiffView(QAbstractScrollArea):
             text,
             "" if self._plain else self._language,
             marks,
-            self._selected(at, side, len(row.text)),
+            self._selection.span(self._line, at, side, len(row.text)),
         )
         if side and self.model.ends_without_newline(at):
             # Side by side this has no row of its own.
@@ -297,39 +297,18 @@ class DiffView(QAbstractScrollArea):
             return screen
         return self.model.side(screen, side)
 
-    def _selected(self, at: int, side: int, length: int) -> tuple[int, int] | None:
-        if self._anchor is None or self._head is None or self._anchor[2] != side:
-            return None
-        (a, a_col, _), (b, b_col, _) = sorted((self._anchor, self._head))
-        first, last = self._line(a, side), self._line(b, side)
-        if first < 0 or last < 0 or not first <= at <= last:
-            return None
-        start, end = (a_col if at == first else 0), (b_col if at == last else length)
-        return (start, end) if end > start else None
-
     def mousePressEvent(self, event: QMouseEvent) -> None:
         if event.button() == Qt.MouseButton.LeftButton and self.model.rows:
-            self._anchor = self._head = self._place(event.position().toPoint())
+            self._selection.begin(self._place(event.position().toPoint()))
             self.viewport().update()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        if event.buttons() & Qt.MouseButton.LeftButton and self._anchor is not None:
-            screen, column, _ = self._place(event.position().toPoint())
-            self._head = (screen, column, self._anchor[2])
+        if event.buttons() & Qt.MouseButton.LeftButton and self._selection:
+            self._selection.extend(self._place(event.position().toPoint()))
             self.viewport().update()
 
     def selected_text(self) -> str:
-        if self._anchor is None or self._head is None:
-            return ""
-        side = self._anchor[2]
-        (a, a_col, _), (b, b_col, _) = sorted((self._anchor, self._head))
-        out = []
-        for screen in range(a, b + 1):
-            at = self._line(screen, side)
-            if at >= 0 and self.model.rows[at].kind not in "@\\":
-                text = self.model.rows[at].text
-                out.append(text[a_col if screen == a else 0 : b_col if screen == b else len(text)])
-        return "\n".join(out)
+        return self._selection.text(self.model.rows, self._line)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key = event.key()
