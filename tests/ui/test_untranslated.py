@@ -26,7 +26,7 @@ from PySide6.QtWidgets import (
 )
 
 from worldline.core import paths
-from worldline.ui import gallery, gallery_data, i18n
+from worldline.ui import gallery, gallery_data, gallery_kept, i18n
 from worldline.ui.chat.message_rows import ReplyRow, UserRow
 from worldline.ui.gallery import GALLERY
 from worldline.ui.markdown.code_block import CodeBlock
@@ -58,7 +58,13 @@ def _constants(module: Any) -> set[str]:
     return {" ".join(text.split()) for text in found if len(text) > 3}
 
 
-SAMPLES = _constants(gallery) | _constants(gallery_data) | _constants(sample) | _constants(fake_engine)
+SAMPLES = (
+    _constants(gallery)
+    | _constants(gallery_kept)
+    | _constants(gallery_data)
+    | _constants(sample)
+    | _constants(fake_engine)
+)
 """What stands in the sample was said by somebody; the engine's sentences in it are translated on the way."""
 
 SAID = (Prose, CodeBlock, CodeView, ReplyRow, UserRow)
