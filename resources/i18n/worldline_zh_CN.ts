@@ -1446,8 +1446,8 @@
         <translation>会话的文件夹</translation>
     </message>
     <message>
-        <source>A session on a git repository works in a folder of its own, in Worldline&apos;s data folder. Folders of deleted sessions stay until you remove them.</source>
-        <translation>基于 git 仓库的会话在 Worldline 数据文件夹中自己的文件夹里工作。已删除会话的文件夹会一直保留，直到你将其移除。</translation>
+        <source>A session on a git repository works in a folder of its own, in Worldline&apos;s data folder. Folders of deleted sessions, and the saved files of their steps, stay until you remove them.</source>
+        <translation>git 仓库上的会话在 Worldline 数据文件夹内各自的文件夹中工作。已删除会话的文件夹及其步骤保存的文件会一直保留，直到你移除它们。</translation>
     </message>
     <message>
         <source>Looking…</source>
@@ -1508,6 +1508,10 @@
         <translation>已没有会话文件</translation>
     </message>
     <message>
+        <source>Files of its steps</source>
+        <translation>其步骤的文件</translation>
+    </message>
+    <message>
         <source>over {size}</source>
         <translation>超过 {size}</translation>
     </message>
@@ -1536,6 +1540,10 @@
     <message>
         <source>Looking what would be lost…</source>
         <translation>正在查看将会丢失的内容…</translation>
+    </message>
+    <message>
+        <source>Remove the files of the steps of “{}”?</source>
+        <translation>要移除“{}”各步骤的文件吗？</translation>
     </message>
     <message>
         <source>Remove the folder of “{}”?</source>

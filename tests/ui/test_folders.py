@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,7 @@ def test_a_folder_goes_after_a_question_that_names_what_is_lost(
     repo: Path, session: Path, work: Path, qtbot: Any
 ) -> None:
     session.unlink()
+    shutil.rmtree(paths.stores_dir())  # else what is kept of its steps has a line of its own
     dialog = kept_open(open_folders(None), qtbot)
     assert not dialog.remove_button.isEnabled(), "before it is known what would be lost"
     qtbot.waitUntil(lambda: is_looked(dialog), timeout=LONG)
@@ -169,3 +171,23 @@ def test_what_came_after_the_look_keeps_the_folder(
     dialog.delete_button.click()
     qtbot.waitUntil(lambda: "Its folder stays" in browser._note.text(), timeout=LONG)
     assert not session.exists() and (work / "since.txt").exists()
+
+
+def test_what_is_kept_of_a_deleted_session_is_shown_and_goes_by_its_own_question(qtbot: Any) -> None:
+    store = SessionFolder(
+        kind="store", path="/data/stores/shop-1a2b", name="shop-1a2b", session="trash", title="Fix prices",
+        repository="/home/me/shop", looked=True, bytes=5_000_000, lose=["the files of 3 steps in shop-1a2b"], lose_id="0a",
+        note="Its session is in the trash.",
+    )  # fmt: skip
+    dialog = FoldersDialog()
+    qtbot.addWidget(dialog)
+    dialog.show_folder(store)
+    shown = [dialog.table.item(0, column).text() for column in range(4)]
+    assert "in the trash" in shown[0] and "Files of its steps" in shown[1] and shown[3] == "1 thing(s)"
+    wanted: list[tuple[str, str]] = []
+    dialog.remove_wanted.connect(lambda path, lose: wanted.append((path, lose)))
+    dialog.ask()
+    question = dialog.question
+    assert question is not None and "files of the steps" in question.windowTitle()
+    question.accept()
+    assert wanted == [("/data/stores/shop-1a2b", "0a")]

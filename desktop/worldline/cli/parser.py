@@ -128,6 +128,7 @@ def _worktrees(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "worktrees", help="the folders of sessions in the app's data folder, and what would be lost with each"
     )
     p.add_argument("--only", type=Path, metavar="PATH", help="look at this one alone")
+    p.add_argument("--stores", action="store_true", help="also what is kept of the files of deleted sessions")
     p.add_argument("--json", action="store_true")
     p.add_argument(
         "--lines",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Iterator
 
 from worldline.cli.output import SCHEMA, print_json, print_line, say, told
 from worldline.core.errors import SessionError, WorkspaceError
@@ -20,10 +21,8 @@ def worktrees_command(options: Namespace) -> int:
 
 
 def _list(options: Namespace) -> int:
-    from worldline.engine.folders import listing
-
     folders = []
-    for folder in listing(options.only, quick_first=options.lines):
+    for folder in _listed(options):
         if options.lines:
             print_line(folder.model_dump(mode="json"))
         elif not options.json:
@@ -42,14 +41,27 @@ def _list(options: Namespace) -> int:
     return 0
 
 
-def _remove(options: Namespace) -> int:
-    from worldline.engine.folders import listing, remove
+def _listed(options: Namespace) -> Iterator[SessionFolder]:
+    from worldline.engine import folders, stores
 
+    if options.only is not None:
+        part = stores if stores.is_store(options.only) else folders
+        yield from part.listing(options.only, quick_first=options.lines)
+        return
+    yield from folders.listing(quick_first=options.lines)
+    if options.stores:
+        yield from stores.listing(quick_first=options.lines)
+
+
+def _remove(options: Namespace) -> int:
+    from worldline.engine import folders, stores
+
+    part = stores if stores.is_store(options.path) else folders
     try:
-        removed = remove(options.path, options.yes_lose)
+        removed = part.remove(options.path, options.yes_lose)
     except WorkspaceError as error:
         if error.kind == "changed" and not options.json:
-            for folder in listing(options.path):
+            for folder in part.listing(options.path):
                 _tell(folder)
         raise
     except SessionError as error:
@@ -71,6 +83,8 @@ def _tell(folder: SessionFolder) -> None:
         "none": "no session file is known any more",
     }[folder.session]
     print("  " + told(where))
+    if folder.kind == "store":
+        print("  " + told("The files of its steps."))
     if folder.repository:
         print("  " + told(f"from {folder.repository}, branch {folder.branch or '—'}"))
     print("  " + told(_size(folder.bytes) if folder.bytes_complete else f"more than {_size(folder.bytes)}"))

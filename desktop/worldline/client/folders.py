@@ -43,8 +43,8 @@ class FolderJob(QObject):
 
     @classmethod
     def of_list(cls, only: str = "", parent: QObject | None = None) -> FolderJob:
-        """All folders, or one."""
-        job = cls(["--lines", *(["--only", only] if only else [])], parent)
+        """All folders and all that is kept of deleted sessions, or one."""
+        job = cls(["--lines", *(["--only", only] if only else ["--stores"])], parent)
         job._process.readyReadStandardOutput.connect(job._read)
         return job
 

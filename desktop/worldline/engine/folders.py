@@ -93,10 +93,10 @@ def remove(path: Path, lose_id: str) -> FolderRemoved:
             )
         size = worktrees.size_of(place, SIZE_S)[0]
         worktrees.remove(place.path, lines, kept)
-    return FolderRemoved(path=_clean(str(place.path)), bytes=size, lost=[_clean(line) for line in lines])
+    return FolderRemoved(path=clean(str(place.path)), bytes=size, lost=[clean(line) for line in lines])
 
 
-def _clean(text: str) -> str:
+def clean(text: str) -> str:
     """Names of files need not be text; what crosses is."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
@@ -173,8 +173,8 @@ def _facts(place: Place, owners: list[Owner]) -> SessionFolder:
         session=owner.where if owner else "none",
         title=owner.entry.title if owner else "",
         session_file=str(owner.entry.path) if owner else "",
-        repository=_clean(str(place.source or "")),
-        branch=_clean(place.branch),
+        repository=clean(str(place.source or "")),
+        branch=clean(place.branch),
         there=place.there,
         in_use=_in_use(place, owners),
         problem=_link_problem(place),
@@ -207,7 +207,7 @@ def _looked(place: Place, owners: list[Owner]) -> SessionFolder:
         return folder
     finally:
         kept.close()
-    folder.lose = [_clean(line) for line in loss.lines[:MAX_NAMED]]
+    folder.lose = [clean(line) for line in loss.lines[:MAX_NAMED]]
     folder.lose_more = len(loss.lines) - len(folder.lose)
     folder.lose_id = id_of(loss.lines)
     folder.kept = loss.kept

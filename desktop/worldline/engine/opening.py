@@ -12,7 +12,7 @@ from typing import Any
 from worldline.core import paths
 from worldline.core.errors import BadInput, SessionError, WorldlineError
 from worldline.core.kinds import NodeKind
-from worldline.engine import anew
+from worldline.engine import anew, stores
 from worldline.engine.workthread import WorkThread
 from worldline.protocol.model import SessionInfo
 from worldline.session.document import SessionDocument
@@ -103,6 +103,8 @@ def _open_existing(path: Path, request: OpenRequest, *, need_folder: bool = True
             if need_folder:
                 _refuse(doc, work_path, str(place.get("slug", "")))
             work = WorkThread(work_path, Path(place["store"]))
+            if not doc.read_only:
+                stores.note(work.store_path, path.absolute(), str(facts["title"]), str(place.get("root", "")))
     worktree = None
     if work is not None and place.get("worktree") and not doc.read_only:
         worktree = Path(place["worktree"])
@@ -235,6 +237,7 @@ async def plant_root(opened: Opened) -> None:
     assert opened.work is not None
     result = await opened.work.capture(None, "start")
     doc = opened.doc
+    stores.note(opened.work.store_path, doc.path, opened.info.title, opened.info.root)
     omitted = [{"path": o.path, "reason": o.reason} for o in result.omitted[:200]]
     detail: dict[str, Any] = {"not_captured": omitted, "head": result.head}
     if result.state == NOT_CAPTURED:

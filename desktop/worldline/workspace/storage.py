@@ -29,11 +29,16 @@ def _is_state(data: bytes) -> bool:
 
 def states(store: Store) -> set[str]:
     """Ids of all states in the store."""
-    found = set()
+    return set(states_made(store))
+
+
+def states_made(store: Store) -> dict[str, int]:
+    """All states in the store, and when each was made (seconds)."""
+    found = {}
     for oid in store.repo:
         kind, data = store.repo.read(oid)
         if kind == COMMIT and _is_state(data):
-            found.add(str(oid))
+            found[str(oid)] = int(data.split(b"\ncommitter ", 1)[1].split(b"\n", 1)[0].split(b" ")[-2])
     return found
 
 

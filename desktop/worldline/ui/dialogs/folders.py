@@ -74,7 +74,7 @@ class FoldersDialog(Dialog):
         self.question: Dialog | None = None
         self.add_text(
             self.tr("A session on a git repository works in a folder of its own, in Worldline's data folder. Folders of "
-                    "deleted sessions stay until you remove them."),
+                    "deleted sessions, and the saved files of their steps, stay until you remove them."),
             "muted",
         )  # fmt: skip
         self.total = self.add_text(self.tr("Looking…"), "muted")
@@ -181,6 +181,8 @@ class FoldersDialog(Dialog):
 
     def _from(self, folder: SessionFolder) -> str:
         parts = [short_path(folder.repository) if folder.repository else "", folder.branch]
+        if folder.kind == "store":
+            parts.insert(0, self.tr("Files of its steps"))
         return " · ".join(part for part in parts if part) or folder.name
 
     def _size(self, folder: SessionFolder) -> str:
@@ -245,9 +247,12 @@ class FoldersDialog(Dialog):
         folder = self.chosen()
         if folder is None or not self.remove_button.isEnabled():
             return
-        dialog = Dialog(
-            self.tr("Remove the folder of “{}”?").format(folder.title or folder.name), self, width=560
+        title = (
+            self.tr("Remove the files of the steps of “{}”?")
+            if folder.kind == "store"
+            else self.tr("Remove the folder of “{}”?")
         )
+        dialog = Dialog(title.format(folder.title or folder.name), self, width=560)
         dialog.add_text(folder.path, "muted")
         add_loss(dialog, folder)
         dialog.add_text(self.tr("This cannot be undone."), "muted")
