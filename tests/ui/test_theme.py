@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QEvent, QObject, QSize
+from PySide6.QtCore import QEvent, QObject, QSize, QTimer
 from PySide6.QtGui import QColor, QImage
 from PySide6.QtWidgets import QApplication, QFrame, QLabel, QVBoxLayout, QWidget
 
+from worldline import ui
 from worldline.core import paths
 from worldline.ui import icons
 from worldline.ui.gallery import GALLERY
@@ -64,7 +67,7 @@ def test_lines_and_glyphs_can_be_seen(name: str) -> None:
 def test_marked_words_are_in_plain_ink(qapp: Any) -> None:
     from worldline.ui.syntax.lines import LinePainter
 
-    line = LinePainter().layout("return call(12)", "python", ((0, 6, theme().tokens.add_word),))
+    line = LinePainter().layout("return call(12)", "python", ((0, 6, "add_word"),))
     marked = [piece for piece in line.formats() if piece.start == 0 and piece.length == 6]
     assert marked[-1].format.foreground().color() == theme().tokens.color("text")
 
@@ -162,12 +165,45 @@ def test_a_change_of_theme_styles_each_widget_once(qapp: QApplication, qtbot: An
     assert never.palette().color(never.foregroundRole()) == theme().tokens.color("text")
 
 
-@pytest.mark.parametrize("name", ["diff", "files"])
-def test_what_is_open_looks_as_if_made_in_the_new_theme(name: str, qtbot: Any) -> None:
-    def picture(view: QWidget) -> QImage:
-        qtbot.waitExposed(view)
+def _picture(view: QWidget, qtbot: Any) -> QImage:
+    """Of a view that has the focus and for which nothing is waited any more."""
+    view.activateWindow()
+    qtbot.waitExposed(view)
+
+    def rested() -> bool:
         QApplication.processEvents()
-        return view.grab().toImage()
+        return not any(timer.isActive() for timer in view.findChildren(QTimer) if timer.isSingleShot())
+
+    qtbot.waitUntil(rested, timeout=30_000)
+    return view.grab().toImage()
+
+
+def _difference(first: QImage, second: QImage) -> str:
+    """Where two pictures differ, "" = nowhere."""
+    if first == second:
+        return ""
+    if first.size() != second.size():
+        return f"{first.size()} and {second.size()}"
+    places = [(x, y) for y in range(first.height()) for x in range(first.width())
+              if first.pixel(x, y) != second.pixel(x, y)]  # fmt: skip
+    (left, right), (top, bottom) = ((min(part), max(part)) for part in zip(*places, strict=True))
+    return f"{len(places)} pixels between ({left}, {top}) and ({right}, {bottom})"
+
+
+@pytest.fixture
+def still(qapp: QApplication) -> Iterator[None]:
+    """No cursor that comes and goes in pictures."""
+    before = qapp.cursorFlashTime()
+    qapp.setCursorFlashTime(0)
+    yield
+    qapp.setCursorFlashTime(before)
+    theme().pretend_dark(None)
+    theme().set_name("light")
+
+
+@pytest.mark.parametrize("name", sorted(GALLERY))
+def test_what_is_open_looks_as_if_made_in_the_new_theme(name: str, still: None, qtbot: Any) -> None:
+    """No colour is kept in a widget, an item, a text or a picture when the theme is another one."""
 
     def show(size: QSize | None = None) -> QWidget:
         view = GALLERY[name]()
@@ -179,12 +215,28 @@ def test_what_is_open_looks_as_if_made_in_the_new_theme(name: str, qtbot: Any) -
 
     theme().set_name("light")
     there = show()
-    light = picture(there)
-    theme().set_name("dark")
-    dark = picture(there)
-    there.hide()
-    assert dark != light
-    assert dark == picture(show(there.size()))
+    before = _picture(there, qtbot)
+    for chosen, dark in (("dark", None), ("contrast", False), ("contrast", True), ("light", None)):
+        theme().pretend_dark(dark)
+        theme().set_name(chosen)  # type: ignore[arg-type]
+        now = _picture(there, qtbot)
+        assert now != before, "nothing has changed"
+        anew = show(there.size())
+        assert _difference(now, _picture(anew, qtbot)) == "", (chosen, dark)
+        anew.hide()
+        before = now
+
+
+def test_no_item_is_given_a_colour_of_its_own() -> None:
+    """It would keep it when the theme changes: `inks` gives it the name of one."""
+    root = Path(ui.__path__[0])
+    found = [
+        f"{file.relative_to(root)}:{number}"
+        for file in root.rglob("*.py")
+        for number, line in enumerate(file.read_text("utf-8").splitlines(), 1)
+        if re.search(r"\b(item|cell|row|head)\w*\.set(Foreground|Background)\(", line)
+    ]
+    assert found == []
 
 
 def test_icons_are_drawn_once_for_all_colours(qapp: QApplication) -> None:

@@ -81,20 +81,20 @@ class _Keeper(QObject):
     def __init__(self, target: QAbstractButton | QLabel) -> None:
         super().__init__(target)
         self._target = target
-        self.name, self.token = "", "muted"
+        self.name, self.token, self.size = "", "muted", ICON
         theme().changed.connect(self.show)
 
     def show(self) -> None:
         if isinstance(self._target, QLabel):
-            self._target.setPixmap(pixmap(self.name, self.token, ICON, self._target.devicePixelRatioF()))
+            self._target.setPixmap(pixmap(self.name, self.token, self.size, self._target.devicePixelRatioF()))
         else:
-            self._target.setIcon(icon(self.name, self.token))
+            self._target.setIcon(icon(self.name, self.token, self.size))
 
 
-def keep(target: QAbstractButton | QLabel, name: str, token: str = "muted") -> None:
+def keep(target: QAbstractButton | QLabel, name: str, token: str = "muted", size: int = ICON) -> None:
     """Give a button or label an icon that follows the theme; call it again for another one."""
     keeper = target.findChild(_Keeper, options=Qt.FindChildOption.FindDirectChildrenOnly) or _Keeper(target)
-    keeper.name, keeper.token = name, token
+    keeper.name, keeper.token, keeper.size = name, token, size
     keeper.show()
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QTableWidget
 
+from worldline.ui.inks import inked
+
 
 def quiet(table: QTableWidget, *, row_height: int = 28) -> QTableWidget:
     """Make a table that is read and not written."""
@@ -16,5 +18,6 @@ def quiet(table: QTableWidget, *, row_height: int = 28) -> QTableWidget:
     table.setShowGrid(False)
     table.setWordWrap(False)
     table.setTabKeyNavigation(False)
+    inked(table)
     table.setEditTriggers(QTableWidget.EditTrigger.NoEditTriggers)
     return table

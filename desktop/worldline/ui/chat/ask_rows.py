@@ -48,7 +48,6 @@ class ApprovalRow(RowWidget):
         inner.setSpacing(6)
         title = ColorLabel(f"❚❚  {words.approval_title(approval.title)}", "warn", card, bold=True)
         inner.addWidget(title)
-        self._change: CodeView | None = None
         if approval.command:
             # The whole of it is seen here too: nothing may hide behind a scroll bar that one is about to allow.
             from worldline.ui.dialogs.approval import MarkedCommand
@@ -58,9 +57,9 @@ class ApprovalRow(RowWidget):
             path = ColorLabel(visible(approval.diff.change.path), "text", card)
             path.setWordWrap(True)
             inner.addWidget(path)
-            self._change = CodeView(card, language=language_of(approval.diff.change.path))
-            inner.addWidget(self._change)
-            self.recolour()
+            change = CodeView(card, language=language_of(approval.diff.change.path))
+            change.set_lines(diff_lines(approval.diff, CHANGED_LINES))
+            inner.addWidget(change)
             hidden = len(approval.diff.rows) - CHANGED_LINES
             if hidden > 0:
                 words_more = self.tr("%n more line(s), under “More choices…”", "", hidden)
@@ -87,7 +86,9 @@ class ApprovalRow(RowWidget):
         # What came in under the pointer this moment cannot have been read.
         allow.setEnabled(False)
         if _all_seen(approval):
-            QTimer.singleShot(GRACE_MS, allow, lambda: allow.setEnabled(True))
+            grace = QTimer(allow, singleShot=True, interval=GRACE_MS)
+            grace.timeout.connect(lambda: allow.setEnabled(True))
+            grace.start()
         else:
             allow.setToolTip(
                 self.tr("Too long for the chat: read it under “More choices…”, and allow it there.")
@@ -107,11 +108,6 @@ class ApprovalRow(RowWidget):
     def show_row(self, row: ChatRow) -> None:
         # An approval is bound to what was shown when it was asked; it never changes, it goes.
         self.row = row
-
-    def recolour(self) -> None:
-        approval = self.row.approval
-        if self._change is not None and approval is not None and approval.diff is not None:
-            self._change.set_lines(diff_lines(approval.diff, CHANGED_LINES))
 
     def _answer(self, decision: str) -> None:
         approval = self.row.approval

@@ -25,11 +25,11 @@ _ROOMY = 620
 """Pixels of width from which everything fits beside the buttons of a run."""
 
 
-class Chip(QWidget):
+class Chip(Card):
     """A queued message or an attached image, with a button that takes it away."""
 
     def __init__(self, text: str, removed_name: str, parent: QWidget) -> None:
-        super().__init__(parent)
+        super().__init__(parent, ground="hover", edge="")
         label = ColorLabel(text, "text", self)
         label.setFont(theme().font_ui(-1))
         self.close_button = tool_button(self, removed_name, "close")
@@ -38,10 +38,6 @@ class Chip(QWidget):
         layout.setSpacing(2)
         layout.addWidget(label)
         layout.addWidget(self.close_button)
-        self.setAutoFillBackground(True)
-        palette = self.palette()
-        palette.setColor(self.backgroundRole(), theme().tokens.color("hover"))
-        self.setPalette(palette)
 
 
 class Composer(QWidget):

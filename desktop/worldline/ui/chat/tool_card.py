@@ -278,8 +278,7 @@ def _number(part: str) -> int:
 def diff_lines(diff: FileDiff, limit: int) -> list[CodeLine]:
     """A small diff as lines of a code block, words marked."""
     model = DiffModel(diff)
-    tokens = theme().tokens
-    grounds = {"+": ("add", tokens.add_word), "-": ("remove", tokens.remove_word)}
+    grounds = {"+": ("add", "add_word"), "-": ("remove", "remove_word")}
     lines = []
     for at, row in enumerate(model.rows[:limit]):
         if row.kind == "@":

@@ -24,6 +24,7 @@ from worldline.protocol.model import FileChange, FileDiff
 from worldline.ui.chat import words
 from worldline.ui.chat.row_base import Card, ColorLabel, copy_text
 from worldline.ui.diff.file_diff_panel import FileDiffPanel
+from worldline.ui.inks import ink
 from worldline.ui.plain import as_tip
 from worldline.ui.tables import quiet
 from worldline.ui.theme import theme
@@ -157,8 +158,8 @@ class CompareView(QWidget):
             glyph, token, word, title = "", "muted", "", title or self.tr("Where they part")
         line = QHBoxLayout()
         line.setSpacing(8)
-        for text, ink in ((glyph, token), (LETTERS[column], "muted"), (title, "text")):
-            label = ColorLabel(text, ink, self, bold=True)
+        for text, color in ((glyph, token), (LETTERS[column], "muted"), (title, "text")):
+            label = ColorLabel(text, color, self, bold=True)
             label.setFont(theme().font_ui(1, bold=True))
             label.setVisible(bool(text))
             label.setWordWrap(text == title)
@@ -223,11 +224,7 @@ class CompareView(QWidget):
                 item = QTableWidgetItem(f"{glyph} {step.text}".strip())
                 item.setData(ROLE, step.uid)
                 item.setToolTip(as_tip(f"{step.text}\n{word}".strip()))
-                item.setForeground(
-                    theme().tokens.color(
-                        "muted" if at < part else token if token in ("bad", "warn") else "text"
-                    )
-                )
+                ink(item, "muted" if at < part else token if token in ("bad", "warn") else "text")
                 table.setItem(at, column, item)
         table.itemActivated.connect(lambda item: self.step_wanted.emit(str(item.data(ROLE))))
         return table
@@ -248,7 +245,7 @@ class CompareView(QWidget):
                 text = _cell(change) if change is not None else "·"
                 cell = QTableWidgetItem(text)
                 cell.setTextAlignment(Qt.AlignmentFlag.AlignCenter)
-                cell.setForeground(theme().tokens.color("text" if change is not None else "muted"))
+                ink(cell, "text" if change is not None else "muted")
                 table.setItem(at, column + 1, cell)
         for column in range(1, count + 1):
             head = table.horizontalHeaderItem(column)

@@ -21,10 +21,10 @@ from worldline.ui.again import Again
 from worldline.ui.chat import words
 from worldline.ui.chat.row_base import ColorLabel, copy_text
 from worldline.ui.dialogs.base import Dialog, while_open
+from worldline.ui.inks import ink
 from worldline.ui.plain import as_tip
 from worldline.ui.session_state import SessionState
 from worldline.ui.tables import quiet
-from worldline.ui.theme import theme
 
 KEPT = 5000
 
@@ -118,7 +118,7 @@ class DiagnosticsPane(QWidget):
             cell.setToolTip(as_tip(text))
             cell.setData(Qt.ItemDataRole.UserRole, item.node)
             if column < 2:
-                cell.setForeground(theme().tokens.color("muted"))
+                ink(cell, "muted")
             self.table.setItem(row, column, cell)
 
     def as_text(self) -> str:

@@ -109,7 +109,8 @@ class FirstStartDialog(Dialog):
         for value, text in (("system", self.tr("Theme: as the system")), ("light", self.tr("light")), ("dark", self.tr("dark")),
                             ("contrast", self.tr("high contrast"))):  # fmt: skip
             self.theme_box.addItem(text, value)
-        self.theme_box.setCurrentIndex(max(0, self.theme_box.findData(theme().name)))
+        self._show_theme()
+        theme().changed.connect(self._show_theme)
         self.theme_box.activated.connect(self._on_theme)
         looks.addWidget(self.language)
         looks.addWidget(self.theme_box)
@@ -142,6 +143,9 @@ class FirstStartDialog(Dialog):
     def _on_language(self) -> None:
         window_settings().setValue("language", self.language.currentData())
         i18n.change(str(self.language.currentData()))
+
+    def _show_theme(self) -> None:
+        self.theme_box.setCurrentIndex(max(0, self.theme_box.findData(theme().name)))
 
     def _on_theme(self) -> None:
         theme().set_name(self.theme_box.currentData())

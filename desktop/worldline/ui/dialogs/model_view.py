@@ -13,10 +13,10 @@ from worldline.ui.again import Again
 from worldline.ui.chat import words
 from worldline.ui.chat.row_base import copy_text
 from worldline.ui.dialogs.base import Dialog
+from worldline.ui.inks import ink, inked
 from worldline.ui.plain import as_tip
 from worldline.ui.session_state import SessionState
 from worldline.ui.sliced_text import SlicedText
-from worldline.ui.theme import theme
 from worldline.viewmodel import tree_text
 
 ROLE = Qt.ItemDataRole.UserRole
@@ -39,6 +39,7 @@ class ModelViewDialog(Dialog):
         for diagnostic in view.diagnostics[:6]:
             self.add_text(f"✚ {diagnostic.detail}", "info")
         self.parts = QListWidget(self)
+        inked(self.parts)
         self.parts.setAccessibleName(self.tr("Parts of the request"))
         self.parts.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.parts.setTextElideMode(Qt.TextElideMode.ElideRight)
@@ -85,7 +86,7 @@ class ModelViewDialog(Dialog):
     def _add(self, text: str, part: object, token: str, tip: str = "") -> None:
         item = QListWidgetItem(text[:160])
         item.setData(ROLE, part)
-        item.setForeground(theme().tokens.color(token))
+        ink(item, token)
         item.setToolTip(as_tip(tip))
         if tip:
             item.setData(Qt.ItemDataRole.AccessibleDescriptionRole, tip)

@@ -21,7 +21,8 @@ class AppearancePage(Page):
         for value, text in (("system", self.tr("as the system")), ("light", self.tr("light")), ("dark", self.tr("dark")),
                             ("contrast", self.tr("high contrast"))):  # fmt: skip
             self.theme_box.addItem(text, value)
-        self.theme_box.setCurrentIndex(max(0, self.theme_box.findData(theme().name)))
+        self._show_theme()
+        theme().changed.connect(self._show_theme)
         self.theme_box.activated.connect(self._on_theme)
         self.row(self.tr("Theme"), self.theme_box)
         self.size_box = QComboBox(self)
@@ -43,6 +44,9 @@ class AppearancePage(Page):
         self.motion.clicked.connect(self._on_motion)
         self.row(self.tr("Motion"), self.motion)
         self.finish()
+
+    def _show_theme(self) -> None:
+        self.theme_box.setCurrentIndex(max(0, self.theme_box.findData(theme().name)))
 
     def _on_theme(self) -> None:
         theme().set_name(self.theme_box.currentData())

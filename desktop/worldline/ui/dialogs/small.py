@@ -17,7 +17,7 @@ from worldline import __version__
 from worldline.protocol.model import Question
 from worldline.ui.chat.ask_rows import QuestionForm
 from worldline.ui.dialogs.base import Dialog, checked_value
-from worldline.ui.icons import pixmap
+from worldline.ui.icons import keep
 
 
 class QuestionDialog(Dialog):
@@ -177,7 +177,7 @@ class AboutDialog(Dialog):
         from worldline.ui.chat.row_base import ColorLabel
 
         sign = ColorLabel("", "text", self)
-        sign.setPixmap(pixmap("worldline", "accent", 56, self.devicePixelRatioF()))
+        keep(sign, "worldline", "accent", 56)
         sign.setAccessibleName("Worldline")
         self.body.addWidget(sign)
         self.add_text(self.tr("Version {}").format(__version__))

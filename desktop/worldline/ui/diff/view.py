@@ -240,7 +240,7 @@ class DiffView(QAbstractScrollArea):
         painter.setPen(QColor(tokens.muted if row.kind == "\\" else tokens.text))
         marks: tuple[Mark, ...] = ()
         if ground and not self._plain:
-            word = tokens.add_word if row.kind == "+" else tokens.remove_word
+            word = "add_word" if row.kind == "+" else "remove_word"
             marks = tuple((start, end, word) for start, end in self.model.words(at))
         text = self.tr("No newline at end of file") if row.kind == "\\" else row.text
         if (wide := lines.width(row.text)) > self._widest:

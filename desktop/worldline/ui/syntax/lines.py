@@ -14,7 +14,7 @@ from worldline.ui.theme import theme
 from worldline.viewmodel.visible import visible
 
 Mark = tuple[int, int, str]
-"""Start, end, colour of the ground behind these characters."""
+"""Start, end, token of the ground behind these characters: its colour is that of the theme when they are drawn."""
 MAX_SHOWN = 20_000
 """Characters of one line that are laid out; the rest is cut, or a minified file would stop the window."""
 
@@ -57,7 +57,7 @@ class LinePainter:
             ranges.append(_range(at(start), at(start + length) - at(start), self._colors[role], None))
         for start, end, ground in marks:
             # Colours of the language cannot be read on so strong a ground.
-            ranges.append(_range(at(start), at(end) - at(start), self._text, QColor(ground)))
+            ranges.append(_range(at(start), at(end) - at(start), self._text, theme().tokens.color(ground)))
         layout.setFormats(ranges)
         layout.beginLayout()
         line = layout.createLine()
