@@ -1919,6 +1919,10 @@ The agent works in {work}</source>
         <translation>前往这里并分叉</translation>
     </message>
     <message>
+        <source>Open {address}</source>
+        <translation>打开 {address}</translation>
+    </message>
+    <message>
         <source>As the model sees it</source>
         <translation>模型所见</translation>
     </message>

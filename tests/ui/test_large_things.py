@@ -14,7 +14,8 @@ from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QApplication
 
 from tests_support import measured
-from worldline.protocol.model import FileChange
+from worldline.protocol.model import Diagnostic, FileChange
+from worldline.ui.dialogs.diagnostics import DiagnosticsPane
 from worldline.ui.dialogs.text_viewer import TextViewer
 from worldline.ui.diff.file_list import FileList
 from worldline.ui.diff.image_diff import ImageDiff
@@ -175,3 +176,58 @@ def test_ten_thousand_changed_files_are_listed_over_some_frames(qtbot: Any) -> N
     files.set_changes(changes[:3])
     files.setCurrentItem(files._items["dir1/sub1/file1.py"])
     assert files.path == "dir1/sub1/file1.py" and len(files._items) == 3
+
+
+def test_a_search_waits_for_the_text_and_the_window_for_neither(qtbot: Any) -> None:
+    viewer = TextViewer("Output")
+    qtbot.addWidget(viewer)
+    viewer.append("x\n" * 300_000 + "needle\n")
+    viewer._find.setText("needle")
+    for _ in range(3):
+        viewer._find.returnPressed.emit()
+    # Nothing was put in at once for it.
+    assert not viewer.text.all_shown and not viewer.text.textCursor().hasSelection()
+    qtbot.waitUntil(lambda: viewer.text.textCursor().selectedText() == "needle", timeout=60_000)
+    assert viewer.text.all_shown
+
+
+def test_many_diagnostics_are_listed_over_some_frames(qtbot: Any) -> None:
+    pane = DiagnosticsPane()
+    qtbot.addWidget(pane)
+    items = [Diagnostic(id=n, kind="retry", at=n, detail=f"detail {n}") for n in range(2_000)]
+    pane.set_items(items)
+    assert pane.table.rowCount() == 2_000 and pane.table.item(1_999, 2) is None
+    # Another filter before the first list is complete: only the second goes on.
+    pane.search.setText("detail 19")
+    qtbot.waitUntil(lambda: pane.table.item(pane.table.rowCount() - 1, 2) is not None, timeout=30_000)
+    shown = [pane.table.item(row, 2).text() for row in range(pane.table.rowCount())]  # type: ignore[union-attr]
+    assert shown == [f"detail {n}" for n in range(2_000) if "detail 19" in f"detail {n}"]
+    # Whoever reads further up is not taken to the end.
+    pane.resize(500, 300)
+    pane.show()
+    pane.table.verticalScrollBar().setValue(0)
+    pane.add(Diagnostic(id=9_999, kind="retry", at=1, detail="detail 19 again"))
+    assert pane.table.verticalScrollBar().value() == 0
+
+
+def test_what_is_chosen_far_down_a_list_stays_chosen_while_its_row_is_made(qtbot: Any) -> None:
+    changes = [FileChange(path=f"file{n:05}.py", status="M") for n in range(20_000)]
+    files = FileList()
+    qtbot.addWidget(files)
+    files.set_changes(changes)
+    files._add_some()
+    qtbot.waitUntil(lambda: not files._flat, timeout=60_000)
+    files.setCurrentItem(files._items["file19999.py"])
+    chosen: list[str] = []
+    files.chosen.connect(chosen.append)
+    files.set_changes(changes)
+    assert len(files._items) < 1_000 and files.path == "file19999.py" and chosen == ["file19999.py"]
+    qtbot.waitUntil(lambda: files.currentItem() is not None, timeout=60_000)
+    assert files.path == "file19999.py" and chosen == ["file19999.py"]
+    change = files.change()
+    assert change is not None and change.path == "file19999.py"
+    # The person chooses another one before that row is there.
+    files.set_changes(changes)
+    files.setCurrentItem(files._items["file00003.py"])
+    qtbot.waitUntil(lambda: not files._flat, timeout=60_000)
+    assert files.path == "file00003.py"

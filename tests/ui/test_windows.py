@@ -217,3 +217,59 @@ def test_a_folder_on_the_way_does_not_choose_how_one_works(qtbot: Any, tmp_path:
     for place in (tmp_path, repository):
         dialog.folder.setText(str(place))
     assert dialog.values()["mode"] == "in_place"
+
+
+# One session in two places ------------------------------------------------------------------------------------------
+
+
+def test_a_window_that_closes_while_it_opens_for_writing_leaves_no_engine(
+    windows: Recorded, qtbot: Any
+) -> None:
+    window = windows.open_engine(["--session", "/tmp/a.worldline"], opened_with="")
+    qtbot.waitUntil(lambda: window.state.is_loaded, timeout=15_000)
+    client = window.state.client
+    states: list[str] = []
+    client.state_changed.connect(states.append)
+    window.state.open_again()
+    assert client.state == "stopping"
+    with qtbot.waitSignal(window.closed, timeout=15_000):
+        window.close()
+    assert client._link is None and client.state == "stopped" and "starting" not in states
+
+
+def test_a_session_is_opened_for_writing_in_place(windows: Recorded, qtbot: Any) -> None:
+    window = windows.open_engine(["--session", "/tmp/a.worldline"], opened_with="")
+    qtbot.waitUntil(lambda: window.state.is_loaded, timeout=15_000)
+    before = window.state.client.pid
+    with qtbot.waitSignal(window.state.hello, timeout=15_000):
+        window.state.open_again()
+    assert window.isVisible() and window.state.client.pid not in (0, before)
+
+
+def test_the_title_says_that_the_agent_works_as_long_as_it_does(windows: Recorded, qtbot: Any) -> None:
+    window = windows.open_engine(["--session", "/tmp/a.worldline"], opened_with="")
+    qtbot.waitUntil(lambda: window.state.is_loaded, timeout=15_000)
+    state = window.state
+    run = {"uid": "r", "prompt": "", "started": 1}
+    state._on_run_started({"run": run})
+    assert window.windowTitle().startswith("●")
+    # The state of the engine is told before the end of the run.
+    state._on_status({"status": {"state": "ready"}})
+    state._on_run_ended({"run": {**run, "ended": 2, "stop_reason": "completed"}})
+    assert not window.windowTitle().startswith("●")
+
+
+def test_a_window_that_closes_while_its_engine_starts_ends_it(
+    windows: Recorded, fake: Fake, qtbot: Any
+) -> None:
+    """The answer to the greeting comes after it was told to end: that end was taken for a death, and it began anew."""
+    client = fake(slow_hello_s=0.5)
+    window = windows.open_client(client, opened_with="")
+    qtbot.waitUntil(lambda: client.state == "starting" and client.pid != 0, timeout=15_000)
+    greeted: list[object] = []
+    client.hello.connect(greeted.append)
+    with qtbot.waitSignal(window.closed, timeout=15_000):
+        window.close()
+    assert client.state == "stopped" and client._link is None and greeted == []
+    qtbot.wait(150)
+    assert client._link is None

@@ -7,9 +7,10 @@ import pytest
 from worldline.core.headers import NodeHeader
 from worldline.core.kinds import NodeKind, Outcome
 from worldline.protocol.model import Body
-from worldline.viewmodel.chat_rows import notes_of, said_of
+from worldline.viewmodel.chat_rows import links_in, notes_of, said_of
+from worldline.viewmodel.plan import summarised_on_the_way
 from worldline.viewmodel.tree_model import TreeModel
-from worldline.viewmodel.tree_text import row_text, short_title, title
+from worldline.viewmodel.tree_text import fold_text, row_text, short_title, title
 from worldline.viewmodel.unmarked import unmarked
 
 
@@ -93,3 +94,60 @@ def test_facts_for_the_model_are_not_the_persons_words() -> None:
     own = body.model_copy(update={"detail": {"text": "hello", "notes": [note], "by_engine": True}})
     assert note in said_of(own) and notes_of(own) == []
     assert said_of(body.model_copy(update={"detail": {}})).endswith("hello")
+
+
+def test_the_words_of_a_long_run_are_made_once_and_again_when_it_changes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = TreeModel()
+    for seq in range(1, 1001):
+        model.append(
+            NodeHeader(
+                seq, f"{seq:016x}", seq - 1, NodeKind.TOOL, 1, "read a", tool="read", outcome=Outcome.OK
+            )
+        )
+    looked: list[int] = []
+    tool = TreeModel.tool
+
+    def counted(self: TreeModel, row: int) -> str:
+        looked.append(row)
+        return tool(self, row)
+
+    monkeypatch.setattr(TreeModel, "tool", counted)
+    rows = range(1, 1000)
+    first = fold_text(model, rows)
+    assert first.text == "999 steps: read 999" and looked
+    looked.clear()
+    for _ in range(20):
+        assert fold_text(model, rows) is first
+    assert looked == []
+    assert model.set_lines(500, 7, 2)
+    assert ("+7", "ok") in fold_text(model, rows).side
+
+
+def test_whether_a_summary_lies_on_the_way_is_found_without_keeping_the_ways() -> None:
+    model = TreeModel()
+    kinds = [NodeKind.ROOT, NodeKind.USER, NodeKind.ASSISTANT, NodeKind.COMPACTION, NodeKind.USER]
+    for seq, kind in enumerate(kinds, 1):
+        model.append(NodeHeader(seq, f"{seq:016x}", seq - 1, kind, 1, "x"))
+    model.append(NodeHeader(6, f"{6:016x}", 3, NodeKind.USER, 1, "another way"))
+    assert summarised_on_the_way(model, 5, 4) and not summarised_on_the_way(model, 4, 5)
+    assert not summarised_on_the_way(model, 4, 4) and not summarised_on_the_way(model, 4, 2)
+    assert summarised_on_the_way(model, 0, 4)
+
+
+@pytest.mark.parametrize(
+    ("text", "links"),
+    [
+        (
+            "see https://a.example/x, and (https://b.example/y).",
+            ["https://a.example/x", "https://b.example/y"],
+        ),
+        ("[words](https://a.example/wiki/X_(y))", ["https://a.example/wiki/X_(y)"]),
+        ("file:///etc/passwd javascript:alert(1)", []),
+        ("https://a.example https://a.example", ["https://a.example"]),
+        ("`http://127.0.0.1:8000/`", ["http://127.0.0.1:8000/"]),
+    ],
+)
+def test_the_addresses_in_a_message(text: str, links: list[str]) -> None:
+    assert links_in(text) == links

@@ -100,6 +100,8 @@ class EngineProcess(QObject):
         self._next_id = 1
         self._deaths: list[float] = []
         self._last_flush = 0.0
+        self._anew = False
+        """Another engine follows the one that is ending."""
         self.state = "stopped"
         self._refusal: dict[str, Any] = {}
         self._timer = QTimer(self)
@@ -151,7 +153,9 @@ class EngineProcess(QObject):
                 self.start()
 
     def stop(self, seconds: float = 5.0) -> None:
-        """Ask the engine to end; `stopped` follows, after `seconds` at the latest (it is killed then)."""
+        """Ask the engine to end; `stopped` follows, after `seconds` at the latest (it is killed then). It is for good: an
+        engine that was to be started anew is not."""
+        self._anew = False
         if self._link is None:
             self._set_state("stopped")
             self.stopped.emit()
@@ -162,6 +166,12 @@ class EngineProcess(QObject):
         self._link.send({"jsonrpc": "2.0", "id": 0, "method": "shutdown", "params": {}})
         self._link.close_input()
         self._limit.start(int(seconds * 1000))
+
+    def start_anew(self) -> None:
+        """End this engine in order and start another one in its place; `stopped` is not emitted in between."""
+        if self.state == "running":
+            self.stop()
+            self._anew = True
 
     def stop_and_wait(self, seconds: float = 5.0) -> None:
         """As `stop`, but blocks: for the very end of the program, when no window is left to freeze."""
@@ -236,11 +246,13 @@ class EngineProcess(QObject):
         )
 
     def _greeted(self, result: Any) -> None:
+        if self.state == "stopping":
+            return  # it was told to end before it had answered: its end is no death, and nobody listens any more
         self._set_state("running")
         self.hello.emit(result)
 
     def _not_greeted(self, error: dict[str, Any]) -> None:
-        if error["kind"] == "engine_gone":
+        if error["kind"] == "engine_gone" or self.state == "stopping":
             return  # it died before it answered; the restart says hello again
         self._set_state("gone")
         if self._link is not None:
@@ -328,7 +340,11 @@ class EngineProcess(QObject):
             self._fail(number, "The engine stopped before it answered.", "engine_gone")
         if stopping:
             self._set_state("stopped")
-            self.stopped.emit()
+            anew, self._anew = self._anew, False
+            if anew:
+                self.start()
+            else:
+                self.stopped.emit()
             return
         log.error("the engine ended with %s: %s", code, " | ".join(link.last_words))
         if self.state == "gone":

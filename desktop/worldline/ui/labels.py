@@ -71,9 +71,12 @@ class WrapLabel(QLabel):
 class ElidedLabel(QLabel):
     """One line that ends in … where there is no room; the whole of it on hover."""
 
+    least = 60
+    """Pixels that it keeps, if it needs them."""
+
     def minimumSizeHint(self) -> QSize:
         whole = super().minimumSizeHint()
-        return QSize(min(60, whole.width()), whole.height())
+        return QSize(min(self.least, whole.width()), whole.height())
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)

@@ -71,7 +71,8 @@ class MainWindow(QMainWindow):
         self.setAcceptDrops(True)
         self._build()
         state.info_changed.connect(self._info_changed)
-        state.status_changed.connect(lambda _status: self._retitle())
+        for signal in (state.status_changed, state.run_started, state.run_ended, state.engine_state_changed):
+            signal.connect(lambda *_: self._retitle())
         state.compare_asked.connect(lambda _uids: self.places.show_pane("chat"))
         state.changes_since_asked.connect(lambda _uid: self.places.show_pane("changes"))
         theme().changed.connect(self._restyle)

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from PySide6.QtCore import QObject, Qt, QTimer
+from PySide6.QtCore import QObject, QTimer
 
 from worldline.client.process import EngineProcess
 from worldline.ui.session_way import SessionWay
@@ -295,9 +295,7 @@ class SessionState(SessionWay):
 
     def open_again(self) -> None:
         """Open the session anew in place, for writing where that is possible now."""
-        if self.client.state == "running":
-            self.client.stopped.connect(self.client.start, Qt.ConnectionType.SingleShotConnection)
-            self.client.stop()
+        self.client.start_anew()
 
     def _on_progress(self, params: dict[str, Any]) -> None:
         self.progress.emit(params)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
@@ -16,6 +16,9 @@ LONG_LINE = 4_000
 
 class SlicedText(QPlainTextEdit):
     """`whole` is all that was given; what is shown follows it."""
+
+    completed = Signal()
+    """All of it is shown by now."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -54,6 +57,8 @@ class SlicedText(QPlainTextEdit):
         self._slice()
         if not self.all_shown:
             self._timer.start()
+        else:
+            self.completed.emit()
 
     def _slice(self) -> None:
         first = self._shown == 0

@@ -296,6 +296,8 @@ QToolButton { background: transparent; color: @text; border: 1px solid transpare
 QToolButton:hover { background: @hover; }
 QToolButton:checked { background: @selected; }
 QToolButton:focus { border-color: @accent; }
+QToolButton:disabled, QLineEdit:disabled, QPlainTextEdit:disabled, QTextEdit:disabled, QComboBox:disabled,
+QSpinBox:disabled, QDoubleSpinBox:disabled, QCheckBox:disabled, QRadioButton:disabled { color: @muted; }
 QToolButton::menu-indicator { image: none; width: 0; }
 QLineEdit, QPlainTextEdit, QTextEdit, QComboBox, QSpinBox, QDoubleSpinBox {
   background: @panel; color: @text; border: 1px solid @line; border-radius: 6px; padding: 4px 8px;

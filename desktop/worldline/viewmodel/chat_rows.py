@@ -183,6 +183,25 @@ def text_of(body: Body | None, kind: str = "text") -> str:
     return "\n\n".join(part for part in parts if isinstance(part, str) and part)
 
 
+_ADDRESS = re.compile(r"https?://[^\s<>\"'`]+")
+MOST_LINKS = 8
+
+
+def links_in(text: str) -> list[str]:
+    """The addresses of pages in a text, each once; where they are part of a sentence its marks are left out."""
+    found: dict[str, None] = {}
+    for match in _ADDRESS.finditer(text):
+        address = match[0].rstrip(".,;:!?*_")
+        while address.endswith((")", "]")) and address.count(address[-1]) > address.count(
+            {")": "(", "]": "["}[address[-1]]
+        ):
+            address = address[:-1]
+        found[address] = None
+        if len(found) == MOST_LINKS:
+            break
+    return list(found)
+
+
 def said_of(body: Body | None) -> str:
     """What the person wrote, without the facts that go to the model with it (`notes_of`)."""
     if body is not None and not body.detail.get("by_engine") and isinstance(body.detail.get("text"), str):

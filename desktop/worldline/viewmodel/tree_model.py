@@ -91,6 +91,8 @@ class TreeModel:
         """Flags of the few rows that have any which keep them from being folded, or fold them away."""
         self.ends: dict[int, str] = {}
         """Rows at which a run ended otherwise than well → stop reason."""
+        self.changes = 0
+        """Counts what has changed in rows that were there: sums over them are made anew then."""
         self.live: set[int] = set()
         """Rows that work or wait."""
 
@@ -204,10 +206,12 @@ class TreeModel:
         for row, (added, removed, files) in details.counts.items():
             self.added[row], self.removed[row], self.files[row] = added, removed, files
         self._previews.take(details)
+        self.changes += 1
 
     def update(self, header: NodeHeader) -> int:
         """Take over how a known node ended; returns its row. Its place and text stay."""
         row = header.seq - 1
+        self.changes += 1
         if self.uids.lost:
             self.uids.put(row, header.uid)
         self.outcome[row] = outcome = OUTCOME_CODE[header.outcome]
@@ -230,6 +234,7 @@ class TreeModel:
         if (self.added[row], self.removed[row]) == (added, removed):
             return False
         self.added[row], self.removed[row] = added, removed
+        self.changes += 1
         return True
 
     def set_label(self, row: int, label: NodeLabel) -> None:

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from weakref import WeakKeyDictionary
 
 from worldline.core.kinds import NodeFlag, NodeKind, Outcome
 from worldline.viewmodel import run_ends
@@ -21,7 +22,7 @@ from worldline.viewmodel.tree_words import (
     verb,
 )
 from worldline.viewmodel.unmarked import unmarked
-from worldline.viewmodel.words import translate
+from worldline.viewmodel.words import language, translate
 
 _COUNTS = re.compile(r"\s*·?\s*\+\d+ [−-]\d+$")
 
@@ -237,8 +238,26 @@ def _badges(result: RowText, flags: NodeFlag) -> None:
             result.badges.append((text, token))
 
 
-def fold_text(model: TreeModel, rows: Sequence[int]) -> RowText:
+_LONG_RUN = 200
+_folds: WeakKeyDictionary[TreeModel, dict[tuple[int, int, int, int], RowText]] = WeakKeyDictionary()
+"""Words of long folded runs: an imported session has runs of a hundred thousand steps, and each picture shows them."""
+
+
+def fold_text(model: TreeModel, rows: range) -> RowText:
     """A folded run: `7 steps: read 4, edit 2, run 1`."""
+    if len(rows) < _LONG_RUN:
+        return _fold_text(model, rows)
+    known = _folds.setdefault(model, {})
+    key = (rows.start, rows.stop, model.changes, language())
+    found = known.get(key)
+    if found is None:
+        for old in [old for old in known if old[2:] != key[2:]]:
+            del known[old]
+        found = known[key] = _fold_text(model, rows)
+    return found
+
+
+def _fold_text(model: TreeModel, rows: Sequence[int]) -> RowText:
     tools = Counter(verb(model.tool(row)) for row in rows if model.tool(row))
     parts = ", ".join(f"{word} {count}" for word, count in tools.most_common(4))
     steps = translate("tree", "{n} steps").format(n=len(rows))

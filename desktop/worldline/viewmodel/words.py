@@ -24,6 +24,11 @@ def set_translator(translator: Translator) -> None:
     _language += 1
 
 
+def language() -> int:
+    """Another number whenever texts are in another language from then on."""
+    return _language
+
+
 def once(make: Callable[[], Made]) -> Callable[[], Made]:
     """What `make` gives, made at the first call and again when the translator has changed: for tables of texts that are
     looked into for every row of a picture."""

@@ -192,5 +192,5 @@ class Composing(QObject):
         if uid:
             # Going to a prompt is a fork at its parent; the engine hands its text to the composer.
             self._state.go(uid)
-        else:
+        elif not self._state.read_only:
             self.composer.set_text(text)

@@ -5,9 +5,14 @@ from __future__ import annotations
 from PySide6.QtCore import QCoreApplication, QPoint, Qt
 from PySide6.QtWidgets import QMenu, QWidget
 
+from worldline.ui.chat import opening
+from worldline.ui.plain import as_label
 from worldline.ui.session_state import SessionState
-from worldline.viewmodel.chat_rows import ChatRow, said_of
+from worldline.viewmodel.chat_rows import ChatRow, links_in, said_of
 from worldline.viewmodel.tree_model import NO_ROW
+
+ADDRESS = 70
+"""Characters of an address that are shown."""
 
 
 def message_menu(state: SessionState, row: ChatRow, parent: QWidget) -> QMenu:
@@ -26,6 +31,11 @@ def message_menu(state: SessionState, row: ChatRow, parent: QWidget) -> QMenu:
     go = menu.addAction(translate("MessageMenu", "Go here and fork"))
     go.triggered.connect(lambda: state.go(uid))
     go.setEnabled(not state.read_only)
+    for address in links_in(text):
+        # Also for whoever has no mouse; what it opens is what it says.
+        said = address if len(address) <= ADDRESS else address[: ADDRESS - 1] + "…"
+        entry = menu.addAction(as_label(translate("MessageMenu", "Open {address}").format(address=said)))
+        entry.triggered.connect(lambda _=False, address=address: opening.link(address))
     menu.addSeparator()
     menu.addAction(translate("MessageMenu", "As the model sees it")).triggered.connect(
         lambda: state.as_model_sees_asked.emit(uid)

@@ -67,6 +67,8 @@ class ChatPane(QWidget):
         self._crumbs.setFont(theme().font_ui(0, bold=True))
         self._crumbs.setTextFormat(Qt.TextFormat.PlainText)
         self._branch = ElidedLabel("", self)
+        # The title gives way first: its words stand above the message as well.
+        self._branch.least = 180
         caption(self._branch)
         self._looking = ColorLabel(self.tr("only looking"), "muted", self)
         self._looking.setToolTip(self.tr("The files are still as they were where you are."))

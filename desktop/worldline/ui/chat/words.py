@@ -173,7 +173,11 @@ def cost(dollars: float | None) -> str:
 
 
 def clock(ms: int) -> str:
-    return QLocale().toString(QDateTime.fromMSecsSinceEpoch(ms).time(), QLocale.FormatType.ShortFormat)
+    """The time; the day as well when that is not today."""
+    at = QDateTime.fromMSecsSinceEpoch(ms)
+    if at.date() == QDateTime.currentDateTime().date():
+        return QLocale().toString(at.time(), QLocale.FormatType.ShortFormat)
+    return QLocale().toString(at, QLocale.FormatType.ShortFormat)
 
 
 def changed(added: int, removed: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal
@@ -24,9 +25,11 @@ from worldline.ui.dialogs.base import Dialog, while_open
 from worldline.ui.inks import ink
 from worldline.ui.plain import as_tip
 from worldline.ui.session_state import SessionState
+from worldline.ui.slices import in_slices
 from worldline.ui.tables import quiet
 
 KEPT = 5000
+PART = 100
 
 
 class DiagnosticsPane(QWidget):
@@ -37,6 +40,8 @@ class DiagnosticsPane(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._items: list[Diagnostic] = []
+        self._turn = 0
+        """Counts the times that the table was filled: an older filling ends."""
         self._kind = QComboBox(self)
         self._kind.setAccessibleName(self.tr("Kind"))
         self._kind.addItem(self.tr("all kinds"), "")
@@ -81,19 +86,38 @@ class DiagnosticsPane(QWidget):
         if self._kind.findData(item.kind) < 0:
             self._kind.addItem(words.diagnostic(item.kind), item.kind)
         if self._wanted(item):
+            bar = self.table.verticalScrollBar()
+            at_end = bar.value() >= bar.maximum()
             self._add_row(item)
-            self.table.scrollToBottom()
+            if at_end:  # whoever reads further up goes on reading
+                self.table.scrollToBottom()
         self._empty.hide()
         self.table.show()
 
     def _show(self) -> None:
+        # Over some frames: a table of thousands of rows takes most of a second.
+        self._turn += 1
         self.table.setRowCount(0)
-        for item in self.shown():
-            self._add_row(item)
+        items = self.shown()
+        self.table.setRowCount(len(items))
+        turn = self._turn
+        steps = [
+            partial(self._fill, turn, first, items[first : first + PART])
+            for first in range(0, len(items), PART)
+        ]
+        in_slices(self, [*steps, partial(self._filled, turn)])
         self._empty.setVisible(not self._items)
         self.table.setVisible(bool(self._items))
-        self.table.resizeColumnToContents(0)
-        self.table.resizeColumnToContents(1)
+
+    def _fill(self, turn: int, first: int, items: list[Diagnostic]) -> None:
+        if turn == self._turn:
+            for row, item in enumerate(items, first):
+                self._set_row(row, item)
+
+    def _filled(self, turn: int) -> None:
+        if turn == self._turn:
+            self.table.resizeColumnToContents(0)
+            self.table.resizeColumnToContents(1)
 
     def _wanted(self, item: Diagnostic) -> bool:
         wanted = self.search.text().strip().lower()
@@ -113,6 +137,9 @@ class DiagnosticsPane(QWidget):
     def _add_row(self, item: Diagnostic) -> None:
         row = self.table.rowCount()
         self.table.insertRow(row)
+        self._set_row(row, item)
+
+    def _set_row(self, row: int, item: Diagnostic) -> None:
         for column, text in enumerate((words.clock(item.at), words.diagnostic(item.kind), item.detail)):
             cell = QTableWidgetItem(text)
             cell.setToolTip(as_tip(text))

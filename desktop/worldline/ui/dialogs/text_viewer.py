@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QPushButton, QWidget
 
@@ -25,6 +26,8 @@ class TextViewer(Dialog):
         self.more: Callable[[int], None] | None = None
         """Asked with the number of bytes that are there."""
         self._bytes = 0
+        self._searching = False
+        """A search waits until all of the text is there."""
         self._note = ColorLabel("", "muted", self)
         self._more = QPushButton(self.tr("Show more"), self)
         self._more.setProperty("role", "link")
@@ -43,16 +46,25 @@ class TextViewer(Dialog):
         self.add_button(self.tr("Close"), self.reject)
 
     def _next(self) -> None:
-        self.text.finish()
+        """The next place; while the text is still being put in, once all of it is there."""
+        if not self.text.all_shown:
+            if not self._searching:
+                self._searching = True
+                self.text.completed.connect(self._next_at_last, Qt.ConnectionType.SingleShotConnection)
+            return
         if not self.text.find(self._find.text()):
             # Not found from here on: go on from the top.
             self.text.moveCursor(QTextCursor.MoveOperation.Start)
             self.text.find(self._find.text())
 
+    def _next_at_last(self) -> None:
+        self._searching = False
+        self._next()
+
     def append(self, text: str, total: int = 0, size: int = 0) -> None:
         """`size`: how many bytes of the `total` this is."""
         self.text.add(text)
-        self._bytes += size or len(text.encode())
+        self._bytes += size or len(text.encode(errors="replace"))
         left = total > self._bytes
         self._more.setVisible(left and self.more is not None)
         self._more.setEnabled(True)
