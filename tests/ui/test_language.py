@@ -15,10 +15,13 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QMenu
 
 from worldline.client.process import EngineProcess
-from worldline.ui import i18n
+from worldline.ui import gallery_data, i18n
+from worldline.ui.again import Again
 from worldline.ui.chat.pane import ChatPane
+from worldline.ui.dialogs.approval import ApprovalDialog
 from worldline.ui.dialogs.desk import desk_of
 from worldline.ui.dialogs.settings import SettingsDialog
+from worldline.ui.dialogs.small import NoteDialog
 from worldline.ui.main_window import MainWindow
 from worldline.ui.preferences import settings as window_settings
 from worldline.ui.theme import theme
@@ -28,6 +31,7 @@ from worldline.viewmodel import engine_words, words
 from . import full, sample
 from .test_untranslated import _texts, english
 
+APPROVAL = gallery_data.approval()
 CHINESE = re.compile(r"[\u4e00-\u9fff]")
 
 
@@ -247,3 +251,71 @@ def test_the_state_of_the_old_window_tells_nothing_more(full_state: Any, qtbot: 
     full_state.client.request("no such thing", {}, done.append, done.append)
     qtbot.waitUntil(lambda: bool(done))
     assert heard == []
+
+
+def test_what_is_written_in_open_dialogs_is_written_in_those_that_take_their_place(
+    windows: Windows, tmp_path: Path, qtbot: Any
+) -> None:
+    window = opened(windows, tmp_path, qtbot)
+    full.say(window.state, ("approval_asked", {"approval": APPROVAL.model_dump(mode="json")}))
+    qtbot.waitUntil(lambda: bool(window.state.approvals))
+    desk_of(window.state).show_waiting()
+    approval = desk_of(window.state).dialog
+    assert isinstance(approval, ApprovalDialog)
+    approval._start_edit()
+    assert approval._edited is not None
+    approval._edited.setPlainText("git push --dry-run")
+    approval._ask_reason()
+    QTest.keyClicks(approval._reason, "not on a Friday")
+    window.tree.menu.edit_note(sample.uid(4))
+    note = window.findChild(NoteDialog)
+    assert note is not None
+    QTest.keyClicks(note._edit, "learnt here")
+    window.actions_list["settings"].trigger()
+    settings = window.findChild(SettingsDialog)
+    assert settings is not None
+    settings.show_page("rules")
+    qtbot.waitUntil(lambda: bool(settings.rules_page.rules()["ask"]), timeout=30_000)
+    QTest.keyClicks(settings.rules_page._edits["allow"], "Bash(make:*)")
+
+    window = changed(windows, "zh_CN", qtbot)
+    # The made-up engine forgets what it asked; a real one says it again when it is greeted.
+    note_now = window.findChild(NoteDialog)
+    assert note_now is not None and note_now is not note
+    assert note_now._edit.toPlainText() == "learnt here"
+    settings_now = window.findChild(SettingsDialog)
+    assert settings_now is not None and settings_now is not settings
+    # Also when the answer of the engine has come.
+    qtbot.waitUntil(lambda: bool(settings_now.rules_page.rules()["ask"]), timeout=30_000)
+    assert settings_now.rules_page.rules()["allow"] == ["Bash(make:*)"]
+    full.say(window.state, ("approval_asked", {"approval": APPROVAL.model_dump(mode="json")}))
+    qtbot.waitUntil(lambda: bool(window.state.approvals))
+    desk_of(window.state).show_waiting()
+    approval_now = desk_of(window.state).dialog
+    assert isinstance(approval_now, ApprovalDialog) and approval_now is not approval
+    assert approval_now.handed_over() == ("not on a Friday", "git push --dry-run")
+    # What was written for one call is never written for another.
+    other = ApprovalDialog(APPROVAL.model_copy(update={"id": "other"}), parent=window)
+    Again(other, lambda *_: None, "other")
+    assert other.handed_over() == (None, None)
+    for dialog in (approval_now, settings_now, note_now, other):
+        dialog.hide()
+        dialog.deleteLater()
+
+
+def test_a_reply_that_is_coming_in_is_shown_from_its_beginning(
+    windows: Windows, tmp_path: Path, qtbot: Any
+) -> None:
+    window = opened(windows, tmp_path, qtbot)
+    run = {"uid": "live-run", "prompt": sample.uid(3), "started": 1, "mode": "ask", "model": "m"}
+    part = {"run": "live-run", "turn": 1, "block": 0, "kind": "text"}
+    full.say(window.state, ("run_started", {"run": run}), ("delta", {**part, "text": "From the "}),
+             ("tool_output", {"node": sample.uid(5), "text": "half a line"}))  # fmt: skip
+    qtbot.waitUntil(lambda: bool(window.state.streaming.deltas()) and bool(window.state.streaming.outputs()))
+    client = window.state.client
+    window = changed(windows, "zh_CN", qtbot)
+    client.batch.emit([("delta", {**part, "text": "beginning"})])
+    chat = window.panes["chat"]
+    assert isinstance(chat, ChatPane)
+    assert [block.text for block in chat.chat._replies["live:live-run:1"].blocks] == ["From the beginning"]
+    assert chat.chat._outputs[sample.uid(5)].lines() == ["half a line"]

@@ -2,7 +2,8 @@
 
 Texts and fonts are put into widgets once, in hundreds of places. Making the window again is what is sure to reach all of them, and
 takes as long as opening one. The engine, what it is doing and what waits for the person stay; so do the place in the
-tree, the looks of the tree, what is being written, and the dialogs that are open.
+tree, the looks of the tree, what is being written and answered, and the dialogs that are open with what is written in
+them.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 
-from worldline.ui.again import How, open_dialogs
+from worldline.ui.again import Carried, OpenDialog, open_dialogs
 from worldline.ui.chat.composing import Written
 from worldline.ui.chat.pane import ChatPane
 from worldline.ui.main_window import MainWindow
@@ -28,7 +29,7 @@ def renewed(old: MainWindow) -> MainWindow:
     """A window on the session of `old`, in its place; shown, and `old` is about to be deleted."""
     client, before = old.state.client, old.state
     state = SessionState(client)
-    state.keep_way(before)
+    state.go_on_from(before)
     path = str(before.info.get("path") or "")
     if path:
         # From the file, as when a session is opened: a long one is seen at once.
@@ -95,9 +96,10 @@ def _look_alike(looks: Looks, tree: TreePane, state: SessionState, selection: st
         tree.view.reveal(state.cursor_row())
 
 
-def _open_again(window: MainWindow, dialogs: list[How]) -> None:
-    for how in dialogs:
-        how(window, window.state)
+def _open_again(window: MainWindow, dialogs: list[OpenDialog]) -> None:
+    Carried(window, dialogs)
+    for dialog in dialogs:
+        dialog.how(window, window.state)
 
 
 def _write_on(window: MainWindow, written: Written) -> None:

@@ -16,6 +16,7 @@ from PySide6.QtCore import QObject, QTimer
 from worldline.client.process import EngineProcess
 from worldline.ui.session_way import SessionWay
 from worldline.viewmodel import engine_words
+from worldline.viewmodel.streaming import Streaming
 from worldline.viewmodel.tree_model import NO_ROW
 
 log = logging.getLogger("worldline.ui")
@@ -46,15 +47,18 @@ class SessionState(SessionWay):
         """Why the session could not be opened, if it could not."""
         self._deltas: list[dict[str, Any]] = []
         self._outputs: list[dict[str, Any]] = []
+        self.streaming = Streaming()
+        """What has come of replies and outputs that are not stored yet."""
         client.batch.connect(self._on_batch)
         client.hello.connect(self._on_hello)
         client.refused.connect(self._on_refused)
         client.state_changed.connect(self._on_engine_state)
 
-    def keep_way(self, before: SessionWay) -> None:
-        """Go back and forward as the state did that this one takes the place of."""
-        super().keep_way(before)
+    def go_on_from(self, before: SessionState) -> None:
+        """Take the place of another state of the same engine: before anything more has come."""
+        self.keep_way(before)
         self._crash_told = True
+        self.streaming = before.streaming.copy()
 
     def _on_refused(self, error: dict[str, Any]) -> None:
         self.refusal = engine_words.error(error)
@@ -123,6 +127,7 @@ class SessionState(SessionWay):
         if state in ("restarting", "gone"):
             self.ready = False
             self.run = None
+            self.streaming.clear()
             self.jumping = False
             for approval in list(self.approvals):
                 self._gone(self.approvals, approval, self.approval_gone, "stopped")
@@ -186,18 +191,26 @@ class SessionState(SessionWay):
             self._announce_rows()
         if self._deltas:
             deltas, self._deltas = self._deltas, []
+            self.streaming.take_deltas(deltas)
             self.delta_batch.emit(deltas)
         if self._outputs:
             outputs, self._outputs = self._outputs, []
+            self.streaming.take_outputs(outputs)
             self.tool_output_batch.emit(outputs)
 
     def _on_node_stored(self, params: dict[str, Any]) -> None:
-        if self._loading:
-            self._early.append(params["header"])
-        else:
-            self._take_header(params["header"])
+        self.streaming.node_stored(params["header"])
+        self._take_node(params["header"])
 
-    _on_node_ended = _on_node_stored
+    def _on_node_ended(self, params: dict[str, Any]) -> None:
+        self.streaming.node_ended(params["header"])
+        self._take_node(params["header"])
+
+    def _take_node(self, header: dict[str, Any]) -> None:
+        if self._loading:
+            self._early.append(header)
+        else:
+            self._take_header(header)
 
     def _on_cursor_moved(self, params: dict[str, Any]) -> None:
         self._announce_rows()
@@ -217,10 +230,12 @@ class SessionState(SessionWay):
 
     def _on_run_ended(self, params: dict[str, Any]) -> None:
         self.run = None
+        self.streaming.run_ended(str(params["run"]["uid"]))
         self._announce_rows()
         self.run_ended.emit(params["run"], params.get("offers", []))
 
     def _on_reply_discarded(self, params: dict[str, Any]) -> None:
+        self.streaming.discarded(str(params["run"]), int(params["turn"]))
         self.reply_discarded.emit(params)
 
     def _on_status(self, params: dict[str, Any]) -> None:

@@ -308,6 +308,7 @@ class WindowActions(QObject):
         dialog.setLabelText(self.tr("Title"))
         dialog.setTextValue(str(window.state.info.get("title", "")))
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        Again(dialog, lambda window, _state: window.commands._rename())
         dialog.textValueSelected.connect(
             lambda text: window.state.request("set_title", {"title": text.strip()}) if text.strip() else None
         )

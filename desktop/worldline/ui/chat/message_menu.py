@@ -57,6 +57,7 @@ def show_menu(state: SessionState, row: ChatRow | None, parent: QWidget, place: 
 
 
 def ask_replacement(state: SessionState, uid: str, parent: QWidget) -> None:
+    from worldline.ui.again import Again
     from worldline.ui.dialogs.small import NoteDialog
 
     translate = QCoreApplication.translate
@@ -66,6 +67,7 @@ def ask_replacement(state: SessionState, uid: str, parent: QWidget) -> None:
         translate("MessageMenu", "On this branch, from here on. The original stays in the session."),
         parent.window(),
     )
+    Again(dialog, lambda window, state: ask_replacement(state, uid, window), uid)
     dialog.entered.connect(
         lambda said: state.request("context_edit", {"node": uid, "replacement": said}) if said else None
     )

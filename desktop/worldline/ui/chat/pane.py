@@ -104,6 +104,10 @@ class ChatPane(QWidget):
         self._body_timer = QTimer(self, singleShot=True, interval=0)
         self._body_timer.timeout.connect(self._ask_bodies)
         self._connect()
+        # What has come of a reply so far: the pane may be made in the middle of it.
+        self._on_deltas(state.streaming.deltas())
+        for uid, text in state.streaming.outputs().items():
+            self.chat.tool_output(uid, text)
         self._grow_timer = QTimer(self, singleShot=True, interval=PAUSE_MS)
         self._grow_timer.timeout.connect(self._grow)
         self.setFocusProxy(self.composer.edit)

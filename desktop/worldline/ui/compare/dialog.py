@@ -58,7 +58,7 @@ def open_compare(state: SessionState, nodes: list[str], parent: QWidget) -> None
                 if row >= 0:
                     headers[uid] = header_at(state.tree, row)
         dialog = CompareDialog(compare, headers, parent, str(state.info.get("title", "")))
-        Again(dialog, lambda window, state: open_compare(state, nodes, window))
+        Again(dialog, lambda window, state: open_compare(state, nodes, window), " ".join(nodes))
         _connect(state, dialog)
         dialog.show()
 

@@ -331,6 +331,22 @@ class ApprovalDialog(Dialog):
         self._edit.setText(self._edit_words())
         self.deny_button.setFocus()
 
+    def handed_over(self) -> tuple[str | None, str | None]:
+        """Reason and edited text; None = nobody has begun to write it."""
+        edited = self._edited.toPlainText() if self._edited is not None else None
+        return (self._reason.text() if self._reason.isVisible() else None, edited)
+
+    def take_over(self, written: tuple[str | None, str | None]) -> None:
+        """For the same call, in the window that takes the place of its own."""
+        reason, edited = written
+        if reason is not None:
+            self._reason.show()
+            self._reason.setText(reason)
+        if edited is not None and self._field:
+            self._start_edit()
+            assert self._edited is not None
+            self._edited.setPlainText(edited)
+
     def _ask_reason(self) -> None:
         if self._reason.isVisible() and self._reason.text().strip():
             self._deny()

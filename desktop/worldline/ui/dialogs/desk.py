@@ -89,7 +89,8 @@ class Desk(QObject):
         dialog.answered.connect(lambda answer: self._answer(command, answer))
         dialog.finished.connect(lambda _code: self._closed(dialog))
         key = dialog.approval.id if isinstance(dialog, ApprovalDialog) else ""
-        Again(dialog, lambda _window, state: desk_of(state).show_waiting(key))
+        about = dialog.approval.id if isinstance(dialog, ApprovalDialog) else dialog.question.id
+        Again(dialog, lambda _window, state: desk_of(state).show_waiting(key), about)
         # Not modal: looking at the tree and the diff is what one needs to decide.
         dialog.setWindowModality(Qt.WindowModality.NonModal)
         dialog.show()

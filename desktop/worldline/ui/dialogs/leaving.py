@@ -7,6 +7,7 @@ from typing import Any
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QWidget
 
+from worldline.ui.again import Again
 from worldline.ui.dialogs.base import Latest
 from worldline.ui.dialogs.small import BranchSummaryDialog, LossyDialog
 from worldline.ui.session_state import SessionState
@@ -46,16 +47,30 @@ class Leaving(QObject):
             wish = str(self.settings.get("branch_summary") or "none")
             steps = left_behind(state.tree, cursor, target) if wish in ("ask", "always") else 0
             if steps and wish == "ask":
-                dialog = BranchSummaryDialog(steps, self._window)
-                dialog.chosen.connect(lambda chosen: state.go(uid, {**request, "summary": chosen}))
-                dialog.rejected.connect(state.stayed)
-                dialog.open()
+                self.ask_summary(uid, request, steps)
                 return True
             request["summary"] = "auto" if steps else "none"
         if not request.pop("lossy_seen", False) and summarised_on_the_way(state.tree, cursor, target):
             self._warn(uid, request)
             return True
         return False
+
+    def ask_summary(self, uid: str, request: dict[str, Any], steps: int) -> None:
+        state = self._state
+        dialog = BranchSummaryDialog(steps, self._window)
+        dialog.chosen.connect(lambda chosen: state.go(uid, {**request, "summary": chosen}))
+        dialog.rejected.connect(state.stayed)
+        # Not by going again: whether there is a question is known only when the settings have been read.
+        Again(dialog, lambda _window, state: _leaving_of(state).ask_summary(uid, request, steps), uid)
+        dialog.open()
+
+    def ask_lossy(self, uid: str, request: dict[str, Any], what: str) -> None:
+        state = self._state
+        dialog = LossyDialog(what, self._window)
+        dialog.confirmed.connect(lambda: state.go(uid, {**request, "lossy_seen": True}))
+        dialog.rejected.connect(state.stayed)
+        Again(dialog, lambda _window, state: _leaving_of(state).ask_lossy(uid, request, what))
+        dialog.open()
 
     def _warn(self, uid: str, request: dict[str, Any]) -> None:
         state = self._state
@@ -65,10 +80,7 @@ class Leaving(QObject):
                 # The plan says it too: one dialog is enough.
                 state.plan_needed.emit(plan, request)
             elif plan.get("lossy"):
-                dialog = LossyDialog(str(plan["lossy"]), self._window)
-                dialog.confirmed.connect(lambda: state.go(uid, {**request, "lossy_seen": True}))
-                dialog.rejected.connect(state.stayed)
-                dialog.open()
+                self.ask_lossy(uid, request, str(plan["lossy"]))
             else:
                 state.go(uid, {**request, "lossy_seen": True})
 
@@ -79,3 +91,9 @@ class Leaving(QObject):
         # Somewhere else was clicked while this was being planned: only that counts.
         of = self._latest.ask()
         state.request("jump_plan", {"node": uid}, of(planned), of(refused))
+
+
+def _leaving_of(state: SessionState) -> Leaving:
+    leaving = state.findChild(Leaving)
+    assert leaving is not None
+    return leaving

@@ -106,6 +106,12 @@ class SettingsDialog(Dialog):
         self.problem.setText(refusal(error))
         self.problem.show()
 
+    def handed_over(self) -> object:
+        return self.rules_page.handed_over()
+
+    def take_over(self, written: Any) -> None:
+        self.rules_page.take_over(written)
+
     def done(self, result: int) -> None:
         """Everything is saved as it is made but the rules, which are written line by line: those are asked about."""
         if self.rules_page.unsaved and not self._leaving:

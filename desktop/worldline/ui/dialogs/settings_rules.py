@@ -67,6 +67,18 @@ class RulesPage(Page):
         """Something was written that the engine does not have."""
         return self.rules() != self._known
 
+    def handed_over(self) -> tuple[dict[str, list[str]], dict[str, str]] | None:
+        """What is written and not saved, and beside which rules it was written; None = nothing."""
+        if not self.unsaved:
+            return None
+        return self._known, {key: edit.toPlainText() for key, edit in self._edits.items()}
+
+    def take_over(self, written: tuple[dict[str, list[str]], dict[str, str]] | None) -> None:
+        if written is not None:
+            self._known = written[0]
+            for key, text in written[1].items():
+                self._edits[key].setPlainText(text)
+
     def save(self) -> None:
         """Only what was changed here: a rule that came from an approval meanwhile stays."""
         self._saving = self.rules()

@@ -25,6 +25,7 @@ class QuestionDialog(Dialog):
 
     def __init__(self, question: Question, parent: QWidget | None = None) -> None:
         super().__init__(self.tr("The agent asks"), parent, width=560)
+        self.question = question
         self._form = QuestionForm(question, self)
         self.body.addWidget(self._form)
         self._form.own.returnPressed.connect(self._send)

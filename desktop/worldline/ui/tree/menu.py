@@ -14,7 +14,7 @@ from worldline.ui.session_state import SessionState
 from worldline.ui.theme import theme
 from worldline.ui.tree.view import TreeView
 from worldline.viewmodel import tree_text
-from worldline.viewmodel.tree_model import TreeModel
+from worldline.viewmodel.tree_model import NO_ROW, TreeModel
 
 COLOURS = ("accent", "ok", "warn", "bad", "info", "muted")
 
@@ -128,6 +128,11 @@ class NodeMenu:
         dialog.confirmed.connect(lambda: self._state.request("expand", {}))
         dialog.open()
 
+    def edit_note(self, uid: str) -> None:
+        row = self._state.tree.row(uid)
+        if row != NO_ROW:
+            self.edit(row, "note")
+
     def edit(self, row: int, what: str) -> None:
         known = self._state.tree.labels.get(row)
         text = getattr(known, what) if known is not None else ""
@@ -135,6 +140,7 @@ class NodeMenu:
         uid = self._state.tree.uid(row)
         self._view.reveal(row)
         if what == "note":
+            from worldline.ui.again import Again
             from worldline.ui.dialogs.small import NoteDialog
 
             dialog = NoteDialog(
@@ -146,6 +152,7 @@ class NodeMenu:
                 self._window,
             )
             dialog.entered.connect(lambda said: self._state.set_label(uid, "note", said, color))
+            Again(dialog, lambda window, _state: window.tree.menu.edit_note(uid), uid)
             dialog.open()
             return
         hint = self._view.tr("Label")
