@@ -2462,7 +2462,7 @@ The agent works in {work}</source>
     <name>SafetyPage</name>
     <message>
         <source>Sandbox</source>
-        <translation>沙箱</translation>
+        <translation>沙盒</translation>
     </message>
     <message>
         <source>on: commands reach the workspace only</source>
@@ -4030,6 +4030,10 @@ Click a node to go back to it, files included.</source>
         <translation>会话未能保存</translation>
     </message>
     <message>
+        <source>The sandbox does not start</source>
+        <translation>沙盒无法启动</translation>
+    </message>
+    <message>
         <source>A defect in Worldline ended the run</source>
         <translation>Worldline 的缺陷使运行结束</translation>
     </message>
@@ -4446,6 +4450,10 @@ Click a node to go back to it, files included.</source>
         <translation>未能保存</translation>
     </message>
     <message>
+        <source>the sandbox does not start</source>
+        <translation>沙盒无法启动</translation>
+    </message>
+    <message>
         <source>a fault of Worldline</source>
         <translation>Worldline 的缺陷</translation>
     </message>
@@ -4580,6 +4588,10 @@ Click a node to go back to it, files included.</source>
     <message>
         <source>Every step is on disk before the next begins</source>
         <translation>每一步都先写入磁盘再开始下一步</translation>
+    </message>
+    <message>
+        <source>sandbox: does not start</source>
+        <translation>沙盒：无法启动</translation>
     </message>
     <message>
         <source>sandbox: complete</source>
@@ -4724,6 +4736,10 @@ Click a node to go back to it, files included.</source>
     <message>
         <source>Sandbox</source>
         <translation>沙盒</translation>
+    </message>
+    <message>
+        <source>This machine</source>
+        <translation>此计算机</translation>
     </message>
     <message>
         <source>To confine commands on Linux: install bubblewrap, let users make namespaces, and start the session again. Settings say what else can be chosen.</source>
@@ -4895,6 +4911,10 @@ Click a node to go back to it, files included.</source>
     <message>
         <source>not saved</source>
         <translation>未能保存</translation>
+    </message>
+    <message>
+        <source>no sandbox</source>
+        <translation>无沙盒</translation>
     </message>
     <message>
         <source>defect</source>

@@ -238,6 +238,17 @@ def test_a_session_that_nobody_writes_any_more_can_be_opened_for_writing(window_
     assert window.state.client.pid != before and window.state.client.state == "running"
 
 
+def test_a_sandbox_that_does_not_start_is_a_line_until_it_does(window_of: Open) -> None:
+    window = window_of()
+    window.state._set_status({**sample.STATUS, "sandbox_problem": "The sandbox does not start: bwrap: no."})
+    line = window.notices.items["sandbox"]
+    assert "bwrap: no." in line.text.text()
+    window.state._set_status({**window.state.status, "cost": 1.0})
+    assert window.notices.items["sandbox"] is line
+    window.state._set_status({**sample.STATUS, "sandbox_problem": ""})
+    assert "sandbox" not in window.notices.items
+
+
 def test_a_session_that_is_found_damaged_is_shown_and_not_written(window_of: Open) -> None:
     window = window_of()
     assert "read_only" not in window.notices.items

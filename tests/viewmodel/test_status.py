@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from worldline.viewmodel.status import segments
+from worldline.viewmodel.status_pages import explain
 
 
 @pytest.mark.parametrize(
@@ -30,3 +31,11 @@ def test_what_can_be_stopped_has_a_button_for_it() -> None:
     for state in ("ready", "jumping", "stopping"):
         first = segments({"state": state}, "running", True, 0)[0]
         assert "stop" not in [command for command, _ in first.buttons], state
+
+
+def test_a_sandbox_that_does_not_start_is_said_in_the_bar_and_in_its_own_words() -> None:
+    said = {"sandbox": "complete", "sandbox_why": "Commands can …", "sandbox_problem": "bwrap: no."}
+    [segment] = [s for s in segments(said, "running", True, 0) if s.name == "sandbox"]
+    assert segment.text == "sandbox: does not start" and segment.color == "bad"
+    title, lines, text = explain("sandbox", said)
+    assert (title, text) == ("Sandbox", "bwrap: no.") and lines == [("This machine", "Commands can …")]

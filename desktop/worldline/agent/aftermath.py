@@ -9,7 +9,7 @@ from typing import Any
 from worldline.core.errors import ErrorClass, ToolError, ToolFailure
 from worldline.policy.copies import SavedCopy
 from worldline.policy.ledger import effect
-from worldline.policy.sandbox.confine import SandboxFailed
+from worldline.policy.sandbox.confine import NOT_RUN, SandboxFailed, not_started
 from worldline.policy.sandbox.model import Denial, Grant, Report
 
 _QUIET_WRITES = (
@@ -80,13 +80,6 @@ def repository_changed() -> ToolFailure:
     )
 
 
-def sandbox_failure(error: SandboxFailed, output: bytes) -> ToolFailure:
-    return ToolFailure(
-        ToolError(
-            error_class=ErrorClass.SYSTEM,
-            type="sandbox_failed",
-            message="The sandbox could not be set up, so the command was not run.",
-            hint=(output.decode(errors="replace").strip() or error.message)[:300],
-            next="Do not try to get round it. Tell the person; go on with reading and editing.",
-        )
-    )
+def sandbox_failure(error: SandboxFailed, output: bytes) -> SandboxFailed:
+    """For the person, in the words of what refused."""
+    return SandboxFailed(not_started(output.decode(errors="replace").strip() or error.message), NOT_RUN)

@@ -16,7 +16,7 @@ from worldline.agent.limits import Meter
 from worldline.agent.onlooker import Onlooker
 from worldline.agent.outputs import kept_output
 from worldline.agent.stops import Stopped
-from worldline.core.errors import ErrorClass, SessionError, ToolError
+from worldline.core.errors import ErrorClass, SandboxError, SessionError, ToolError
 from worldline.core.kinds import NodeFlag, NodeKind, Outcome
 from worldline.core.secrets import mask, mask_value
 from worldline.policy.copies import Copies, SavedCopy
@@ -240,6 +240,13 @@ class CallRunner:
                     next="Check what is there before you do it again.",
                 )  # fmt: skip
                 outcome = refused(item.call, error, Outcome.ABORTED)
+            elif isinstance(cause, SandboxError):
+                error = ToolError(
+                    error_class=ErrorClass.ENVIRONMENT, type="not_run",
+                    message="This command was not run: the run ended before it could begin.",
+                    next="Run it when it is still needed.",
+                )  # fmt: skip
+                outcome = refused(item.call, error, Outcome.FAILED)
             else:
                 error = ToolError(
                     error_class=ErrorClass.SYSTEM, type="internal_error",

@@ -16,7 +16,7 @@ from worldline.agent.limits import Meter, time_sentence
 from worldline.agent.replies import Next, judge_reply
 from worldline.agent.stops import RunEnd, Stopped, offers_for
 from worldline.agent.turn import TurnRunner
-from worldline.core.errors import SessionError, WorldlineError
+from worldline.core.errors import SandboxError, SessionError, WorldlineError
 from worldline.core.kinds import NodeFlag, NodeKind, Outcome
 from worldline.core.secrets import mask
 from worldline.core.stop import StopReason
@@ -143,6 +143,9 @@ class RunLoop:
             logger.error("the session could not be saved", exc_info=error)
             detail = f"The session could not be saved: {error.message} {error.hint}".strip()
             return RunEnd(StopReason.STORE_ERROR, detail, offers=offers_for(StopReason.STORE_ERROR))
+        if isinstance(error, SandboxError):
+            logger.error("the sandbox does not start", exc_info=error)
+            return RunEnd(StopReason.SANDBOX_ERROR, str(error), offers=offers_for(StopReason.SANDBOX_ERROR))
         if isinstance(error, WorldlineError):
             logger.error("the run ended on an error for the person", exc_info=error)
             return RunEnd(StopReason.INTERNAL_ERROR, str(error), offers=["retry"])

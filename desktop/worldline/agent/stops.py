@@ -60,4 +60,5 @@ def offers_for(reason: StopReason) -> list[str]:
         StopReason.INTERRUPTED: ["retry"],
         StopReason.INTERNAL_ERROR: ["retry"],
         StopReason.STORE_ERROR: ["retry"],
+        StopReason.SANDBOX_ERROR: ["settings", "retry"],
     }.get(reason, [])

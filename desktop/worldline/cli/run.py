@@ -197,6 +197,8 @@ class Printer:
             if self._mid_line:
                 print()
             say(f"{reason.value}{': ' + told(detail) if detail else ''}")
+            if (problem := self.actor.shared.status.now.sandbox_problem) and problem not in detail:
+                say(problem)
             say(f"session {doc.path}")
         if reason is StopReason.COMPLETED:
             return 0

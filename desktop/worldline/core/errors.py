@@ -5,6 +5,7 @@ Exception
 │   ├── BadInput            wrong usage, unreadable input (exit code 2 on the command line)
 │   ├── SessionError        the document: locked, damaged, newer, not saved
 │   ├── WorkspaceError      capture, restore, worktrees
+│   ├── SandboxError        no command can be confined, so none is run (never shown to the model)
 │   └── ProviderError       the model cannot be reached (never shown to the model)
 ├── ToolFailure             for the model: becomes a structured tool result
 └── anything else           a defect of ours: logged, shown, ends the run with `internal_error`
@@ -45,6 +46,12 @@ class SessionError(WorldlineError):
 
 class WorkspaceError(WorldlineError):
     kind = "workspace_error"
+
+
+class SandboxError(WorldlineError):
+    """Infrastructure: the model can do nothing about it, so it ends the run."""
+
+    kind = "sandbox_failed"
 
 
 class ProviderError(WorldlineError):

@@ -31,6 +31,8 @@ class StopReason(StrEnum):
     HOOK_BLOCKED = "hook_blocked"
     STORE_ERROR = "store_error"
     """The session could not be saved (disk full, folder gone). Nothing runs unsaved."""
+    SANDBOX_ERROR = "sandbox_error"
+    """The sandbox does not start, so no command is run. Nothing runs unconfined instead."""
     INTERNAL_ERROR = "internal_error"
     INTERRUPTED = "interrupted"
     """Found at the next start: the process ended in the middle of the run."""

@@ -16,6 +16,7 @@ from worldline.engine.shared import Shared
 from worldline.policy.approvals import DEFAULT_TIMEOUT_S, ApprovalDesk
 from worldline.policy.decide import PolicyGate
 from worldline.policy.rules import RuleSet, explain, parse_rules
+from worldline.policy.sandbox.confine import NOT_RUN
 from worldline.policy.seal import Seal
 from worldline.policy.wording import effect
 from worldline.protocol import commands as c
@@ -46,6 +47,7 @@ class Approvals:
             seal=Seal(paths.grants_key_file(), shared.slug),
         )  # fmt: skip
         self.sandbox = SandboxDesk(shared, self.gate, effects)
+        self.sandbox.on_problem = self.describe
         self._sandbox_why = "The sandbox is being checked."
         self._outside: list[str] = []
         self._states: list[tuple[str, str]] = []
@@ -75,7 +77,9 @@ class Approvals:
             logger.warning(problem)
         outside = f"Not confined: the MCP servers {', '.join(self._outside)}." if self._outside else ""
         self._shared.status.set(
-            sandbox=self.gate.sandbox, sandbox_why=f"{self._sandbox_why} {outside}".strip()
+            sandbox=self.gate.sandbox,
+            sandbox_why=f"{self._sandbox_why} {outside}".strip(),
+            sandbox_problem=f"{self.sandbox.problem} {NOT_RUN}" if self.sandbox.problem else "",
         )
 
     def say_outside(self, servers: list[str]) -> None:
@@ -94,7 +98,7 @@ class Approvals:
 
     async def ready(self) -> None:
         """The first command waits for the check, which takes a fraction of a second."""
-        await self.sandbox.checked.wait()
+        await self.sandbox.ready()
 
     # -- deciding ---------------------------------------------------------------------------------------------------
 

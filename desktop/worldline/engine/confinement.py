@@ -10,7 +10,7 @@ from typing import Any, Literal
 from worldline.agent.confined import ConfinedRunner, SandboxPlace
 from worldline.core import paths
 from worldline.core.access import AccessRequest, CommandResult, CommandRunner, Emit
-from worldline.core.errors import ToolFailure, WorldlineError
+from worldline.core.errors import SandboxError, ToolFailure, WorldlineError
 from worldline.engine.effects import EffectList
 from worldline.engine.shared import Shared
 from worldline.policy.copies import Copies
@@ -18,10 +18,12 @@ from worldline.policy.decide import PolicyGate
 from worldline.policy.openings import counter_push, grants_of, publish_grants, push_grants
 from worldline.policy.pushing import push_outside
 from worldline.policy.sandbox import selftest
-from worldline.policy.sandbox.model import APPROVAL_TIMEOUT, PUSH, Grant
+from worldline.policy.sandbox.confine import NOT_RUN, SandboxFailed, not_started
+from worldline.policy.sandbox.model import APPROVAL_TIMEOUT, PUSH, Grant, Profile
 from worldline.policy.sandbox.network import SessionNetwork
 from worldline.policy.sandbox.places import git_places
 from worldline.protocol.model import EffectInfo
+from worldline.tools.process import shell_argv
 from worldline.tools.process_table import ProcessTable
 from worldline.workspace.absorb import absorb, move_ref
 
@@ -42,6 +44,13 @@ class SandboxDesk:
         self._git = git_places(shared.root) if shared.work is not None else None
         self._network: SessionNetwork | None = None
         self.checked = asyncio.Event()
+        self.problem = ""
+        """Why the sandbox does not start for this session, though this machine has one: then no command is run."""
+        self.on_problem: Callable[[], None] = lambda: None
+        """Called when that changed."""
+        self._proven = False
+        """The session's own profile has been started."""
+        self._proving = asyncio.Lock()
 
     async def check(self) -> str:
         """Find out what this machine enforces; returns the sentence about it."""
@@ -52,14 +61,53 @@ class SandboxDesk:
             result = await asyncio.to_thread(selftest.run)
             self._gate.sandbox = result.label
             self._network = result.network
+            if self._git is None or self._git.common_dir is None or self._git.shared:
+                await self._prove()
+            # else at the first command: starting it makes folders in the person's own `.git`.
             return f"{result.why} {result.fix}".strip()
         finally:
             self.checked.set()
 
+    async def ready(self) -> None:
+        """Wait until it is known what this machine enforces, and whether it does so for this session."""
+        await self.checked.wait()
+        async with self._proving:
+            await self._prove()
+
+    async def _prove(self) -> None:
+        """Start the session's own profile once: its folders may be what the sandbox cannot be put round."""
+        if self._proven or self._gate.sandbox == "none" or self._shared.work is None:
+            return
+        self._proven = True
+        place = self.place()
+        profile = Profile(
+            workspace=place.workspace,
+            private_tmp=place.private_tmp,
+            git=git_places(place.workspace),
+            hidden=place.hidden,
+            network=self._network,
+        )
+        argv = shell_argv("echo READY")
+        self._found(await asyncio.to_thread(selftest.starts, argv, profile, self._gate.sandbox))
+
+    def _found(self, why: str) -> None:
+        said = not_started(why) if why else ""
+        if said != self.problem:
+            self.problem = said
+            self.on_problem()
+
+    def broke(self, error: SandboxError) -> None:
+        """It did not start for a command, though it did before."""
+        if error.message != self.problem:
+            self.problem = error.message
+            self.on_problem()
+
     def begin_run(self) -> None:
-        """Somebody said something: what was denied before may be asked again."""
+        """Somebody said something: what was denied before may be asked again, and the cause of what did not start may be
+        gone."""
         self._denied.clear()
         self._approved.clear()
+        self._proven = self._proven and not self.problem
 
     async def settle(self) -> None:
         """Enter what ended background commands did, before the session is closed."""
@@ -97,7 +145,7 @@ class SandboxDesk:
 
     def runner(self, table: ProcessTable, node: str, grants: list[dict[str, Any]]) -> CommandRunner:
         """For the commands of one call. `grants` are those given for this branch."""
-        return _CheckedRunner(self.checked, lambda: self._runner(table, node, grants))
+        return _CheckedRunner(self, lambda: self._runner(table, node, grants))
 
     def _runner(self, table: ProcessTable, node: str, grants: list[dict[str, Any]]) -> CommandRunner:
         place = self.place()
@@ -218,14 +266,23 @@ class SandboxDesk:
 
 
 class _CheckedRunner:
-    """Runs nothing before it is known what this machine enforces: a call is made ready earlier than that."""
+    """Runs nothing before it is known what this machine enforces: a call is made ready earlier than that. And nothing while
+    the sandbox that it has does not start."""
 
-    def __init__(self, checked: asyncio.Event, make: Callable[[], CommandRunner]) -> None:
-        self._checked = checked
+    def __init__(self, desk: SandboxDesk, make: Callable[[], CommandRunner]) -> None:
+        self._desk = desk
         self._make = make
 
     async def run(
         self, command: str, *, cwd: Path, timeout_s: float, emit: Emit, background: bool = False
     ) -> CommandResult:
-        await self._checked.wait()
-        return await self._make().run(command, cwd=cwd, timeout_s=timeout_s, emit=emit, background=background)
+        await self._desk.ready()
+        if self._desk.problem:
+            raise SandboxFailed(self._desk.problem, NOT_RUN)
+        try:
+            return await self._make().run(
+                command, cwd=cwd, timeout_s=timeout_s, emit=emit, background=background
+            )
+        except SandboxError as error:
+            self._desk.broke(error)
+            raise

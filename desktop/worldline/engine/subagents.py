@@ -24,7 +24,7 @@ from worldline.agent.deps import RunDeps, RunSettings
 from worldline.agent.limits import Limits, Meter
 from worldline.agent.side import SideJournal, SideLoop, SideWatcher
 from worldline.agent.stops import RunEnd
-from worldline.core.errors import SessionError, WorkspaceError
+from worldline.core.errors import SandboxError, SessionError, WorkspaceError
 from worldline.core.kinds import NodeKind
 from worldline.core.secrets import mask
 from worldline.core.stop import StopReason
@@ -125,6 +125,8 @@ class SubAgents:
             raise asyncio.CancelledError
         if end.reason is StopReason.INTERNAL_ERROR:
             raise RuntimeError(end.detail)
+        if end.reason is StopReason.SANDBOX_ERROR:
+            raise SandboxError(end.detail)
         if end.reason is StopReason.STORE_ERROR:
             raise SessionError(end.detail, "", kind="not_saved")
         files, diff = await self._changed(before)

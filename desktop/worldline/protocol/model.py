@@ -368,6 +368,8 @@ class Status(Message):
     cache_note: str = ""
     sandbox: Literal["complete", "partial", "none", "unknown"] = "unknown"
     sandbox_why: str = ""
+    sandbox_problem: str = ""
+    """Why the sandbox does not start for this session, so that no command runs, and what to do; "" = it starts."""
     effects: int = 0
     """Open effects that going back does not undo, here and elsewhere."""
     effects_undoable: int = 0

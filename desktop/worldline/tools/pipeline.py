@@ -3,7 +3,7 @@
 
 `prepare` does everything up to the policy's answer, without an effect; `run` does the rest. Between the two the
 loop makes the call durable. `execute` joins them. Exactly one `ToolOutcome` comes back for each call; the only
-exceptions are `asyncio.CancelledError` and `ToolDefect`.
+exceptions are `asyncio.CancelledError`, `ToolDefect` and `SandboxError`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 from rapidfuzz import fuzz, process
 
-from worldline.core.errors import ErrorClass, ToolError, ToolFailure
+from worldline.core.errors import ErrorClass, SandboxError, ToolError, ToolFailure
 from worldline.core.kinds import NodeFlag, Outcome
 from worldline.tools.arguments import json_failure, kind_of, parse_raw, repair
 from worldline.tools.breaker import Breaker
@@ -212,6 +212,8 @@ class Pipeline:
                 break
             except ToolFailure as failure:
                 error = failure.error
+            except SandboxError:
+                raise  # nobody's fault that the model could mend: the run ends
             except Exception as defect:
                 raise ToolDefect(prepared.tool.name, prepared.call_id, defect) from defect
             if not (error.retryable and prepared.tool.retry_safe):

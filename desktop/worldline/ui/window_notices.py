@@ -33,6 +33,7 @@ class WindowNotices(QObject):
         state.jumped.connect(self._jumped)
         state.writer_changed.connect(self._writer_changed)
         state.problems.connect(self._problems)
+        state.status_changed.connect(self._sandbox)
         state.approval_asked.connect(
             lambda a: self._notify(self.tr("Waiting for you: {title}").format(title=a.get("title", "")))
         )
@@ -128,6 +129,15 @@ class WindowNotices(QObject):
             color="warn",
             buttons=[(self.tr("Open settings"), self._open_settings)],
         )
+
+    def _sandbox(self, status: dict[str, Any]) -> None:
+        """That no command can run is not left to a click on the status bar."""
+        notices, text = self._window.notices, str(status.get("sandbox_problem") or "")
+        if not text:
+            notices.clear("sandbox")
+        elif "sandbox" not in notices.items or notices.items["sandbox"].text.text() != text:
+            buttons: list[Button] = [(self.tr("Open settings"), self._open_settings)]
+            notices.say("sandbox", text, icon="warn", color="bad", buttons=buttons)
 
     def _open_settings(self) -> None:
         from worldline.ui.dialogs.settings import open_settings

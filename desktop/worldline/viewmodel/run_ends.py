@@ -58,6 +58,7 @@ def words(reason: str) -> str:
         "empty_reply": translate("tree", "empty reply"),
         "hook_blocked": translate("tree", "stopped by a hook"),
         "store_error": translate("tree", "not saved"),
+        "sandbox_error": translate("tree", "no sandbox"),
         "internal_error": translate("tree", "defect"),
         "interrupted": translate("tree", "interrupted"),
     }

@@ -98,6 +98,7 @@ def stop_words(reason: str, detail: str = "") -> str:
         "empty_reply": translate("status", "the reply was empty"),
         "hook_blocked": translate("status", "blocked by a hook"),
         "store_error": translate("status", "could not be saved"),
+        "sandbox_error": translate("status", "the sandbox does not start"),
         "internal_error": translate("status", "a fault of Worldline"),
         "interrupted": translate("status", "interrupted"),
         "unknown": translate("status", "ended for an unknown reason"),
@@ -230,7 +231,7 @@ def segments(status: Mapping[str, Any], engine: str, ready: bool, now_ms: int) -
         Segment("cache", cache, "warn" if status.get("cache_note") else "muted",
                 hint=translate("status", "How much of the context was read from the cache"))
     )  # fmt: skip
-    result.append(_sandbox(str(status.get("sandbox", "unknown"))))
+    result.append(_sandbox(status))
     result.append(_effects(status))
     saved = bool(status.get("saved", True))
     result.append(
@@ -240,7 +241,11 @@ def segments(status: Mapping[str, Any], engine: str, ready: bool, now_ms: int) -
     return result
 
 
-def _sandbox(mode: str) -> Segment:
+def _sandbox(status: Mapping[str, Any]) -> Segment:
+    mode = str(status.get("sandbox", "unknown"))
+    if status.get("sandbox_problem"):
+        text = translate("status", "sandbox: does not start")
+        return Segment("sandbox", text, "bad", "warn", hint=translate("status", "What commands can reach"))
     words = {
         "complete": (translate("status", "sandbox: complete"), "muted"),
         "partial": (translate("status", "sandbox: partial"), "warn"),

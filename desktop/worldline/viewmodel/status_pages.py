@@ -103,6 +103,12 @@ def _explain_sandbox(status: Mapping[str, Any]) -> Page:
     }  # fmt: skip
     mode = str(status.get("sandbox", "unknown"))
     why = str(status.get("sandbox_why") or "")
+    if problem := str(status.get("sandbox_problem") or ""):
+        return (
+            translate("status", "Sandbox"),
+            [(translate("status", "This machine"), why)] if why else [],
+            problem,
+        )
     if mode == "complete":
         return translate("status", "Sandbox"), [], words[mode]
     fix = translate(

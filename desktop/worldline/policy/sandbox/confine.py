@@ -10,7 +10,7 @@ import socket
 import struct
 from pathlib import Path
 
-from worldline.core.errors import WorldlineError
+from worldline.core.errors import SandboxError
 from worldline.policy.sandbox import bubblewrap
 from worldline.policy.sandbox.inside import bpf
 from worldline.policy.sandbox.model import APPROVAL_TIMEOUT, Denial, Grant, Label, Profile, Report
@@ -28,10 +28,17 @@ _ALWAYS_WRITABLE = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/pts
 _OPEN_INSIDE = ("/tmp", "/var/tmp", "/run", "/dev", "/proc")
 
 
-class SandboxFailed(WorldlineError):
-    """The sandbox could not be set up, so the command was not run."""
+NOT_RUN = "No command is run until it does. Remove the cause, then try again; or switch the sandbox off in the settings: then every command is asked about."
+"""What to do about a sandbox that does not start."""
 
-    kind = "sandbox_failed"
+
+def not_started(why: str) -> str:
+    """The sentence about it, with the last words of what refused."""
+    return f"The sandbox does not start for this session: {' '.join(why.split())[-300:].rstrip('.')}."
+
+
+class SandboxFailed(SandboxError):
+    """The sandbox could not be set up, so the command was not run."""
 
 
 class Confinement:

@@ -77,6 +77,7 @@ def stop_title(reason: str, detail: str = "") -> str:
         "empty_reply": translate("Words", "The model answered nothing"),
         "hook_blocked": translate("Words", "Stopped by a hook"),
         "store_error": translate("Words", "The session could not be saved"),
+        "sandbox_error": translate("Words", "The sandbox does not start"),
         "internal_error": translate("Words", "A defect in Worldline ended the run"),
         "interrupted": translate("Words", "Interrupted"),
     }
