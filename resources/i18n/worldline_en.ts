@@ -133,6 +133,30 @@
     </message>
 </context>
 <context>
+    <name>ImportDialog</name>
+    <message numerus="yes">
+        <source>%n node(s)</source>
+        <translation>
+            <numerusform>%n node</numerusform>
+            <numerusform>%n nodes</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n branch(es)</source>
+        <translation>
+            <numerusform>%n branch</numerusform>
+            <numerusform>%n branches</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n place(s) were damaged; the first: line {line}, {why}</source>
+        <translation>
+            <numerusform>%n place was damaged: line {line}, {why}</numerusform>
+            <numerusform>%n places were damaged; the first: line {line}, {why}</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>JumpPlanDialog</name>
     <message numerus="yes">
         <source>%n file(s) will be put back</source>
@@ -197,6 +221,20 @@
         <translation>
             <numerusform>Importing %n file…</numerusform>
             <numerusform>Importing %n files…</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n file(s) imported.</source>
+        <translation>
+            <numerusform>%n file imported.</numerusform>
+            <numerusform>%n files imported.</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n node(s) came of it.</source>
+        <translation>
+            <numerusform>%n node came of it.</numerusform>
+            <numerusform>%n nodes came of it.</numerusform>
         </translation>
     </message>
     <message numerus="yes">

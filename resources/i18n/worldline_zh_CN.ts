@@ -1636,13 +1636,23 @@
         <source>Imported</source>
         <translation>已导入</translation>
     </message>
-    <message>
-        <source>{name}: {nodes} nodes, {branches} branches</source>
-        <translation>{name}：{nodes} 个节点，{branches} 个分支</translation>
+    <message numerus="yes">
+        <source>%n node(s)</source>
+        <translation>
+            <numerusform>%n 个节点</numerusform>
+        </translation>
     </message>
-    <message>
-        <source>{n} places were damaged; the first: line {line}, {why}</source>
-        <translation>{n} 处已损坏；第一处：第 {line} 行，{why}</translation>
+    <message numerus="yes">
+        <source>%n branch(es)</source>
+        <translation>
+            <numerusform>%n 个分支</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n place(s) were damaged; the first: line {line}, {why}</source>
+        <translation>
+            <numerusform>%n 处已损坏；第一处：第 {line} 行，{why}</numerusform>
+        </translation>
     </message>
 </context>
 <context>
@@ -2618,9 +2628,17 @@ The agent works in {work}</source>
         <source>The import was cancelled. What was half imported is gone again.</source>
         <translation>导入已取消，导入到一半的内容已清除。</translation>
     </message>
-    <message>
-        <source>Imported: {files} files, {nodes} nodes.</source>
-        <translation>已导入：{files} 个文件，{nodes} 个节点。</translation>
+    <message numerus="yes">
+        <source>%n file(s) imported.</source>
+        <translation>
+            <numerusform>已导入 %n 个文件。</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n node(s) came of it.</source>
+        <translation>
+            <numerusform>得到 %n 个节点。</numerusform>
+        </translation>
     </message>
     <message numerus="yes">
         <source>%n file(s) could not be imported.</source>

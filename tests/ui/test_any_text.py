@@ -232,3 +232,29 @@ def test_an_action_with_an_ampersand_has_its_name_in_the_palette(qtbot: Any, set
     palette.list.itemClicked.emit(item)
     palette.list.itemActivated.emit(item)
     assert ran == ["ran"]
+
+
+def test_a_direction_mark_turns_nothing_but_is_seen(window_of: Callable[..., MainWindow], qtbot: Any) -> None:
+    window = window_of(session={"title": f"a {SEEN}b"})
+    assert SEEN not in window.windowTitle() and window.windowTitle().endswith("— Worldline")
+    assert SEEN not in window.title_label.text()
+    prose = Prose()
+    qtbot.addWidget(prose)
+    prose.set_html(pieces(f"see {SEEN}evil and שלום\u200f, soft\u00adhyphen")[0].text)
+    assert SEEN not in prose.text() and "שלום\u200f" in prose.text() and "soft\u00adhyphen" in prose.text()
+
+
+def test_a_command_of_megabytes_is_not_laid_out_for_one_line(qtbot: Any) -> None:
+    from worldline.core.headers import NodeHeader
+    from worldline.core.kinds import NodeKind, Outcome
+    from worldline.protocol.model import Body
+    from worldline.ui.chat.tool_card import SUBJECT, ToolCard
+
+    command = "x" * 2_000_000
+    header = NodeHeader(1, "a" * 16, 0, NodeKind.TOOL, 1, "bash x", tool="bash", outcome=Outcome.OK)
+    body = Body(uid="a" * 16, kind="tool", call={"id": "t", "name": "bash", "input": {"command": command}})
+    card = ToolCard(ChatRow("a", RowKind.TOOL, header, body), RowSignals())
+    qtbot.addWidget(card)
+    assert len(card._subject.text()) <= SUBJECT
+    card._copy.click()
+    assert QApplication.clipboard().text() == command

@@ -123,7 +123,7 @@ def test_dropped_files_are_imported_with_a_report(
     drop(dialog, good, bad)
     assert dialog.importing.cancel_button.isVisible() and dialog.importing.bar.isVisible()
     qtbot.waitUntil(lambda: dialog.importing.report_button.isVisible(), timeout=30_000)
-    assert dialog.list.count() == 4 and "Imported: 1 file" in dialog._note.text()
+    assert dialog.list.count() == 4 and "1 file(s) imported." in dialog._note.text()
     assert (
         "pi.jsonl" in dialog.importing.report
         and "✓" in dialog.importing.report

@@ -92,7 +92,10 @@ class ImportDialog(QDialog):
         self.head.setText(head)
         self.text.setText(text)
         self.cancel_button.setText(self.tr("Close"))
-        self.adjustSize()
+        layout = self.layout()
+        if layout is not None:
+            # As wide as it was: lines that are half as long are hard to read.
+            self.resize(self.width(), layout.totalHeightForWidth(self.width()))
 
     def _failed(self, why: str) -> None:
         self._end(self.tr("Nothing was imported"), say(why))
@@ -118,15 +121,19 @@ class ImportDialog(QDialog):
         if report.get("error"):
             return f"{name}: {say(str(report['error']))}"
         words = [
-            self.tr("{name}: {nodes} nodes, {branches} branches").format(
-                name=name, nodes=report.get("nodes", 0), branches=report.get("branches", 0)
+            f"{name}: "
+            + ", ".join(
+                (
+                    self.tr("%n node(s)", "", int(report.get("nodes", 0))),
+                    self.tr("%n branch(es)", "", int(report.get("branches", 0))),
+                )
             )
         ]
         gaps = list(report.get("gaps") or [])
         if gaps:
             words.append(
-                self.tr("{n} places were damaged; the first: line {line}, {why}").format(
-                    n=len(gaps), line=gaps[0].get("line", "?"), why=say(str(gaps[0].get("reason", "")))
+                self.tr("%n place(s) were damaged; the first: line {line}, {why}", "", len(gaps)).format(
+                    line=gaps[0].get("line", "?"), why=say(str(gaps[0].get("reason", "")))
                 )
             )
         words.extend(say(str(one)) for one in (report.get("warnings") or [])[:4])

@@ -25,6 +25,7 @@ from worldline.ui.places import Places
 from worldline.ui.session_state import SessionState
 from worldline.ui.slices import in_slices
 from worldline.ui.theme import SPACE_L, SPACE_S, SPACE_XS, STATUS_HEIGHT, caption, theme
+from worldline.viewmodel.visible import settled
 
 # A class of Qt that is named at runtime costs its enums, up to 3 ms before the first paint.
 if TYPE_CHECKING:
@@ -176,7 +177,7 @@ class MainWindow(QMainWindow):
         self.title_label.setFont(theme().font_ui(1, bold=True))
 
     def _info_changed(self, info: dict[str, Any]) -> None:
-        self.title_label.setText(str(info.get("title") or self.tr("Session")))
+        self.title_label.setText(settled(str(info.get("title") or self.tr("Session"))))
         modes = {
             "isolated": self.tr("isolated worktree"),
             "in_place": self.tr("in your folder"),
@@ -199,7 +200,7 @@ class MainWindow(QMainWindow):
         self.places.restore(self.width())
 
     def _retitle(self) -> None:
-        title = str(self.state.info.get("title") or "Worldline")
+        title = settled(str(self.state.info.get("title") or "Worldline"))
         waiting = self.state.status.get("state") == "waiting"
         mark = "❚❚ " if waiting else "● " if self.state.busy else ""
         self.setWindowTitle(f"{mark}{title} — Worldline" if self.state.info else "Worldline")

@@ -335,6 +335,7 @@ QDialog QListWidget, QDialog QTableWidget, QDialog QTreeWidget { border: 1px sol
 QDialog QListWidget { padding: 3px; }
 QDialog QListWidget[role="nav"] { background: transparent; border: none; padding: 0; }
 QDialog QTableWidget QHeaderView::section:first { border-top-left-radius: 6px; }
+QDialogButtonBox { dialogbuttonbox-buttons-have-icons: 0; }
 QProgressBar { background: @line; border: none; border-radius: 2px; height: 4px; }
 QProgressBar::chunk { background: @accent; border-radius: 2px; }
 QScrollBar:vertical { background: transparent; width: 10px; margin: 0; }

@@ -22,6 +22,7 @@ from worldline.viewmodel.tree_words import (
     verb,
 )
 from worldline.viewmodel.unmarked import unmarked
+from worldline.viewmodel.visible import settled
 from worldline.viewmodel.words import language, translate
 
 _COUNTS = re.compile(r"\s*·?\s*\+\d+ [−-]\d+$")
@@ -112,7 +113,7 @@ def tool_words(tool: str, preview: str, *, running: bool = False) -> str:
 
 def title(model: TreeModel, row: int) -> str:
     """The words of a node without marks."""
-    preview = model.preview(row).strip()
+    preview = settled(model.preview(row).strip())
     kind = model.kind_of(row)
     if kind in (NodeKind.TOOL, NodeKind.IMPORTED_TOOL):
         preview = preview.removesuffix(_error_of(model, row)).rstrip()

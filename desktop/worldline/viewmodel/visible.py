@@ -41,3 +41,14 @@ def visible(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return text.translate(_SIGNS)
+
+
+_DIRECTIONS = {
+    code: SIGN for first, last in ((0x202A, 0x202E), (0x2066, 0x2069)) for code in range(first, last + 1)
+}
+
+
+def settled(text: str) -> str:
+    """`text` in the direction of its own letters: marks that turn what follows are seen instead of obeyed, since they would
+    turn what stands behind it as well. For titles and messages; where one decides, `visible` shows all there is."""
+    return text if text.isascii() else text.translate(_DIRECTIONS)

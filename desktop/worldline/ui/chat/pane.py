@@ -26,6 +26,7 @@ from worldline.viewmodel import tree_text
 from worldline.viewmodel.chat import ChatModel, left_runs
 from worldline.viewmodel.headers import header_at
 from worldline.viewmodel.tree_model import NO_ROW
+from worldline.viewmodel.visible import settled
 from worldline.viewmodel.words import refusal
 
 BODY_BATCH = 40
@@ -255,7 +256,7 @@ class ChatPane(QWidget):
         title = (
             prompts[-1].preview if prompts else str(self.state.info.get("title") or self.tr("New session"))
         )
-        title = title if len(title) <= 60 else title[:59] + "…"
+        title = settled(title if len(title) <= 60 else title[:59] + "…")
         count = len(prompts) + self._prompts_above
         self._crumbs.setText(f"{count} {title}" if prompts else title)
         # Where the next prompt goes (a fork has no node of its own yet), or where the node was made.

@@ -17,10 +17,12 @@ from worldline.ui.theme import theme
 from worldline.viewmodel.chat_rows import ChatRow, ToolCall, ToolResult, tool_call, tool_result
 from worldline.viewmodel.diff import DiffModel, language_of
 from worldline.viewmodel.gaps import gap_lines
+from worldline.viewmodel.visible import visible
 
 CLOSED_LINES = 5
 OPEN_LINES = 300
 DIFF_ROWS = 14
+SUBJECT = 1000
 
 
 class ToolCard(RowWidget):
@@ -103,7 +105,8 @@ class ToolCard(RowWidget):
         name = words.TOOL_ICONS.get(self._call.verb, "run")
         keep(self._sign, name)
         self._verb.setText(words.verb(self._call.verb))
-        subject = self._call.subject.replace("\n", " ⏎ ")
+        # One line of a card: a command of megabytes is not laid out for it.
+        subject = visible(self._call.subject[:SUBJECT]).replace("\n", " ⏎ ")
         self._subject.setText(subject)
         self._subject.setToolTip(as_tip(self._call.subject[:2000]))
         glyph, token, word = words.outcome(header.outcome.value)

@@ -102,7 +102,10 @@ class SessionImport(QObject):
         nodes = sum(int(one.get("nodes", 0)) for one in good)
         gaps = sum(len(one.get("gaps") or []) for one in files)
         bad = len(files) - len(good)
-        text = [self.tr("Imported: {files} files, {nodes} nodes.").format(files=len(good), nodes=nodes)]
+        text = [
+            self.tr("%n file(s) imported.", "", len(good)),
+            self.tr("%n node(s) came of it.", "", nodes),
+        ]
         if bad:
             text.append(self.tr("%n file(s) could not be imported.", "", bad))
         if gaps:

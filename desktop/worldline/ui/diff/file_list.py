@@ -19,6 +19,7 @@ from worldline.protocol.model import FileChange
 from worldline.ui.plain import as_tip
 from worldline.ui.theme import theme
 from worldline.viewmodel.diff_files import FileNode, by_path, file_tree
+from worldline.viewmodel.visible import visible
 
 translate = QCoreApplication.translate
 ROLE = Qt.ItemDataRole.UserRole
@@ -69,7 +70,7 @@ class FileDelegate(QStyledItemDelegate):
             painter.drawText(right - width, area.top(), width + 2, area.height(), centre, text)
             right -= width + 7
         painter.setFont(theme().font_ui())
-        folder, _, name = change.path.rpartition("/")
+        folder, _, name = visible(change.path).rpartition("/")
         metrics = painter.fontMetrics()
         room = max(20, right - x - 4)
         shown = metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, room)

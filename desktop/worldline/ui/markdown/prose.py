@@ -26,6 +26,7 @@ from PySide6.QtWidgets import QScrollBar, QSizePolicy, QWidget
 
 from worldline.ui.plain import as_tip
 from worldline.ui.theme import theme
+from worldline.viewmodel.visible import settled
 
 INDENT = 22
 """Pixels of one step of a list; Qt's own 40 waste a narrow chat."""
@@ -100,6 +101,7 @@ class Prose(QWidget):
 
     def set_html(self, html: str, fixed: int = 0) -> None:
         """`fixed`: lay it out in so many pixels, whatever the width of the widget (parts of a large table)."""
+        html = settled(html)
         if html == self._html and fixed == self._fixed:
             return
         self._html = html
