@@ -10,6 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from worldline.ui.dialogs.small import ExpandDialog
+from worldline.ui.theme import theme
 from worldline.ui.tree.menu import LabelEditor
 from worldline.ui.tree.pane import TreePane
 from worldline.ui.tree.view import TreeView
@@ -280,6 +281,31 @@ def test_the_overview_stays_where_it_is_while_it_is_in_nobodys_way(state: Any, q
     place = minimap.pos()
     view.look_at(2)
     assert minimap.isVisible() and minimap.pos() == place
+
+
+def test_no_words_and_no_counts_of_rows_are_below_the_overview(state: Any, qtbot: Any) -> None:
+    pane = pane_of(state, qtbot)
+    pane.resize(300, 420)
+    view, minimap = pane.view, pane.minimap
+    view.show_only("all", folding=False)
+    view.set_follow(False)
+    view.scroll_to_item(0)
+    view.scene.set_cursor(1)
+    view.look_at(2)
+    minimap.refresh()
+    assert minimap.isVisible()
+    covered = minimap.geometry()
+    # Only hidden: the tree goes on to keep clear of it.
+    minimap.hide()
+    below = view.viewport().grab(covered).toImage()
+    colours = {below.pixelColor(x, y).name() for x in range(below.width()) for y in range(below.height())}
+    assert colours == {theme().tokens.color("panel").name()}
+    minimap.wanted = False
+    minimap.refresh()
+    below = view.viewport().grab(covered).toImage()
+    assert (
+        len({below.pixelColor(x, y).name() for x in range(below.width()) for y in range(below.height())}) > 2
+    )
 
 
 def test_the_menu_offers_what_can_be_done(state: Any, qtbot: Any) -> None:

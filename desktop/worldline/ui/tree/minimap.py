@@ -1,7 +1,7 @@
 """The whole tree in a corner: where the view is, and a way to anywhere.
 
 It lies over rows, so it stays away from the two that count: where the person is and what they look at. It moves only
-when one of them comes under it.
+when one of them comes under it. The words of the others, and the counts at their ends, end before it.
 """
 
 from __future__ import annotations
@@ -49,6 +49,8 @@ class Minimap(QWidget):
         if place is not None:
             self.move(place)
         self.setVisible(place is not None)
+        right = place is not None and not geometry.sideways
+        view.keep_clear(QRectF(self.geometry()) if right else None)
         self.update()
 
     def _free_place(self) -> QPoint | None:

@@ -21,6 +21,8 @@ from worldline.viewmodel.tree_overview import Overview
 MANY = 16_000
 """From so many visible items on the overview picture is blitted instead of drawing lines."""
 GLYPH = 16
+ROOM = 10
+"""Pixels to the right of words."""
 
 
 class Scene:
@@ -46,6 +48,8 @@ class Scene:
         self.pulse = 0.0
         """0..1, how far the live node has breathed out."""
         self.focused = False
+        self.blocked: tuple[float, float, float] | None = None
+        """Left edge, top and bottom of what lies over the right side of the tree: words end before it."""
         self._path: dict[int, int] = {}
 
     def focus_row(self) -> int:
@@ -66,6 +70,13 @@ class Scene:
     def path_end(self, segment: int) -> int:
         """Last row of the segment that is on the path to the cursor, -1 when none is."""
         return self._path.get(segment, -1)
+
+    def words_end(self, y: float, width: float) -> float:
+        """Where the words of the row in the middle of which `y` is must end."""
+        half = self.geometry.step / 2
+        if self.blocked is not None and self.blocked[1] < y + half and y - half < self.blocked[2]:
+            return min(width, self.blocked[0]) - ROOM
+        return width - ROOM
 
     def visible_items(self, extent: float) -> tuple[int, int]:
         first = max(0, int(self.geometry.item_at(-self.geometry.step)))
@@ -339,8 +350,9 @@ def _paint_rows(
         said = text_of(scene, item)
         _node(painter, scene, row, said, x, y, size, ratio)
         left = geometry.across(lanes[item - first]) + size / 2 + 8
+        end = scene.words_end(y, width)
         paint_words(
-            painter, scene, row, said, left, width - 10, y, bold if said.strong else plain, side, ratio, small
+            painter, scene, row, said, left, end, y, bold if said.strong else plain, side, ratio, small
         )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QPoint, QPointF, Qt, Signal
+from PySide6.QtCore import QPoint, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QAbstractScrollArea, QWidget
 
@@ -221,6 +221,13 @@ class TreeView(TreeScroll):
             self._bars()
             if self.follow_live and self.state.is_loaded:
                 self._to_end()
+
+    def keep_clear(self, place: QRectF | None) -> None:
+        """The minimap lies here, at the right side."""
+        blocked = (place.left(), place.top(), place.bottom()) if place is not None else None
+        if blocked != self.scene.blocked:
+            self.scene.blocked = blocked
+            self.viewport().update()
 
     # Events ----------------------------------------------------------------------------------------------------
     def paintEvent(self, _event: QPaintEvent) -> None:
