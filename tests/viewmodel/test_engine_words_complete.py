@@ -28,7 +28,7 @@ ARGUMENTS = {
 }  # fmt: skip
 """Positions of sentences in calls that are no errors."""
 TABLES = {
-    "provider/errors.py": ("_WORDS",), "provider/cache_health.py": ("_WORDS",),
+    "provider/failure_words.py": ("_WORDS",), "provider/cache_health.py": ("_WORDS",),
     "policy/wording.py": ("_GIT", "_EFFECT", "_PUSH"), "policy/decide.py": ("_LASTING", "_TITLES"),
     "tools/breaker.py": ("_HINTS",),
 }  # fmt: skip

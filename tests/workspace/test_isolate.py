@@ -127,3 +127,29 @@ def test_special_files_are_named_and_never_opened(work: Path, sh: Sh) -> None:
     assert (made.path / "link").readlink() == Path("a") and not (made.path / "d" / "pipe").exists()
     status = (made.path / "a").stat()
     assert (status.st_mode & 0o777, status.st_mtime_ns) == (0o640, 10**18)
+
+
+@pytest.mark.parametrize(
+    ("change", "number"),
+    [
+        ("true", 0),
+        ("touch a.txt", 0),
+        ("echo more >> a.txt", 1),
+        ("echo more >> a.txt && git add a.txt", 1),
+        ("rm a.txt && echo u > untracked && mkdir d && echo v > d/v && echo w > d/w", 4),
+        ("chmod +x a.txt && git rm -q --cached b.txt", 2),
+        ("git init -q inner && echo i > inner/i && echo k > .env && echo l > x.log", 0),
+    ],
+)
+def test_how_much_of_it_is_uncommitted(work: Path, sh: Sh, change: str, number: int) -> None:
+    sh("echo a > a.txt && echo b > b.txt && printf '*.log\\n.env\\n' > .gitignore && git init -q -b main . && git add . "
+       "&& git commit -qm base")  # fmt: skip
+    sh(change)
+    listed = {line[3:] for line in sh("git status --porcelain --untracked-files=all --no-renames").splitlines()
+              if not line.endswith("inner/")}  # fmt: skip
+    assert isolate.prepare(work, "abcd1234").uncommitted == len(listed) == number
+
+
+def test_all_of_a_repository_without_a_commit_is_uncommitted(work: Path, sh: Sh) -> None:
+    sh("git init -q -b main . && echo a > a && echo b > b && git add a")
+    assert isolate.prepare(work, "abcd1234").uncommitted == 2

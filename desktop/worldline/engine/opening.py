@@ -21,6 +21,9 @@ from worldline.session.salvage import open_damaged
 from worldline.workspace import leases
 from worldline.workspace.model import NOT_CAPTURED
 
+MOST_NOTES = 5
+"""Of what could not be carried into a new worktree, so many are told at once."""
+
 
 @dataclass(slots=True)
 class OpenRequest:
@@ -195,7 +198,21 @@ def _create(request: OpenRequest, folder: Path) -> Opened:
         _note(worktree, path)
     info = _info(doc, doc.info(), workspace, request, read_only_why="")
     branch = f"refs/heads/{workspace['branch']}" if workspace["branch"] else ""
-    return Opened(doc, work, info, slug, branch, created=True, worktree=worktree)
+    said = _carried_over(int(workspace.get("uncommitted", 0)), workspace.get("notes") or [])
+    return Opened(doc, work, info, slug, branch, created=True, worktree=worktree, said=said)
+
+
+def _carried_over(files: int, notes: list[str]) -> str:
+    """What the person is told of the work that was not committed when a worktree was made; "" = there was none."""
+    first = [note if note.endswith(".") else f"Not carried over: {note}." for note in notes[:MOST_NOTES]]
+    if files:
+        along = (
+            "Your uncommitted work came along: 1 file."
+            if files == 1
+            else f"Your uncommitted work came along: {files} files."
+        )
+        first[:0] = [along, "The agent works in a worktree of its own; your folder stays as it is."]
+    return " ".join(first)
 
 
 def _place(source: Path, slug: str, in_place: bool | None) -> tuple[dict[str, Any], Callable[[], None]]:
@@ -229,6 +246,7 @@ def _place(source: Path, slug: str, in_place: bool | None) -> tuple[dict[str, An
         "branch": place.branch,
         "included": place.included,
         "notes": place.notes,
+        "uncommitted": place.uncommitted,
     }, lambda: take_back(source, slug, place)
 
 

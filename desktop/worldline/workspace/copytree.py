@@ -119,6 +119,10 @@ class Copy:
         for path, inner in self._roots.items():
             self._repository(path, inner)
 
+    def is_elsewhere(self, path: str) -> bool:
+        """In a repository inside of this one."""
+        return any(path.startswith(f"{inner}/") for inner in self._roots)
+
     # --- files ------------------------------------------------------------------------------------------------
 
     def _folder(self, node: Dir, prefix: str, source: int, dest: int) -> None:

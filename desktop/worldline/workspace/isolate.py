@@ -27,6 +27,7 @@ from worldline.core import paths
 from worldline.core.errors import WorkspaceError
 from worldline.core.plainfile import read_plain
 from worldline.workspace import copytree, guard, indexfile, leases, nogc
+from worldline.workspace.carried import uncommitted
 from worldline.workspace.ignore import RuleSet
 from worldline.workspace.model import ProgressCall
 from worldline.workspace.repos import GitRoot, Head
@@ -56,6 +57,8 @@ class Isolated:
     """Ignored files that were carried over."""
     notes: list[str] = field(default_factory=list)
     """What could not be carried over, for people."""
+    uncommitted: int = 0
+    """Files that were carried over and differ from HEAD."""
 
 
 def include_rules(source: Path, include_ignored: Sequence[str] | None) -> RuleSet:
@@ -152,8 +155,9 @@ class _Maker:
             copy = copytree.Copy(self.root, self.dest, self.include, self.progress)
             copy.run()
             self.notes += copy.notes
-            self._write_index(copy)
+            entries = self._write_index(copy)
             self._carry_operation(ref, head)
+            number = uncommitted(self.root, copy, head, entries) if entries is not None else 0
         except BaseException as error:
             self.remove(ref if made_branch else "", start)
             if isinstance(error, (OSError, pygit2.GitError, KeyError, ValueError)):
@@ -163,7 +167,9 @@ class _Maker:
                     kind="cannot_isolate",
                 ) from error
             raise
-        return Isolated(self.dest, self.dest, head.commit, head.branch, branch, copy.included, self.notes)
+        return Isolated(
+            self.dest, self.dest, head.commit, head.branch, branch, copy.included, self.notes, number
+        )
 
     def _rebased(self) -> str:
         """Where the branch was that is being rebased: git wants to find it there at the end. "" = no rebase."""
@@ -192,17 +198,19 @@ class _Maker:
                 (self.entry / name).parent.mkdir(exist_ok=True)
                 (self.entry / name).write_bytes(copytree.without_worktree(own.read_bytes()))
 
-    def _write_index(self, copy: copytree.Copy) -> None:
+    def _write_index(self, copy: copytree.Copy) -> list[indexfile.Entry] | None:
+        """What was written; None when it is in a form that only git can read."""
         source = self.root.gitdir / "index"
         if not source.is_file():
-            return
+            return []
         if self.root.trouble:  # of a kind that only git itself can read: as it is
             for file in (source, *self.root.gitdir.glob("sharedindex.*")):
                 shutil.copy2(file, self.entry / file.name)
-            return
+            return None
         written_ns = source.stat().st_mtime_ns
         entries = [_with_stat(entry, copy, written_ns) for entry in self.root.entries]
         (self.entry / "index").write_bytes(indexfile.encode(entries))
+        return entries
 
     def _carry_operation(self, ref: str, head: Head) -> None:
         files = self.root.progress()
