@@ -78,6 +78,13 @@
 <context>
     <name>Composer</name>
     <message numerus="yes">
+        <source>Making %n picture(s) ready…</source>
+        <translation>
+            <numerusform>Making %n picture ready…</numerusform>
+            <numerusform>Making %n pictures ready…</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
         <source>%n line(s)</source>
         <translation>
             <numerusform>%n line</numerusform>

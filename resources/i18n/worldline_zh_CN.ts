@@ -681,6 +681,10 @@
 <context>
     <name>Composer</name>
     <message>
+        <source>{name} cannot be read as a picture.</source>
+        <translation>无法将 {name} 作为图片读取。</translation>
+    </message>
+    <message>
         <source>Mode</source>
         <translation>模式</translation>
     </message>
@@ -751,6 +755,12 @@
     <message>
         <source>Send (Enter)</source>
         <translation>发送（Enter）</translation>
+    </message>
+    <message numerus="yes">
+        <source>Making %n picture(s) ready…</source>
+        <translation>
+            <numerusform>正在准备 %n 张图片……</numerusform>
+        </translation>
     </message>
     <message>
         <source>Take out of the queue</source>

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import time
 from pathlib import Path
@@ -107,15 +108,19 @@ def test_at_completes_a_file_by_keyboard(composer: Composer, qtbot: Any) -> None
     composer.edit._list.hide()
 
 
-def test_pasted_images_become_chips_and_are_sent(composer: Composer) -> None:
+def test_pasted_images_become_chips_and_are_sent(composer: Composer, qtbot: Any) -> None:
     messages = sent(composer)
     image = QImage(3000, 1000, QImage.Format.Format_RGB32)
     image.fill(Qt.GlobalColor.red)
     data = QMimeData()
     data.setImageData(image)
     composer.edit.insertFromMimeData(data)
+    # It is made ready beside the window; what was to be sent with it follows then, once.
     QTest.keyClick(composer.edit, Qt.Key.Key_Return)
+    assert messages == [] and composer.edit.packer.pending == 1
+    qtbot.waitUntil(lambda: len(messages) == 1, timeout=30_000)
     assert messages[0]["images"][0]["media_type"] == "image/png"
+    assert composer._note.isHidden()
     composer._remove_image(0)
     QTest.keyClick(composer.edit, Qt.Key.Key_Return)
     assert len(messages) == 1
@@ -333,3 +338,46 @@ def test_up_in_a_wrapped_message_of_the_history_moves_the_cursor_first(composer:
     for _ in range(20):
         QTest.keyClick(composer.edit, Qt.Key.Key_Up)
     assert composer.text() == "one"
+
+
+def test_pictures_keep_their_order_and_their_sides(composer: Composer, tmp_path: Path, qtbot: Any) -> None:
+    names = ("large.png", "small.png")
+    for name, size in zip(names, (2_000, 20), strict=True):
+        image = QImage(size, size, QImage.Format.Format_RGB32)
+        image.fill(Qt.GlobalColor.darkGreen)
+        assert image.save(str(tmp_path / name))
+    broken = tmp_path / "broken.png"
+    broken.write_bytes((tmp_path / "large.png").read_bytes()[:60])
+    fifo = tmp_path / "pipe.png"
+    os.mkfifo(fifo)
+    drop(composer, *(tmp_path / name for name in names), fifo)
+    qtbot.waitUntil(lambda: composer.edit.packer.pending == 0, timeout=30_000)
+    widths = [QImage.fromData(base64.b64decode(one["data"])).width() for one in composer._images]
+    assert widths == [1568, 20]
+    # A pipe is named like any other file, and never read.
+    assert composer.text() == f"@{fifo} "
+
+
+def test_many_pictures_and_messages_leave_the_composer_as_wide_as_it_was(composer: Composer) -> None:
+    for number in range(20):
+        composer.add_image("image/png", f"{number:04}")
+    composer.set_queue([{"id": number, "text": "a message that waits " * 4} for number in range(10)])
+    composer.layout().activate()
+    assert composer.minimumSizeHint().width() < 600
+    assert composer._chips.count() == 31
+
+
+def test_a_drop_is_never_taken_for_a_move(composer: Composer, tmp_path: Path) -> None:
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(tmp_path))])
+    actions = Qt.DropAction.CopyAction | Qt.DropAction.MoveAction
+    left, keys = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    viewport = composer.edit.viewport()
+    where = viewport.rect().center()
+    enter = QDragEnterEvent(where, actions, data, left, keys)
+    enter.setDropAction(Qt.DropAction.MoveAction)
+    QApplication.sendEvent(viewport, enter)
+    let_go = QDropEvent(QPointF(where), actions, data, left, keys)
+    let_go.setDropAction(Qt.DropAction.MoveAction)
+    QApplication.sendEvent(viewport, let_go)
+    assert let_go.isAccepted() and let_go.dropAction() == Qt.DropAction.CopyAction

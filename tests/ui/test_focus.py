@@ -102,3 +102,27 @@ def test_the_window(window: MainWindow, qtbot: Any) -> None:
     rest = [one for one in stops if not isinstance(one, QuietButton)]
     unseen = [f"{type(one).__name__} {name_of(one)}" for one in quiet + rest if not is_seen(window, one)]
     assert unseen == []
+
+
+def test_the_ring_lets_go_of_a_list_that_is_deleted_with_the_focus(qtbot: Any) -> None:
+    import shiboken6
+    from PySide6.QtWidgets import QApplication, QLineEdit, QListWidget, QVBoxLayout, QWidget
+
+    from worldline.ui.focus_ring import FocusRing
+
+    window = QWidget()
+    qtbot.addWidget(window)
+    layout = QVBoxLayout(window)
+    parts = [QListWidget(), QLineEdit(), QListWidget()]
+    for part in parts:
+        layout.addWidget(part)
+    ring = FocusRing(window)
+    window.show()
+    window.activateWindow()
+    parts[0].setFocus()
+    qtbot.waitUntil(ring.isVisible, timeout=5000)
+    shiboken6.delete(parts[0])
+    parts[1].setFocus()
+    assert not ring.isVisible()
+    parts[2].setFocus()
+    qtbot.waitUntil(lambda: ring.isVisible() and QApplication.focusWidget() is parts[2], timeout=5000)

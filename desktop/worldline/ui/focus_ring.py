@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QEvent, QObject, QRect, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QPlainTextEdit, QTextEdit, QWidget
+from shiboken6 import isValid
 
 from worldline.ui.theme import theme
 
@@ -25,9 +26,9 @@ class FocusRing(QWidget):
         theme().changed.connect(self.update)
 
     def _moved(self, _old: QWidget | None, now: QWidget | None) -> None:
-        if self._around is not None:
+        if self._around is not None and isValid(self._around):
             self._around.removeEventFilter(self)
-            self._around = None
+        self._around = None
         wanted = (
             isinstance(now, QAbstractScrollArea)
             and not isinstance(now, QPlainTextEdit | QTextEdit)
@@ -42,7 +43,7 @@ class FocusRing(QWidget):
             self._place()
 
     def _place(self) -> None:
-        if self._around is not None:
+        if self._around is not None and isValid(self._around):
             corner = self._around.mapTo(self.window(), self._around.rect().topLeft())
             self.setGeometry(QRect(corner, self._around.size()))
             self.raise_()

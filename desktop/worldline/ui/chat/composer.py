@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
 from worldline.ui.chat import words
 from worldline.ui.chat.chooser import Chooser
@@ -59,17 +59,35 @@ class Composer(QWidget):
         self._images: list[dict[str, str]] = []
         self._texts: list[str] = []
         """Large texts that were pasted; they go behind what is written."""
+        self._wished = ""
+        """Sending was asked for while a picture was being made ready: it follows."""
         self._context_tokens = 0
         self._price: float | None = None
         card = Card(self)
         self._card = card
-        self._chips = QHBoxLayout()
+        # They scroll: twenty pictures must not make the window as wide as they are together.
+        self._strip = QScrollArea(card)
+        self._strip.setFrameShape(QScrollArea.Shape.NoFrame)
+        self._strip.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._strip.setWidgetResizable(True)
+        self._strip.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._strip.setStyleSheet("QScrollArea, #chips { background: transparent; }")
+        inside = QWidget()
+        inside.setObjectName("chips")
+        self._chips = QHBoxLayout(inside)
+        self._chips.setContentsMargins(0, 0, 0, 0)
         self._chips.setSpacing(6)
+        self._strip.setWidget(inside)
+        self._strip.hide()
         self.edit = ComposerEdit(card)
         self.edit.submitted.connect(lambda: self._send("next_step" if self.running else "now"))
         self.edit.interrupt_wanted.connect(lambda: self._send("interrupt" if self.running else "now"))
         self.edit.completion_wanted.connect(self.complete)
         self.edit.image_added.connect(self.add_image)
+        self.edit.packer.changed.connect(self._on_packing)
+        self.edit.packer.failed.connect(
+            lambda name: self.say(self.tr("{name} cannot be read as a picture.").format(name=name))
+        )
         self.edit.large_added.connect(self.add_text)
         self.edit.large_undone.connect(lambda: self._remove_text(len(self._texts) - 1))
         self.edit.textChanged.connect(self._on_text)
@@ -113,7 +131,7 @@ class Composer(QWidget):
         inner = QVBoxLayout(card)
         inner.setContentsMargins(8, 6, 8, 8)
         inner.setSpacing(6)
-        inner.addLayout(self._chips)
+        inner.addWidget(self._strip)
         self._note = ColorLabel("", "warn", card)
         self._note.setWordWrap(True)
         self._note.hide()
@@ -264,6 +282,13 @@ class Composer(QWidget):
         self._images.append({"media_type": media_type, "data": data})
         self._show_chips()
 
+    def _on_packing(self) -> None:
+        pending = self.edit.packer.pending
+        self.say(self.tr("Making %n picture(s) ready…", "", pending) if pending else "")
+        if not pending and self._wished:
+            when, self._wished = self._wished, ""
+            self._send(when)
+
     def _remove_image(self, at: int) -> None:
         del self._images[at]
         self._show_chips()
@@ -300,8 +325,12 @@ class Composer(QWidget):
             )
             chip.close_button.clicked.connect(lambda _=False, at=at: self._remove_image(at))
             self._chips.addWidget(chip)
-        if self._chips.count():
+        any_there = self._chips.count() > 0
+        if any_there:
             self._chips.addStretch(1)
+            bar = self._strip.horizontalScrollBar().sizeHint().height()
+            self._strip.setFixedHeight(self._chips.sizeHint().height() + bar)
+        self._strip.setVisible(any_there)
         self._on_text()
 
     def _at(self) -> None:
@@ -313,6 +342,9 @@ class Composer(QWidget):
     def _send(self, when: str) -> None:
         text = self.message()
         if self.edit.isReadOnly():
+            return
+        if self.edit.packer.pending:
+            self._wished = when
             return
         if not text and not self._images:
             if self._queue and not self.running:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QMimeData, QPoint, QSize, QStringListModel, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QInputMethodEvent, QKeyEvent, QKeySequence, QTextCursor
+from PySide6.QtGui import QDropEvent, QFocusEvent, QInputMethodEvent, QKeyEvent, QKeySequence, QTextCursor
 from PySide6.QtWidgets import QAbstractItemView, QListView, QPlainTextEdit, QWidget
 
-from worldline.ui.chat.pasting import packed, sort_out
+from worldline.ui.chat.packing import Packer
+from worldline.ui.chat.pasting import sort_out
 from worldline.viewmodel.mentions import completed, open_mention
 
 MAX_LINES = 12
@@ -89,6 +90,8 @@ class ComposerEdit(QPlainTextEdit):
         self.history: list[str] = []
         self._at = 0
         self._draft = ""
+        self.packer = Packer(self)
+        self.packer.done.connect(self.image_added)
         self._list = CompletionList(self)
         self._list.chosen.connect(self._complete)
         self.textChanged.connect(self._on_text)
@@ -253,9 +256,7 @@ class ComposerEdit(QPlainTextEdit):
         """Paste and drop both end here; for a drop the cursor is where it was let go."""
         pasted = sort_out(source, self.root)
         for image in pasted.images:
-            media_type, data = packed(image)
-            if data:
-                self.image_added.emit(media_type, data)
+            self.packer.take(image)
         if pasted.large:
             self._large_at = self.document().revision()
             self.large_added.emit(pasted.large)
@@ -265,6 +266,13 @@ class ComposerEdit(QPlainTextEdit):
             names = pasted.text.startswith("@") and source.hasUrls()
             gap = " " if names and before and not before[-1].isspace() else ""
             self.insertPlainText(gap + pasted.text)
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        super().dropEvent(event)
+        if event.isAccepted() and event.source() is None:
+            # From another program: it must not think that its files were moved away.
+            event.setDropAction(Qt.DropAction.CopyAction)
+            event.accept()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
         self._list.hide()

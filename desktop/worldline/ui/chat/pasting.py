@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import base64
+import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from PySide6.QtCore import QBuffer, QIODevice, QMimeData, Qt, QUrl
-from PySide6.QtGui import QImage
+from PySide6.QtCore import QMimeData, Qt, QUrl
+from PySide6.QtGui import QImage, QImageReader
 
 from worldline.viewmodel.mentions import named, relative
 
@@ -28,7 +29,8 @@ class Pasted:
 
     text: str = ""
     large: str = ""
-    images: list[QImage] = field(default_factory=list)
+    images: list[QImage | Path] = field(default_factory=list)
+    """Pictures, and files that hold one."""
 
 
 def is_large(text: str) -> bool:
@@ -60,10 +62,25 @@ def _take(url: QUrl, root: str, found: Pasted) -> None:
         found.text += url.toString() + " "
         return
     path = Path(url.toLocalFile())
-    if path.suffix.lower() in IMAGE_SUFFIXES and not (image := QImage(str(path))).isNull():
-        found.images.append(image)
+    if is_picture(path):
+        found.images.append(path)
     else:
         found.text += f"@{named(relative(str(path), root))} "
+
+
+def is_picture(path: Path) -> bool:
+    """Whether a file holds a picture, by its head: the rest is read beside the window."""
+    return path.suffix.lower() in IMAGE_SUFFIXES and path.is_file() and QImageReader(str(path)).canRead()
+
+
+def read(path: Path) -> QImage:
+    """The picture as it is to be looked at (cameras write on which side it stands), as large as it is sent."""
+    reader = QImageReader(str(path))
+    reader.setAutoTransform(True)
+    size = reader.size()
+    if max(size.width(), size.height()) > MAX_IMAGE:
+        reader.setScaledSize(size.scaled(MAX_IMAGE, MAX_IMAGE, Qt.AspectRatioMode.KeepAspectRatio))
+    return reader.read()
 
 
 def packed(image: QImage) -> tuple[str, str]:
@@ -82,7 +99,7 @@ def packed(image: QImage) -> tuple[str, str]:
 
 
 def _bytes(image: QImage, form: str, quality: int) -> bytes:
-    buffer = QBuffer()
-    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-    image.save(buffer, form, quality)  # type: ignore[call-overload]
-    return bytes(buffer.data().data())
+    # Through a file: a buffer of ours would be asked for each piece with Qt's lock held (see `ui.pictures`).
+    with tempfile.TemporaryDirectory(prefix="worldline-picture-") as folder:
+        path = Path(folder) / "picture"
+        return path.read_bytes() if image.save(str(path), form, quality) else b""  # type: ignore[call-overload]
