@@ -82,6 +82,17 @@ def test_what_is_no_secret_comes_through_as_it_is(text: str, sizes: list[int]) -
     assert live(text, sizes) == text
 
 
+@pytest.mark.parametrize("sizes", CHUNKS, ids=str)
+def test_of_an_address_that_is_a_secret_nothing_is_shown(sizes: list[int]) -> None:
+    text = "curl https://hooks.slack.com/services/T0AAAAAAA/B0BBBBBBB/abcdefgh1234 -d x; see https://hooks.example.org/y\n"
+    assert (
+        live(text, sizes)
+        == mask(text)[0]
+        == ("curl [masked: Slack webhook] -d x; see https://hooks.example.org/y\n")
+    )
+    assert live("see https://hooks.slack.com/ for it", sizes) == "see https://hooks.slack.com/ for it"
+
+
 def test_only_what_may_be_the_beginning_of_a_secret_is_held() -> None:
     masked = LiveMask()
     assert masked.feed("The words go on") == "The words go on"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from worldline.core.private_keys import KeyFilter, Segment
 from worldline.core.secrets import MARK, Found, find, hinted, replaced
 
 CONTEXT = 256
@@ -21,7 +22,7 @@ _HEADS = (
     "AIza", "ya29.", "GOCSPX-", "xoxa-", "xoxb-", "xoxe-", "xoxo-", "xoxp-", "xoxr-", "xoxs-", "xapp-", "sk_live_",
     "sk_test_", "sk_prod_", "rk_live_", "rk_test_", "rk_prod_", "whsec_", "npm_", "pypi-", "hf_", "SG.", "doo_v1_", "dop_v1_",
     "dor_v1_", "dckr_pat_", "dckr_oat_", "dapi", "lin_api_", "lin_oauth_", "secret_", "ntn_", "hvs.", "hvb.", "hvr.",
-    "AGE-SECRET-KEY-1", "eyJ", "PuTTY-User-Key-File-", "-----BEGIN ",
+    "AGE-SECRET-KEY-1", "eyJ", "https://hooks.slack.com/",
 )  # fmt: skip
 """How tokens of a known form begin."""
 _BEGINNINGS = frozenset(head[:n] for head in _HEADS for n in range(1, len(head) + 1))
@@ -33,12 +34,10 @@ _OPEN = tuple(
     # A form that goes on to the end of the text; what group `v` holds (else all of it) is the secret if it is one.
     for literals, pattern, flags in (
         (
-            tuple(h.lower() for h in _HEADS[:-2]),
-            r"(?<![A-Za-z0-9_])(?:" + "|".join(map(re.escape, _HEADS[:-2])) + r")[A-Za-z0-9_.+/=-]*\Z",
+            tuple(h.lower() for h in _HEADS),
+            r"(?<![A-Za-z0-9_])(?:" + "|".join(map(re.escape, _HEADS)) + r")[A-Za-z0-9_.+/=-]*\Z",
             0,
         ),
-        (("-----begin ",), r"-----BEGIN (?:[A-Z0-9 ]{0,60}-{0,5}|[A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*)\Z", re.DOTALL),
-        (("putty-user",), r"PuTTY-User-Key-File-.*\Z", re.DOTALL),
         (
             ("secret", "token", "passw", "passphrase", "api", "access", "private", "credential"),
             r"(?:secret|token|passw(?:or)?d|passphrase|api[_-]?key|access[_-]?key|private[_-]?key|credential)[A-Za-z0-9_-]{0,64}[\"']?"
@@ -54,20 +53,12 @@ _OPEN = tuple(
         (("aws",), r"aws_?secret_?(?:access_?)?key[\"']?\s*[=:]\s*[\"']?(?P<v>[A-Za-z0-9/+=]{1,41})\Z", re.IGNORECASE),
         (("accountkey", "sharedaccesskey"), r"(?:AccountKey|SharedAccessKey)=(?P<v>[A-Za-z0-9+/=]+)\Z", re.IGNORECASE),
         (("_authtoken=",), r":_authToken=(?P<v>[^\s$\"']+)\Z", 0),
-        (("hooks.slack",), r"https://hooks\.slack\.com/(?P<v>[A-Za-z0-9/_-]+)\Z", 0),
         (("://",), r"://[^\s:/@\"'<>{}$]{0,200}:(?P<v>[^\s:/@\"'<>{}$*]{1,200}@?)\Z", 0),
         ((":a",), r"\b\d{8,10}(?P<v>:A[A-Za-z0-9_-]*)\Z", 0),
         (("machine",), r"\bmachine\s+\S+\s+login\s+\S+\s+password\s+(?P<v>\S+)\Z", re.IGNORECASE),
     )
 )  # fmt: skip
-_KEY_BEGINS, _KEY_ENDS = "-----BEGIN ", "-----END "
-_PUTTY = "PuTTY-User-Key-File-"
 _GOES_ON = re.compile(r"[A-Za-z0-9_.+/=~-]*")
-_ENDS = {
-    "private key": re.compile(r"-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|Private-MAC: [0-9a-f]+"),
-}
-_END_CHARS = 120
-"""More than the longest line that ends a key."""
 
 
 class LiveMask:
@@ -77,29 +68,48 @@ class LiveMask:
         self._shown = ""
         """The end of what was given out, as it was before masking."""
         self._held = ""
-        self._dropping = ""
-        """Kind of the secret whose rest is dropped."""
-        self._end = ""
-        """While a key is dropped: the last characters, in which its end may begin."""
+        self._dropping = False
+        """The rest of a secret comes in, and is dropped."""
+        self._keys = KeyFilter()
+        self._in_key = False
+        """The last thing that came was of a key, whose mark is given."""
         self.count = 0
         """Secrets so far."""
 
     def feed(self, piece: str) -> str:
+        return self._without_keys(self._keys.feed(piece))
+
+    def rest(self) -> str:
+        """At the end of the text."""
+        shown = self._without_keys(self._keys.finish())
+        self._dropping = False
+        return shown + self._give("", last=True)
+
+    def _without_keys(self, segments: list[Segment]) -> str:
+        """Private keys have forms of their own; in what is left the others are looked for."""
+        out: list[str] = []
+        for is_key, part in segments:
+            if not is_key:
+                out.append(self._masked(part))
+            elif not self._in_key:
+                # Nothing before can go on over a key.
+                self._dropping = False
+                out += [self._give("", last=True), MARK.format("private key")]
+                self._shown = self._held = ""
+                self.count += 1
+            self._in_key = is_key
+        return "".join(out)
+
+    def _masked(self, piece: str) -> str:
         if self._dropping:
             piece = self._after_secret(piece)
         return self._give(piece, last=False) if piece else ""
 
-    def rest(self) -> str:
-        """At the end of the text."""
-        self._dropping = ""
-        return self._give("", last=True)
-
     def left_out(self, text: str) -> None:
         """Text went by that is not shown at all. Call it in order, before what comes after it; a key may go on there."""
-        begins, ends = text.rfind(_KEY_BEGINS), max(text.rfind(_KEY_ENDS), text.rfind("Private-MAC: "))
-        inside = begins > ends or (self._dropping == "private key" and ends < 0) or _KEY_BEGINS in self._held
-        self._shown = self._held = self._end = ""
-        self._dropping = "private key" if inside else "rest of a word"
+        self._keys.pass_over(text)
+        self._shown = self._held = ""
+        self._dropping, self._in_key = True, False
 
     def _give(self, piece: str, *, last: bool) -> str:
         known = len(self._shown)
@@ -135,35 +145,21 @@ class LiveMask:
                 out += text[at : secret.start] + MARK.format(secret.kind)
                 at = secret.end
                 self.count += 1
-                self._dropping = secret.kind if at == len(text) else ""
-        putty = text.find(_PUTTY, at)
-        if putty >= 0:
-            out += text[at:putty] + MARK.format("private key")
-            self.count += 1
-            self._dropping = "private key"
+                self._dropping = at == len(text)
         self._held = ""
         if self._dropping:
-            self._shown, self._end = "", text[-_END_CHARS:]
+            self._shown = ""
             return out
         self._shown = text[-CONTEXT:]
         return out + text[at:]
 
     def _after_secret(self, piece: str) -> str:
         """What comes after the secret that is being dropped."""
-        ends = _ENDS.get(self._dropping)
-        if ends is None:
-            match = _GOES_ON.match(piece)
-            at = match.end() if match else 0
-            if at == len(piece):
-                return ""
-        else:
-            seen = self._end + piece
-            found = ends.search(seen)
-            if found is None:
-                self._end = seen[-_END_CHARS:]
-                return ""
-            at = max(0, found.end() - len(self._end))
-        self._dropping = self._end = ""
+        match = _GOES_ON.match(piece)
+        at = match.end() if match else 0
+        if at == len(piece):
+            return ""
+        self._dropping = False
         return piece[at:]
 
 

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from worldline.core import private_keys
+
 MARK = "[masked: {}]"
 _MARKS = ("[masked:", "[\ue000")
 """Of what is masked already, in the text itself or while it is searched."""
@@ -20,8 +22,6 @@ _MARKS = ("[masked:", "[\ue000")
 _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (kind, re.compile(pattern, re.DOTALL))
     for kind, pattern in (
-        ("private key", r"-----BEGIN (?P<k>[A-Z0-9 ]*PRIVATE KEY)(?: BLOCK)?-----.*?(?:-----END (?P=k)(?: BLOCK)?-----|\Z)"),
-        ("private key", r"PuTTY-User-Key-File-\d:.*?Private-MAC: [0-9a-f]+"),
         ("Anthropic key", r"\bsk-ant-[A-Za-z0-9_-]{16,}"),
         ("OpenAI key", r"\bsk-(?:proj|svcacct|admin)-[A-Za-z0-9_-]{20,}|\bsk-[A-Za-z0-9]{40,}\b"),
         ("GitHub token", r"\b(?:gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{40,})"),
@@ -67,7 +67,7 @@ _PLACEHOLDER = re.compile(
 )
 _LITERALS = (
     # For each pattern above what has to be in the (lowered) text for it to match: plain search is a hundred times faster.
-    ("private key",), ("putty-user",), ("sk-ant-",), ("sk-",), ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
+    ("sk-ant-",), ("sk-",), ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
     ("glpat-", "glptt-", "glrt-", "gldt-", "glsoat-", "glcbt-", "glft-", "glimt-", "glagent-", "gloas-"),
     ("akia", "asia", "abia", "acca"), ("aws",), ("aiza",), ("ya29.", "gocspx-"), ("xox", "xapp-"), ("hooks.slack",),
     ("sk_", "rk_", "whsec_"), ("npm_", "_authtoken="), ("pypi-",), ("hf_",), ("sg.",), ("_v1_",), ("dckr_",), ("dapi",),
@@ -76,7 +76,8 @@ _LITERALS = (
 )  # fmt: skip
 _NAMES = ("secret", "token", "passw", "passphrase", "api", "access", "private", "credential")
 assert len(_LITERALS) == len(_PATTERNS)
-_HINTS = (*dict.fromkeys(literal for literals in _LITERALS for literal in literals), *_NAMES)
+_KEYS = ("private key", "putty-user")
+_HINTS = (*_KEYS, *dict.fromkeys(literal for literals in _LITERALS for literal in literals), *_NAMES)
 
 
 def _random(value: str) -> bool:
@@ -116,16 +117,21 @@ def find(text: str) -> list[Found]:
     rest = text
 
     def take(matches: Iterable[re.Match[str]], kind: str) -> None:
-        nonlocal rest
         spans = []
         for match in matches:
             value = match.groupdict().get("v")
             if not any(mark in match[0] for mark in _MARKS) and not _PLACEHOLDER.fullmatch(value or match[0]):
                 spans.append(match.span("v" if value is not None else 0))
+        replace(spans, kind)
+
+    def replace(spans: list[tuple[int, int]], kind: str) -> None:
+        nonlocal rest
         if spans:
             found.extend(Found(start, end, kind) for start, end in spans)
             rest = replaced(rest, spans, lambda start, end: "[" + "\ue000" * (end - start - 1))
 
+    if any(literal in lowered for literal in _KEYS):
+        replace(private_keys.spans(text), "private key")
     for (kind, pattern), literals in zip(_PATTERNS, _LITERALS, strict=True):
         if any(literal in lowered for literal in literals):
             take(pattern.finditer(rest), kind)
