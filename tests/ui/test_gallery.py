@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from worldline.ui.dialogs.base import Dialog
 from worldline.ui.gallery import GALLERY
 from worldline.ui.theme import theme
 
@@ -122,3 +123,16 @@ def test_no_dialog_is_executed_and_no_colour_is_written_by_hand() -> None:
             if re.search(r"QColor\(\s*[\"']#", text):
                 wrong.append(f"{path.name}: colour")
     assert wrong == []
+
+
+def test_lines_of_a_dialog_stay_together_in_a_large_window(shown: QWidget) -> None:
+    if not isinstance(shown, Dialog):
+        pytest.skip("a view, not a dialog")
+    before = [shown.body.itemAt(at).geometry().height() for at in range(shown.body.count())]
+    shown.resize(1600, 1200)
+    QTest.qWait(1)
+    for at in range(shown.body.count()):
+        item, stretch = shown.body.itemAt(at), shown.body.stretch(at)
+        if item.widget() is None or stretch or item.expandingDirections() & Qt.Orientation.Vertical:
+            continue
+        assert item.geometry().height() <= before[at], item.widget()

@@ -132,7 +132,7 @@ def _row(entry: SessionEntry, here: Path) -> c.StoredSession:
     return c.StoredSession(
         path=str(entry.path), title=entry.title, session_bytes=entry.bytes,
         states_bytes=_size(Path(store)) if store else 0, worktree=str(entry.workspace.get("worktree", "")),
-        updated=entry.updated, here=entry.path.resolve() == here,
+        updated=entry.updated, first_prompt=entry.first_prompt, here=entry.path.resolve() == here,
     )  # fmt: skip
 
 

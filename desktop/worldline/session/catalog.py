@@ -16,6 +16,9 @@ from worldline.core.paths import SESSION_SUFFIX
 from worldline.session import connect, search
 from worldline.session.model import SearchHit
 
+FIRST_NODES = 50
+"""A prompt is looked for among so many: there may be none among 100,000."""
+
 
 @dataclass(slots=True)
 class SessionEntry:
@@ -27,6 +30,8 @@ class SessionEntry:
     updated: int = 0
     """Milliseconds: the last node, end or run that was stored; not the time of the file."""
     bytes: int = 0
+    first_prompt: str = ""
+    """Its first words: sessions of one folder are often called the same."""
     problem: str = ""
 
 
@@ -64,6 +69,11 @@ def _fill(entry: SessionEntry, connection: sqlite3.Connection) -> None:
     meta = header_reader.read_meta(connection)
     entry.title = meta.get("title") or entry.title
     entry.workspace = loads(meta.get("workspace", "{}"))
+    first = connection.execute(
+        "SELECT preview FROM nodes WHERE seq <= ? AND kind IN ('user', 'imported_user') ORDER BY seq LIMIT 1",
+        (FIRST_NODES,),
+    ).fetchone()
+    entry.first_prompt = str(first[0]) if first else ""
     one = _Query(connection)
     entry.updated = max(
         int(meta.get("created", 0)),

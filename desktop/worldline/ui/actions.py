@@ -18,6 +18,9 @@ from worldline.ui.plain import as_tip
 from worldline.ui.slices import in_slices
 from worldline.ui.theme import ICON, theme
 
+WHY_NOT = "why_not"
+"""The property of an action that says why it cannot be done now."""
+
 
 class Actions(QObject):
     """The actions of one window."""
@@ -92,6 +95,12 @@ class Actions(QObject):
         for name in list(self._plain):
             self._paint(name)
         return iter(self._actions.values())
+
+    def enable(self, name: str, on: bool, why_not: str) -> None:
+        """Whether an action can be done now, and what is missing: the palette says it."""
+        action = self._actions[name]
+        action.setEnabled(on)
+        action.setProperty(WHY_NOT, "" if on else why_not)
 
     def button(self, name: str, parent: QWidget) -> QToolButton:
         """A tool button for an action, reachable by Tab."""

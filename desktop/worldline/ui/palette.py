@@ -17,6 +17,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from worldline.ui.actions import WHY_NOT
+from worldline.ui.chat.row_base import ElidedLabel
 from worldline.ui.plain import of_label
 from worldline.ui.theme import SPACE_M, SPACE_S, caption, theme
 
@@ -105,6 +107,8 @@ class Palette(QDialog):
             item = QListWidgetItem(self.list)
             item.setData(Qt.ItemDataRole.UserRole, action)
             item.setData(Qt.ItemDataRole.AccessibleTextRole, of_label(action.text()))
+            if not action.isEnabled():
+                item.setData(Qt.ItemDataRole.AccessibleDescriptionRole, str(action.property(WHY_NOT) or ""))
             row = self._row(action)
             item.setSizeHint(row.sizeHint())
             if not action.isEnabled():
@@ -131,7 +135,9 @@ class Palette(QDialog):
         name = QLabel(of_label(action.text()), row)
         name.setTextFormat(Qt.TextFormat.PlainText)
         name.setEnabled(action.isEnabled())
-        group = QLabel(str(action.property("group") or ""), row)
+        why_not = "" if action.isEnabled() else str(action.property(WHY_NOT) or "")
+        # A line that cannot be chosen says what is missing.
+        group = ElidedLabel(why_not or str(action.property("group") or ""), row)
         caption(group)
         keys = QLabel(action.shortcut().toString(QKeySequence.SequenceFormat.NativeText), row)
         caption(keys)
@@ -140,8 +146,7 @@ class Palette(QDialog):
         layout.addWidget(picture)
         layout.addWidget(name)
         layout.addSpacing(SPACE_S)
-        layout.addWidget(group)
-        layout.addStretch(1)
+        layout.addWidget(group, 1)
         layout.addWidget(keys)
         return row
 

@@ -289,9 +289,11 @@ QPushButton[role="primary"] { background: @accent; color: @on_accent; border-col
 QPushButton[role="primary"]:focus { border: 2px solid @text; }
 QPushButton[role="primary"]:disabled { background: @hover; color: @muted; border-color: @line; }
 QPushButton[role="danger"] { color: @bad; }
+QPushButton[role="danger"]:disabled { color: @muted; }
 QPushButton[role="link"] { background: transparent; border: none; color: @accent; padding: 2px 4px; }
 QPushButton[role="link"]:focus { border: 1px solid @accent; padding: 1px 3px; border-radius: 4px; }
 QPushButton[role="link"]:hover { text-decoration: underline; }
+QPushButton[role="link"]:disabled { color: @muted; }
 QToolButton { background: transparent; color: @text; border: 1px solid transparent; border-radius: 6px; padding: 3px; }
 QToolButton:hover { background: @hover; }
 QToolButton:checked { background: @selected; }

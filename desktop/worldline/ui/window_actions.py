@@ -251,17 +251,20 @@ class WindowActions(QObject):
     # What they do ----------------------------------------------------------------------------------------------
     def _refresh(self) -> None:
         state, actions = self._window.state, self._window.actions_list
-        enabled = {
-            "back": state.can_back(),
-            "forward": state.can_forward(),
-            "compare": len(state.selected) >= 2,
-            "stop": state.busy or state.status.get("state") in CAN_BE_STOPPED,
-            "retry_now": state.status.get("state") == "retrying",
-            "rename": bool(state.info) and not state.read_only,
-            "bring_home": bool(state.info) and not state.read_only,
-        }
-        for name, on in enabled.items():
-            actions[name].setEnabled(on)
+        writable = bool(state.info) and not state.read_only
+        locked = (
+            self.tr("the session is open for reading only") if state.info else self.tr("no session is open")
+        )
+        for name, on, why_not in (
+            ("back", state.can_back(), self.tr("nothing to go back to yet")),
+            ("forward", state.can_forward(), self.tr("nothing to go forward to")),
+            ("compare", len(state.selected) >= 2, self.tr("choose two nodes of the tree first (Space, or Ctrl and a click)")),
+            ("stop", state.busy or state.status.get("state") in CAN_BE_STOPPED, self.tr("nothing is running")),
+            ("retry_now", state.status.get("state") == "retrying", self.tr("nothing waits to be tried again")),
+            ("rename", writable, locked),
+            ("bring_home", writable, locked),
+        ):  # fmt: skip
+            actions.enable(name, on, why_not)
 
     def _find(self) -> None:
         if self._window.places.layout_name == "small":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import PurePath
 
 from worldline.core.kinds import NodeKind
 from worldline.protocol.commands import Storage, StoredSession
@@ -41,6 +42,14 @@ def lost_groups(tree: TreeModel, uids: Iterable[str]) -> list[LostGroup]:
 def taken(session: StoredSession) -> int:
     """Bytes of a session: what was said and the files of its nodes."""
     return session.session_bytes + session.states_bytes
+
+
+def told_apart(session: StoredSession, storage: Storage) -> str:
+    """Its title; where others are called the same, with its first words or, for want of any, the name of its file."""
+    if sum(one.title == session.title for one in storage.sessions) < 2:
+        return session.title
+    words = session.first_prompt if session.first_prompt != session.title else ""
+    return f"{session.title} · {words or PurePath(session.path).name}"
 
 
 def share(session: StoredSession, storage: Storage) -> float:

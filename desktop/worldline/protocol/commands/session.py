@@ -77,6 +77,7 @@ class StoredSession(Message):
     worktree: str = ""
     """Its isolated worktree, "" = it works in the person's folder."""
     updated: int = 0
+    first_prompt: str = ""
     here: bool = False
     """The session of this engine."""
 

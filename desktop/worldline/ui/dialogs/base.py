@@ -116,7 +116,20 @@ class Dialog(QDialog):
         self._outer.activate()
         self.resize(self.width(), self.room())
 
+    def _gather(self) -> None:
+        """Where nothing in the body wants the room that is left it stays below: in a large window lines would stand far
+        from one another."""
+        body = self.body
+        for at in range(body.count()):
+            item = body.itemAt(at)
+            if body.stretch(at) or (
+                item is not None and item.expandingDirections() & Qt.Orientation.Vertical
+            ):
+                return
+        body.addStretch(1)
+
     def showEvent(self, event: QShowEvent) -> None:
+        self._gather()
         self.fit()
         super().showEvent(event)
 

@@ -29,7 +29,7 @@ from worldline.ui.dialogs.base import Dialog
 from worldline.ui.plain import as_tip
 from worldline.ui.tables import quiet
 from worldline.ui.theme import SPACE_S, theme
-from worldline.viewmodel.storage import LostGroup, share, taken, this_session
+from worldline.viewmodel.storage import LostGroup, share, taken, this_session, told_apart
 
 ROLE = Qt.ItemDataRole.UserRole
 AGES = (30, 90, 180, 365)
@@ -105,18 +105,25 @@ class StorageDialog(Dialog):
     # -- parts
 
     def _sessions_table(self) -> QTableWidget:
-        table = QTableWidget(0, 4, self)
+        table = QTableWidget(0, 5, self)
         table.setHorizontalHeaderLabels(
-            [self.tr("Session"), self.tr("Conversation"), self.tr("Files"), self.tr("Together")]
+            [
+                self.tr("Session"),
+                self.tr("Conversation"),
+                self.tr("Files"),
+                self.tr("Together"),
+                self.tr("Last used"),
+            ]
         )
         header = table.horizontalHeader()
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         for column in (1, 2, 3):
             header.setSectionResizeMode(column, QHeaderView.ResizeMode.Fixed)
-            table.setColumnWidth(column, 116)
+            table.setColumnWidth(column, 96)
             item = table.horizontalHeaderItem(column)
             if item is not None:
                 item.setTextAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        header.setSectionResizeMode(4, QHeaderView.ResizeMode.ResizeToContents)
         table.setItemDelegateForColumn(3, BarDelegate(table))
         quiet(table, row_height=30)
         table.setSelectionBehavior(QTableWidget.SelectionBehavior.SelectRows)
@@ -189,23 +196,25 @@ class StorageDialog(Dialog):
         for session in storage.sessions:
             row = self.table.rowCount()
             self.table.insertRow(row)
-            title = (
-                self.tr("{title}  (this one)").format(title=session.title) if session.here else session.title
-            )
-            sizes = (
+            name = told_apart(session, storage)
+            title = self.tr("{title}  (this one)").format(title=name) if session.here else name
+            facts = (
                 words.size(session.session_bytes),
                 words.size(session.states_bytes),
                 words.size(taken(session)),
+                words.clock(session.updated),
             )
-            for column, cell_text in enumerate((title, *sizes)):
+            for column, cell_text in enumerate((title, *facts)):
                 cell = QTableWidgetItem(cell_text)
-                cell.setToolTip(as_tip(session.path if not column else ""))
-                if column:
+                cell.setToolTip(
+                    as_tip(f"{session.first_prompt}\n{session.path}".strip() if not column else "")
+                )
+                if column in (1, 2, 3):
                     cell.setTextAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
                 if column == 3:
                     cell.setData(ROLE, share(session, storage))
                 elif column == 0:
-                    cell.setData(ROLE, session.path)
+                    cell.setData(ROLE, "" if session.here else session.path)
                 self.table.setItem(row, column, cell)
             if session.here:
                 self.table.selectRow(row)
@@ -286,7 +295,11 @@ class StorageDialog(Dialog):
         may = self._plan is not None and self._plan.states_removed > 0 and not self._read_only
         self.remove_button.setEnabled(may)
         self.remove_button.setToolTip(
-            self.tr("The session is open for reading only.") if self._read_only else ""
+            self.tr("The session is open for reading only.")
+            if self._read_only
+            else self.tr("There is nothing to remove.")
+            if self._plan is not None and not may
+            else ""
         )
         self.lost.setVisible(bool(self._groups))
         at = self.table.currentRow()
@@ -296,8 +309,7 @@ class StorageDialog(Dialog):
     def chosen_path(self) -> str:
         """The session that is chosen in the table, when it is another one than this."""
         item = self.table.item(self.table.currentRow(), 0)
-        marked = self.tr("{title}  (this one)").format(title="")
-        return str(item.data(ROLE)) if item is not None and not item.text().endswith(marked) else ""
+        return str(item.data(ROLE)) if item is not None else ""
 
     def _open_session(self) -> None:
         path = self.chosen_path()
