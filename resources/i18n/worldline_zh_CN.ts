@@ -3096,6 +3096,10 @@ Every step becomes a node, and a click on a node takes the files back to it.</so
         <translation>合计</translation>
     </message>
     <message>
+        <source>Last used</source>
+        <translation>最近使用</translation>
+    </message>
+    <message>
         <source>What each session takes on disk</source>
         <translation>各会话占用的磁盘空间</translation>
     </message>
@@ -3186,6 +3190,10 @@ Every step becomes a node, and a click on a node takes the files back to it.</so
     <message>
         <source>The session is open for reading only.</source>
         <translation>此会话以只读方式打开。</translation>
+    </message>
+    <message>
+        <source>There is nothing to remove.</source>
+        <translation>没有可移除的内容。</translation>
     </message>
     <message numerus="yes">
         <source>Remove the files of %n step(s)?</source>
@@ -3735,6 +3743,34 @@ Click a node to go back to it, files included.</source>
     <message>
         <source>Language</source>
         <translation>语言</translation>
+    </message>
+    <message>
+        <source>the session is open for reading only</source>
+        <translation>会话以只读方式打开</translation>
+    </message>
+    <message>
+        <source>no session is open</source>
+        <translation>没有打开的会话</translation>
+    </message>
+    <message>
+        <source>nothing to go back to yet</source>
+        <translation>尚无可返回之处</translation>
+    </message>
+    <message>
+        <source>nothing to go forward to</source>
+        <translation>没有可前进之处</translation>
+    </message>
+    <message>
+        <source>choose two nodes of the tree first (Space, or Ctrl and a click)</source>
+        <translation>请先在树中选择两个节点（空格键，或按住 Ctrl 点击）</translation>
+    </message>
+    <message>
+        <source>nothing is running</source>
+        <translation>没有正在运行的任务</translation>
+    </message>
+    <message>
+        <source>nothing waits to be tried again</source>
+        <translation>没有等待重试的请求</translation>
     </message>
     <message>
         <source>Rename this session</source>
