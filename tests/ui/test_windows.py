@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import subprocess
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QMimeData, QPoint, QPointF, QSettings, Qt, QUrl
+from PySide6.QtCore import QEvent, QMimeData, QPoint, QPointF, QSettings, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QApplication, QDialog, QMessageBox, QWidget
 
@@ -273,3 +274,26 @@ def test_a_window_that_closes_while_its_engine_starts_ends_it(
     assert client.state == "stopped" and client._link is None and greeted == []
     qtbot.wait(150)
     assert client._link is None
+
+
+def test_nothing_stays_of_a_window_that_has_gone(windows: Recorded, qtbot: Any) -> None:
+    """Every window that is opened freezes the objects that there are, those of the windows before it among them."""
+    kept = windows.open_engine(["--session", "/tmp/kept.worldline"], opened_with="")
+    gone: list[weakref.ref[Any]] = []
+    for number in range(2):
+        window = windows.open_engine(["--session", f"/tmp/{number}.worldline"], opened_with="")
+        qtbot.waitUntil(lambda window=window: window.complete and window.state.is_loaded, timeout=30_000)
+        for name in ("settings", "effects", "diagnostics", "palette"):
+            window.actions_list[name].trigger()
+        gone += [weakref.ref(window), weakref.ref(window.state.tree)]
+        with qtbot.waitSignal(window.closed, timeout=15_000):
+            window.close()
+        del window
+    # Another language makes a window anew: the one before it goes as well.
+    gone.append(weakref.ref(kept.state.tree))
+    del kept
+    windows._renew()
+    QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    qtbot.waitUntil(lambda: all(one() is None for one in gone), timeout=30_000)
+    renewed = windows.sessions[0]
+    qtbot.waitUntil(lambda: renewed.state.is_loaded, timeout=30_000)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from functools import partial
 from pathlib import Path
@@ -26,6 +27,8 @@ FOREIGN = (".jsonl", ".zip")
 """Endings of files that are imported: sessions of other agents, exports, and bundles."""
 MANY = 5
 """Windows that are opened at once without a question."""
+LET_GO_MS = 200
+"""After a window has gone: by then nobody waits for anything."""
 NAMED = 4
 """Files that are named when they cannot be opened."""
 
@@ -203,6 +206,7 @@ class Windows(QObject):
             if not old.closing:
                 new = self.sessions[at] = renewed(old)
                 self._listen(new)
+        self._let_go_later()
 
     def _remember(self, info: dict[str, Any]) -> None:
         # The demo lives in a temporary folder and is gone with it.
@@ -250,9 +254,13 @@ class Windows(QObject):
         if window in self.sessions:
             self.sessions.remove(window)
             window.deleteLater()
+            self._let_go_later()
         for path in self._after.pop(window, []):
             self.open(path)
         self._quit_if_last()
+
+    def _let_go_later(self) -> None:
+        QTimer.singleShot(LET_GO_MS, self, _let_go)
 
     def _quit_if_last(self) -> None:
         if not self.sessions and self.start_view is None:
@@ -266,6 +274,14 @@ class Windows(QObject):
         app = QApplication.instance()
         if app is not None:
             self.settings.sync()
+
+
+def _let_go() -> None:
+    """Collect what a window leaves. Every window that is opened freezes what there is (see `ui.panes`), the windows before
+    it as well: a session of a million nodes would stay for as long as the program."""
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
 
 
 def _dialogs(view: QWidget) -> list[QDialog]:
