@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -166,3 +167,62 @@ def test_no_text_of_the_window_hides_in_an_f_string() -> None:
         if isinstance(call, ast.Call) and name_of(call) in ("tr", "translate")
     ]
     assert not hidden
+
+
+FAILURES = ("ToolError", "ToolFailure", "fail")
+"""Calls in which a tool says what went wrong: as `message`, or third."""
+NOT_WHOLE = {"X: X.", "X X.", "The arguments are not valid JSONX: X."}
+"""What the system said of a file, in its words; and put together of parts that have templates."""
+
+
+def failures() -> Iterator[tuple[str, str]]:
+    for file in sorted(ROOT.rglob("*.py")):
+        for call in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if not isinstance(call, ast.Call) or name_of(call) not in FAILURES:
+                continue
+            said = [k.value for k in call.keywords if k.arg == "message"]
+            said += call.args[2:3] if name_of(call) == "fail" else []
+            for text in (text for place in said for text in texts(place) or ()):
+                if " " in text.strip() and text not in NOT_WHOLE:
+                    yield f"{file.relative_to(ROOT).as_posix()}:{call.lineno}", text
+
+
+def test_what_a_tool_says_of_its_failure_has_a_template_too() -> None:
+    """The card of a call shows it to the person. (Advice on it is the model's.)"""
+    engine_words.use("zh_CN")
+    try:
+        found = list(dict.fromkeys(failures()))
+        missing = []
+        for where, text in found:
+            # What stands before may be the number of a part; after it, another sentence.
+            variants = {text, text.replace("X", "7"), text.removeprefix("X"), text.removesuffix("X"),
+                        text.replace("X ", "Stopped. ", 1).replace("X", "7"), text.replace(". X", ".")}  # fmt: skip
+            if not any(re.search("[\u4e00-\u9fff]", engine_words.failure(one)) and not
+                       re.search(r"[a-z]{3,} [a-z]{3,} [a-z]{3,}", engine_words.failure(one)) for one in variants):  # fmt: skip
+                missing.append(f"{where}  {text}")
+    finally:
+        engine_words.use("en")
+    assert len(found) > 70, "the search finds them"
+    if missing:
+        pytest.fail(f"{len(missing)} of {len(found)} have no template:\n" + "\n".join(missing))
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("src/a.py is not there.", "src/a.py 不存在。"),
+        ("edits.2: `old` is not in src/a.py; nothing was written.", "edits.2：`old` 不在 src/a.py 中；未写入任何内容。"),
+        ("The command ran longer than 30 s and was ended with everything it had started. Could not be ended: 12, 13.",
+         "命令运行超过 30 秒，已连同其启动的所有进程一起结束。无法结束：12, 13。"),
+        ("There is no process 'p9'.", "没有进程 'p9'。"),
+        ("The model is overloaded.", "模型过载。"),
+        ("Traceback of something else entirely", "Traceback of something else entirely"),
+    ],
+)  # fmt: skip
+def test_failures_as_they_are_shown(said: str, shown: str) -> None:
+    engine_words.use("zh_CN")
+    try:
+        assert engine_words.failure(said) == shown
+    finally:
+        engine_words.use("en")
+    assert engine_words.failure(said) == said

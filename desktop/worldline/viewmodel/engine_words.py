@@ -27,32 +27,40 @@ _LONGEST = 800
 _catalogue: Catalogue | None = None
 _file: Path | None = None
 """Where the catalogue is that has not been read yet."""
+_tools: Catalogue | None = None
+"""What tools say of their failures, to the model. Apart from the other: their sentences are short, and templates of them
+would fit what they are not meant for."""
+_tools_file: Path | None = None
 
 
 def use(language: str, folder: Path | None = None) -> None:
     """Translate into this language from now on. English needs no catalogue; a language without one stays English."""
-    global _catalogue, _file
-    _catalogue = None
+    global _catalogue, _file, _tools, _tools_file
+    _catalogue = _tools = None
     _say.cache_clear()
-    _file = (
-        None if language == "en" else (folder or paths.resources_dir() / "i18n") / f"engine_{language}.json"
-    )
+    here = folder or paths.resources_dir() / "i18n"
+    _file = None if language == "en" else here / f"engine_{language}.json"
+    _tools_file = None if language == "en" else here / f"tools_{language}.json"
 
 
 def catalogue() -> Catalogue | None:
     """The one in use; None = English. Read when the first sentence comes: the first picture shows none."""
     global _catalogue, _file
     if _file is not None:
-        import json
-
-        from worldline.viewmodel.engine_catalogue import Catalogue
-
-        try:
-            _catalogue = Catalogue(json.loads(_file.read_text(encoding="utf-8")))
-        except (OSError, ValueError) as error:
-            log.warning("the engine's sentences stay English: %s cannot be read (%s)", _file, error)
-        _file = None
+        _catalogue, _file = _read(_file), None
     return _catalogue
+
+
+def _read(file: Path) -> Catalogue | None:
+    import json
+
+    from worldline.viewmodel.engine_catalogue import Catalogue
+
+    try:
+        return Catalogue(json.loads(file.read_text(encoding="utf-8")))
+    except (OSError, ValueError) as error:
+        log.warning("the engine's sentences stay English: %s cannot be read (%s)", file, error)
+        return None
 
 
 @lru_cache(maxsize=4096)
@@ -66,6 +74,19 @@ def say(text: str) -> str:
     if catalogue() is None or not text or len(text) > _LONGEST:
         return text
     return _say(text)
+
+
+def failure(text: str) -> str:
+    """What a tool said of its failure, in the language of the window: the model was told it in English."""
+    global _tools, _tools_file
+    known = catalogue()
+    if known is None or not text or len(text) > _LONGEST:
+        return text
+    if known.fits(text):
+        return _say(text)
+    if _tools_file is not None:
+        _tools, _tools_file = _read(_tools_file), None
+    return _tools.text(text) if _tools is not None and _tools.fits(text) else _say(text)
 
 
 # What crosses -------------------------------------------------------------------------------------------------------

@@ -197,7 +197,7 @@ def refusal(message: str) -> str:
         return translate("Words", "You denied exactly this before; you were not asked again.")
     if message.startswith("The person did not answer in time"):
         return translate("Words", "Nobody answered in time, which counts as a denial.")
-    return engine_words.say(message)
+    return engine_words.failure(message)
 
 
 def model_name(model: str) -> str:
