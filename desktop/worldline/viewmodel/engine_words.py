@@ -79,11 +79,8 @@ def say(text: str) -> str:
 def failure(text: str) -> str:
     """What a tool said of its failure, in the language of the window: the model was told it in English."""
     global _tools, _tools_file
-    known = catalogue()
-    if known is None or not text or len(text) > _LONGEST:
+    if catalogue() is None or not text or len(text) > _LONGEST:
         return text
-    if known.fits(text):
-        return _say(text)
     if _tools_file is not None:
         _tools, _tools_file = _read(_tools_file), None
     return _tools.text(text) if _tools is not None and _tools.fits(text) else _say(text)
