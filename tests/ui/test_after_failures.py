@@ -26,6 +26,7 @@ from worldline.ui.dialogs.desk import Desk
 from worldline.ui.dialogs.session_files import session_paths
 from worldline.ui.dialogs.sessions import SessionsDialog
 from worldline.ui.dialogs.settings import SettingsDialog, open_settings
+from worldline.ui.dialogs.settings_rules import RulesPage
 from worldline.ui.dialogs.storage_session import open_storage
 from worldline.ui.dialogs.text_viewer import TextViewer
 from worldline.ui.exporting import NAME_BYTES, file_name
@@ -302,6 +303,19 @@ def test_rules_that_are_being_written_survive_another_setting(
 def _says(widget: QWidget) -> str:
     text = getattr(widget, "text", None)
     return str(text()) if callable(text) else ""
+
+
+def test_rules_that_were_taken_along_are_held_against_those_of_the_engine(qtbot: Any) -> None:
+    page = RulesPage()
+    qtbot.addWidget(page)
+    page._edits["ask"].setPlainText("Bash(git push:*)")
+    page.load(VALUES)
+    assert not page.unsaved, "the dialog before showed nothing else"
+    page = RulesPage()
+    qtbot.addWidget(page)
+    page._edits["ask"].setPlainText("Bash(rm:*)")
+    page.load(VALUES)
+    assert page.unsaved and page.rules()["ask"] == ["Bash(rm:*)"]
 
 
 def test_what_was_taken_away_stays_away() -> None:

@@ -25,6 +25,7 @@ class RulesPage(Page):
         self._known: dict[str, list[str]] = {"deny": [], "ask": [], "allow": []}
         """The rules as the engine has them, as far as they are known here."""
         self._saving = self._known
+        self._loaded = False
         for key, name in (
             ("deny", self.tr("Never")),
             ("ask", self.tr("Always ask")),
@@ -125,9 +126,13 @@ class RulesPage(Page):
 
     def load(self, values: dict[str, Any]) -> None:
         """What is written here and not saved stays: another setting was saved, perhaps."""
-        if self.unsaved:
-            return
+        first, self._loaded = not self._loaded, True
         permissions = values.get("permissions") or {}
+        rules = {key: [str(one) for one in permissions.get(key) or []] for key in self._edits}
+        if self.unsaved:
+            if first:  # written in the dialog before this one, which its window took along
+                self._known = rules
+            return
+        self._known = rules
         for key, edit in self._edits.items():
-            edit.setPlainText("\n".join(str(one) for one in permissions.get(key) or []))
-        self._known = self.rules()
+            edit.setPlainText("\n".join(rules[key]))
