@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
+import sys
 import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,10 +18,13 @@ from PySide6.QtWidgets import QApplication, QDialog, QMessageBox, QWidget
 from worldline.client.process import EngineProcess
 from worldline.core.paths import place_of
 from worldline.ui import preferences
+from worldline.ui.dialogs.first_start import FirstStartDialog
 from worldline.ui.dialogs.new_session import NewSessionDialog
 from worldline.ui.main_window import MainWindow
 from worldline.ui.theme import theme
 from worldline.ui.windows import MANY, Windows
+
+from . import full, sample
 
 ACTIONS = Qt.DropAction.CopyAction | Qt.DropAction.MoveAction
 Fake = Callable[..., EngineProcess]
@@ -297,3 +302,31 @@ def test_nothing_stays_of_a_window_that_has_gone(windows: Recorded, qtbot: Any) 
     qtbot.waitUntil(lambda: all(one() is None for one in gone), timeout=30_000)
     renewed = windows.sessions[0]
     qtbot.waitUntil(lambda: renewed.state.is_loaded, timeout=30_000)
+
+
+@pytest.mark.parametrize("later", [False, True])
+def test_the_first_start_is_asked_once_also_when_the_language_is_changed_in_it(
+    windows: Recorded, tmp_path: Path, qtbot: Any, later: bool
+) -> None:
+    script = tmp_path / "first.json"
+    script.write_text(json.dumps(sample.script(headers=sample.session()[:1], cursor=sample.uid(1))), "utf-8")
+    client = EngineProcess([], command=[sys.executable, str(full.ENGINE), str(script)])
+    window = windows.open_client(client, opened_with="")
+
+    def asked() -> list[FirstStartDialog]:
+        shown = [one for one in QApplication.topLevelWidgets() if isinstance(one, FirstStartDialog)]
+        return [one for one in shown if one.isVisible()]
+
+    qtbot.waitUntil(lambda: len(asked()) == 1, timeout=30_000)
+    if later:
+        asked()[0].reject()
+    del window
+    windows._renew()
+    renewed = windows.sessions[0]
+    qtbot.waitUntil(lambda: renewed.complete and renewed.state.is_loaded, timeout=30_000)
+    qtbot.wait(400)
+    assert len(asked()) == (0 if later else 1)
+    for one in asked():
+        one.reject()
+    renewed.close()
+    client.stop_and_wait(8)

@@ -41,6 +41,8 @@ class SessionState(SessionWay):
         self.found = ""
         """The same, also when the person has been told of it."""
         self._crash_told = False
+        self.opened_before = False
+        """A window that stood here before has shown the session: what is asked at the opening was asked."""
         self.ready = False
         """The SDK is loaded in the engine."""
         self.refusal: dict[str, Any] = {}
@@ -58,6 +60,7 @@ class SessionState(SessionWay):
         """Take the place of another state of the same engine: before anything more has come."""
         self.keep_way(before)
         self._crash_told = True
+        self.opened_before = before.opened_before or before.is_loaded
         self.streaming = before.streaming.copy()
 
     def _on_refused(self, error: dict[str, Any]) -> None:

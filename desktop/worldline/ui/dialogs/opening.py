@@ -63,6 +63,8 @@ def add_actions(window: MainWindow, state: SessionState, desk: Desk) -> None:
 
 
 def _opened(window: MainWindow, state: SessionState) -> None:
+    if state.opened_before:
+        return  # In another language: a dialog that was open is opened again by its window, one put off stays so.
     first_start_if_needed(window, state)
     remind_of_old_files(window, state)
 
