@@ -25,6 +25,9 @@ def last_good_state(doc: SessionDocument, uid: str) -> str:
     return ""
 
 
+_NAMED = 50
+
+
 class StateTracker:
     """Follows the workspace along one branch while a run writes to it."""
 
@@ -74,6 +77,9 @@ class StateTracker:
         if result.changed and result.files:
             end.flags |= NodeFlag.FILES_CHANGED
             end.detail["paths"] = result.paths
+        if result.runs_later:
+            end.flags |= NodeFlag.CODE_RUNS_LATER
+            end.detail["runs_later"] = result.runs_later[:_NAMED]
         if result.head:
             end.detail["head"] = result.head
         omitted = {o.path for o in result.omitted}

@@ -17,7 +17,7 @@ from pygit2.enums import DeltaStatus, DiffFind, DiffOption, FileMode
 
 from worldline.core.errors import WorkspaceError
 from worldline.protocol.model import DiffRow, FileChange, FileDiff
-from worldline.workspace import difftext
+from worldline.workspace import difftext, nested_code
 from worldline.workspace.authorship import USER, Step, attribute, authors_of, last_authors
 from worldline.workspace.model import DISK, NOT_CAPTURED, ProgressCall, _Disk
 from worldline.workspace.runs_later import asks_content, runs_later
@@ -168,13 +168,14 @@ def _permission_changes(pair: _Pair, known: set[str]) -> list[FileChange]:
 
 
 def _repository_changes(pair: _Pair) -> list[FileChange]:
-    """Nested repositories and submodules that stand at another commit, came or went."""
+    """Nested repositories and submodules that stand at another commit, came or went, or name other programs to run."""
     old = {root.path: root.head for root in pair.old.roots if root.path}
     new = {root.path: root.head for root in pair.new.roots if root.path}
+    code = nested_code.changed(pair.old, pair.new)
     return [
-        FileChange(path=path, status="S")
+        FileChange(path=path, status="S", runs_later=path in code)
         for path in sorted(old.keys() | new.keys())
-        if old.get(path) != new.get(path)
+        if old.get(path) != new.get(path) or path in code
     ]
 
 
@@ -249,6 +250,11 @@ def _unchanged(pair: _Pair, path: str) -> FileDiff:
 def _repository_note(pair: _Pair, path: str) -> str:
     heads = [next((r.head for r in s.roots if r.path == path), "") for s in (pair.old, pair.new)]
     names = [head[:12] or "none" for head in heads]
+    code = nested_code.changed(pair.old, pair.new).get(path, [])
+    if code:
+        more = f" and {len(code) - nested_code.MOST} more" if len(code) > nested_code.MOST else ""
+        named = f"{'; '.join(code[: nested_code.MOST])}{more}"
+        return f"A repository of its own. When git is run in it, it runs: {named}."
     return f"A repository of its own: its commit changed from {names[0]} to {names[1]}. Its files are listed one by one."
 
 

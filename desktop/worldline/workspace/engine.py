@@ -13,7 +13,17 @@ from worldline.core.errors import WorkspaceError
 from worldline.protocol.model import FileChange, FileDiff
 from worldline.workspace import apply as applying
 from worldline.workspace import diff as differences
-from worldline.workspace import ending, gitagain, home_note, linecount, memory, nogc, settle, storage
+from worldline.workspace import (
+    ending,
+    gitagain,
+    home_note,
+    linecount,
+    memory,
+    nested_code,
+    nogc,
+    settle,
+    storage,
+)
 from worldline.workspace.authorship import Step
 from worldline.workspace.beforehand import check_not_busy
 from worldline.workspace.capture import Capturer
@@ -31,6 +41,7 @@ from worldline.workspace.model import (
 from worldline.workspace.objects import MODE_DIR
 from worldline.workspace.planning import Planner, token_of
 from worldline.workspace.remarks import gaps_of, notes_of
+from worldline.workspace.runs_later import difference_runs_later
 from worldline.workspace.safefs import SafeTree
 from worldline.workspace.sources import Ref
 from worldline.workspace.spares import Spares
@@ -106,6 +117,10 @@ class Workspace:
         try:
             state = self._capturer.take(label, progress)
             same = before is not None and state.same_as(before)
+            if same and before is not None and [r.git for r in state.roots] != [r.git for r in before.roots]:
+                # Most commands of git change something in there that means nothing; what it would run does not.
+                self.store.flush()
+                same = not nested_code.changed(before, state)
             if same and before is not None:
                 state = before
             else:
@@ -126,6 +141,10 @@ class Workspace:
             found = list(diff(self.store, before.files, state.files))
             result.files = len(found)
             result.paths = [d.path for d in found[:_MAX_PATHS]]
+            result.runs_later = [
+                *(d.path for d in found[:_MAX_PATHS] if difference_runs_later(self.store, d)),
+                *nested_code.changed(before, state),
+            ]
             lines = linecount.count(self.store, found)
             result.added, result.removed = lines or (0, 0)
         return result, state

@@ -78,9 +78,15 @@ class GitCopier:
         folders = [root.gitdir / "objects", root.gitdir / "objects" / "pack", root.gitdir / "logs"]
         folders += [Path(place) for place, _, _ in os.walk(root.gitdir / "refs")]
         found: list[object] = [root.index_sig]
+        hooks = root.gitdir / "hooks"
+        if hooks.is_dir() and not hooks.is_symlink():  # what runs later must not be seen late
+            folders += [hooks, *sorted(hooks.iterdir())]
         for path in (
             *folders,
-            *(root.gitdir / name for name in ("HEAD", "config", "packed-refs", "logs/HEAD")),
+            *(
+                root.gitdir / name
+                for name in ("HEAD", "config", "config.worktree", "packed-refs", "logs/HEAD")
+            ),
         ):
             try:
                 found.append(path.stat().st_mtime_ns)

@@ -37,6 +37,8 @@ class CaptureResult:
     """Lines; binary files count 0."""
     paths: list[str] = field(default_factory=list)
     """Changed paths, at most 1,000."""
+    runs_later: list[str] = field(default_factory=list)
+    """Of the changed paths those that run when the person does something later, nested repositories included."""
     omitted: list[Omitted] = field(default_factory=list)
     error: str = ""
     """Why nothing could be captured."""

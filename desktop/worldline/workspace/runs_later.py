@@ -5,6 +5,10 @@ from __future__ import annotations
 import json
 import re
 
+from worldline.workspace.objects import MODE_DIR
+from worldline.workspace.store import Store
+from worldline.workspace.treediff import Difference
+
 _NAMES = frozenset(
     {
         ".envrc", ".pre-commit-config.yaml", ".gitlab-ci.yml", "jenkinsfile", "makefile", "gnumakefile", "justfile",
@@ -41,6 +45,16 @@ def runs_later(path: str, old: bytes | None = None, new: bytes | None = None) ->
     if name in _CONTENT:
         return old is None or new is None or _hooks(old) != _hooks(new)
     return name in _NAMES or _PLACES.search(path) is not None
+
+
+def difference_runs_later(store: Store, difference: Difference) -> bool:
+    """The same for a difference of two states."""
+    old, new = difference.old, difference.new
+    if new is None or new.mode == MODE_DIR:
+        return False
+    if not asks_content(difference.path) or old is None or old.mode == MODE_DIR:
+        return runs_later(difference.path)
+    return runs_later(difference.path, store.read(old.oid), store.read(new.oid))
 
 
 def _scripts(data: bytes) -> object:
