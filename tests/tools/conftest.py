@@ -8,7 +8,15 @@ from typing import Any
 
 import pytest
 
+from tests_support import PATIENCE_S
 from toolbench import Bench
+from worldline.tools.mcp_client import McpServer
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server has time to start, however busy the machine is."""
+    monkeypatch.setattr(McpServer.start, "__defaults__", (PATIENCE_S,))
 
 
 @pytest.fixture

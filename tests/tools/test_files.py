@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests_support import PATIENCE_S
 from toolbench import Bench, error_of, text_of
 
 EDITS: list[tuple[str, bytes, str, str, bytes]] = [
@@ -225,12 +226,12 @@ async def test_a_cancelled_write_is_over_before_anything_else_happens(
 
     def slow(self: Path, target: Path) -> Path:
         reached.set()
-        disk.wait(10)
+        disk.wait(PATIENCE_S)
         return replace(self, target)
 
     monkeypatch.setattr(Path, "replace", slow)  # a disk that takes its time
     call = asyncio.ensure_future(bench.call(tool, path="f.txt", **fields))
-    await asyncio.to_thread(reached.wait, 10)
+    await asyncio.to_thread(reached.wait, PATIENCE_S)
     call.cancel()
     done, _ = await asyncio.wait([call], timeout=0.2)
     assert not done, "it was given up while its file was still being written"

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests_support import PATIENCE_S
 from toolbench import Bench, error_of, text_of
 from worldline.tools.mcp_client import McpServer, McpTool
 from worldline.tools.mcp_config import ServerConfig
@@ -111,15 +112,20 @@ async def test_a_pattern_that_never_ends_does_not_hold_the_engine(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (bench.root / "a.txt").write_text("a" * 40 + "b\n")
+    monkeypatch.setattr("worldline.tools.search.GREP_SECONDS", PATIENCE_S)
     assert error_of(await bench.call("grep", pattern=COSTLY)) == "pattern_too_costly"
     monkeypatch.setenv("PATH", "nowhere")  # without ripgrep
     monkeypatch.setattr("worldline.tools.search.GREP_SECONDS", 2)
-    search = asyncio.ensure_future(bench.call("grep", pattern=COSTLY))
-    beats = 0
-    while not search.done():
-        await asyncio.sleep(0.02)
-        beats += 1
-    assert error_of(await search) == "timeout" and beats > 20
+    for _ in range(20):  # the whole machine may stand still for these seconds, but not each time
+        search = asyncio.ensure_future(bench.call("grep", pattern=COSTLY))
+        beats = 0
+        while not search.done():
+            await asyncio.sleep(0.02)
+            beats += 1
+        assert error_of(await search) == "timeout"
+        if beats > 20:
+            return
+    pytest.fail("the loop has no turn while it searches")
 
 
 @pytest.mark.parametrize("program", ["ripgrep", "none"])
@@ -140,7 +146,7 @@ async def test_patterns_that_cannot_be_one_are_named(
 async def test_many_complaints_do_not_hold_a_search(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(280):  # more than a pipe holds
         (bench.root / f"{number:04}-{'x' * 230}.txt").write_text("a" * 40 + "b\n")
-    monkeypatch.setattr("worldline.tools.search.GREP_SECONDS", 60)
+    monkeypatch.setattr("worldline.tools.search.GREP_SECONDS", 500)
     assert error_of(await bench.call("grep", pattern=COSTLY)) == "pattern_too_costly"
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests_support import PATIENCE_S
 from toolbench import Bench, error_of, text_of
 from worldline.tools.mcp_client import RESTS_S, McpServer
 from worldline.tools.mcp_config import ServerConfig, parse_servers
@@ -83,11 +84,8 @@ async def test_a_server_over_http(
     argv = [sys.executable, str(script), "streamable-http", str(port)]
     process = subprocess.Popen(argv, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     try:
-        for _ in range(300):
-            try:
-                socket.create_connection(("127.0.0.1", port), 0.2).close()
-                break
-            except OSError:
+        async with asyncio.timeout(PATIENCE_S):
+            while socket.socket().connect_ex(("127.0.0.1", port)):
                 await asyncio.sleep(0.05)
         config = ServerConfig("numbers", "user", url=f"http://127.0.0.1:{port}/mcp")
         server = McpServer(config, tmp_path)

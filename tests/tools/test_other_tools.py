@@ -118,7 +118,8 @@ class _Site(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def site(serve: Callable[[type[BaseHTTPRequestHandler]], str]) -> str:
+def site(serve: Callable[[type[BaseHTTPRequestHandler]], str], monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr(_Site, "busy", 2)
     return serve(_Site)
 
 

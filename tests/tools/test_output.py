@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import random
+import signal
+import threading
 from pathlib import Path
 
 import pytest
 
-from worldline.tools import output
+from tests_support import PATIENCE_S
+from worldline.tools import output, process
 from worldline.tools.output import Output
 from worldline.tools.process import run_command
 
@@ -63,10 +67,35 @@ def test_a_disk_without_room_costs_the_file_and_nothing_else(
     assert made.take_whole() is None and made.total == len(DATA) and made.get().endswith(DATA[-100:])
 
 
-async def test_a_command_gives_its_file_and_leaves_no_name(tmp_path: Path) -> None:
-    before = set(os.listdir("/tmp"))
-    done = await run_command("seq 700000", cwd=tmp_path, timeout_s=60, emit=lambda *_: None)
+async def test_a_command_gives_its_file_and_leaves_no_name(own_temp: Path) -> None:
+    done = await run_command("seq 700000", cwd=own_temp, timeout_s=PATIENCE_S, emit=lambda *_: None)
     assert done.whole is not None
     with done.whole as file:
         assert file.read() == b"".join(b"%d\n" % n for n in range(1, 700_001))
-    assert not [name for name in set(os.listdir("/tmp")) - before if name.startswith("worldline-")]
+    assert os.listdir(own_temp) == []
+
+
+async def test_nothing_that_was_written_is_lost_however_late_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a busy machine the thread that reads may have its turn long after the command has ended."""
+    turn = threading.Event()
+    add = Output.add
+
+    def late(self: Output, chunk: bytes) -> None:
+        turn.wait(PATIENCE_S)
+        add(self, chunk)
+
+    monkeypatch.setattr(Output, "add", late)
+    # A child that outlives the shell holds the pipe open: its end tells nobody that all is read.
+    command = "echo said; sleep 600 & echo last"
+    running = asyncio.ensure_future(
+        run_command(command, cwd=tmp_path, timeout_s=PATIENCE_S, emit=lambda *_: None)
+    )
+    done, _ = await asyncio.wait([running], timeout=3 * (process.GRACE_S + process.DRAIN_S))
+    assert not done
+    turn.set()
+    result = await running
+    assert result.output == b"said\nlast\n" and result.survivors
+    for pid in result.survivors:
+        os.kill(pid, signal.SIGKILL)

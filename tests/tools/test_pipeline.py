@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests_support import PATIENCE_S
 from toolbench import Bench, Call, error_of, text_of
 from worldline.core.access import AccessAnswer
 from worldline.core.errors import ErrorClass, ToolError
@@ -219,12 +220,12 @@ def test_schemas_are_flat_legal_and_the_same_each_time() -> None:
 @pytest.mark.parametrize(
     ("command", "timeout", "error", "says"),
     [
-        ("exit 0", 5, "", ""),
-        ("cat; echo use make; exit 3", 5, "hook_blocked", "use make"),
-        ("no-such-command-here", 5, "", "was not found"),
-        ("kill -SEGV $$", 5, "", "crashed"),
+        ("exit 0", PATIENCE_S, "", ""),
+        ("cat; echo use make; exit 3", PATIENCE_S, "hook_blocked", "use make"),
+        ("no-such-command-here", PATIENCE_S, "", "was not found"),
+        ("kill -SEGV $$", PATIENCE_S, "", "crashed"),
         ("sleep 30", 0.2, "", "took longer"),
-        ("yes | head -c 100000", 5, "", "the rest was cut"),
+        ("yes | head -c 100000", PATIENCE_S, "", "the rest was cut"),
     ],
 )
 async def test_hooks(

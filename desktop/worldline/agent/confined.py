@@ -47,7 +47,16 @@ from worldline.policy.sandbox.places import (
 )
 from worldline.protocol.model import ProcessPort
 from worldline.tools.output import KEEP_LIMIT
-from worldline.tools.process import Started, end, entry_of, finish, run_command, shell_argv, start
+from worldline.tools.process import (
+    Started,
+    end,
+    entry_of,
+    finish,
+    has_failed_at_once,
+    run_command,
+    shell_argv,
+    start,
+)
 from worldline.tools.process_table import ProcessEntry, ProcessTable
 
 logger = logging.getLogger(__name__)
@@ -330,12 +339,8 @@ class ConfinedRunner:
         entry = self._entry(started, confinement)
         self._table.add(entry)
         self._watch(started, confinement, before)
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(0.3):
-                await started.ended.wait()
-
         return CommandResult(
-            exit_code=started.process.poll(),
+            exit_code=await has_failed_at_once(started),
             output=started.output.get(),
             total_bytes=started.output.total,
             process_id=entry.id,

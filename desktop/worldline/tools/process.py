@@ -14,6 +14,7 @@ import contextlib
 import os
 import re
 import secrets
+import select
 import shutil
 import signal
 import subprocess
@@ -26,14 +27,17 @@ from pathlib import Path
 import psutil
 
 from worldline.core.access import CommandResult, Emit
+from worldline.core.pipes import unread
 from worldline.tools.output import KEEP_LIMIT, OUTPUT_LIMIT, Live, Output
 from worldline.tools.process_table import ProcessEntry, ProcessTable
 
 GRACE_S = 0.2
-"""After the shell ended, how long a quiet pipe is still read."""
+"""After the shell ended, how long a quiet pipe is still read: for what its children write."""
 DRAIN_S = 1.0
 """How long at most, when something goes on writing into it."""
 TERM_GRACE_S = 0.5
+UP_S = 0.3
+"""What ends within this time is no background process: it has failed at once."""
 _MARK = "WORLDLINE_CALL"
 _HAS_PROC = Path("/proc/self/environ").exists()
 
@@ -77,7 +81,7 @@ def clean_env(source: Mapping[str, str] | None = None, mark: str = "") -> dict[s
 
 @dataclass(slots=True)
 class Started:
-    """A command that was started. `ended` and `closed` (the pipe) are set from the threads, on the loop."""
+    """A command that was started. The events are set from the threads, on the loop."""
 
     process: subprocess.Popen[bytes]
     output: Output
@@ -85,7 +89,36 @@ class Started:
     command: str
     began: float
     ended: asyncio.Event = field(default_factory=asyncio.Event)
+    """The shell has ended."""
+    taken: asyncio.Event = field(default_factory=asyncio.Event)
+    """All that had been written by then is in `output`, however long the reader had to wait for its turn."""
     closed: asyncio.Event = field(default_factory=asyncio.Event)
+    """The last holder of the pipe has let go of it."""
+    reading: threading.Lock = field(default_factory=threading.Lock)
+    """Held while a piece is taken out of the pipe: what is not in the pipe is in `output` when this is free."""
+    _owed: int | None = None
+    """The length of `output` with which all is taken; None until the shell has ended."""
+
+    def is_all_taken(self) -> bool:
+        return self._owed is not None and self.output.total >= self._owed
+
+    def count_the_rest(self) -> None:
+        """The shell has ended: so much is still to come."""
+        with self.reading:
+            self._owed = self.output.total + self._unread()
+
+    def is_quiet(self, seen: int) -> bool:
+        """Nothing has been written since `output` was `seen` long, whether it has been read yet or not."""
+        if not self.reading.acquire(blocking=False):
+            return False
+        try:
+            return self.output.total == seen and not self._unread()
+        finally:
+            self.reading.release()
+
+    def _unread(self) -> int:
+        pipe = self.process.stdout
+        return unread(pipe.fileno()) if pipe is not None and not pipe.closed else 0
 
 
 def start(
@@ -131,21 +164,37 @@ def start(
         with contextlib.suppress(OSError):
             process.stdin.close()
 
+    def take(pipe: int) -> bytes:
+        with started.reading:
+            chunk = os.read(pipe, 65536)
+            started.output.add(chunk)
+        if started.is_all_taken():
+            tell(started.taken)
+        return chunk
+
     def read() -> None:
         assert process.stdout is not None
         pipe = process.stdout.fileno()
-        while chunk := os.read(pipe, 65536):
-            started.output.add(chunk)
+        comes = select.poll()
+        comes.register(pipe, select.POLLIN)
+        try:
+            while comes.poll() and (chunk := take(pipe)):
+                if live is not None:
+                    live.add(chunk)
             if live is not None:
-                live.add(chunk)
-        if live is not None:
-            live.add(b"", last=True)
-        process.stdout.close()
-        tell(started.closed)
+                live.add(b"", last=True)
+        finally:
+            with started.reading:
+                process.stdout.close()
+            tell(started.taken)
+            tell(started.closed)
 
     def wait() -> None:
         process.wait()
         tell(started.ended)
+        started.count_the_rest()
+        if started.is_all_taken():
+            tell(started.taken)
 
     for work in ([feed] if stdin else []) + [read, wait]:
         threading.Thread(target=work, name=f"command-{process.pid}", daemon=True).start()
@@ -216,9 +265,10 @@ async def finish(started: Started, timeout_s: float | None) -> CommandResult:
             timed_out = True
             left = await end(started.mark, process.pid)
             await started.ended.wait()
+        await started.taken.wait()
         seen = -1
         drained_by = time.monotonic() + DRAIN_S
-        while not started.closed.is_set() and started.output.total != seen:
+        while not started.closed.is_set() and not started.is_quiet(seen):
             seen = started.output.total
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(GRACE_S):
@@ -248,6 +298,17 @@ def shell_argv(command: str) -> list[str]:
     return [shutil.which("bash") or "/bin/sh", "-c", command]
 
 
+async def has_failed_at_once(started: Started) -> int | None:
+    """The exit code of what was to run in the background and has ended already, with all that it said; None: it is up."""
+    try:
+        async with asyncio.timeout(UP_S):
+            await started.ended.wait()
+    except TimeoutError:
+        return None
+    await started.taken.wait()
+    return started.process.returncode
+
+
 async def run_command(
     command: str,
     *,
@@ -270,12 +331,8 @@ async def run_command(
     if background and table is not None:
         entry = entry_of(started, node)
         table.add(entry)
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(0.3):
-                await started.ended.wait()
-        code = started.process.poll()
         return CommandResult(
-            exit_code=code,
+            exit_code=await has_failed_at_once(started),
             output=started.output.get(),
             total_bytes=started.output.total,
             duration_ms=int((time.monotonic() - started.began) * 1000),
