@@ -14,7 +14,7 @@ from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, Signal
 from worldline.client.process import engine_environment
 
 _FILE = re.compile(r"(\d+) of (\d+): (.*)")
-_NODES = re.compile(r"\s+(\d+) of (\d+) nodes")
+_NODES = re.compile(r"\s*(\d+) of (\d+) nodes")
 KILL_MS = 5_000
 SAID = 600
 """Characters of what a broken import said last."""

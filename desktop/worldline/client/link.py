@@ -11,11 +11,14 @@ import json
 import logging
 import os
 import queue
+import select
 import subprocess
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import IO, Any
+
+from worldline.core.pipes import unread
 
 log = logging.getLogger("worldline.client")
 
@@ -39,6 +42,14 @@ class Link:
             start_new_session=os.name == "posix",
         )
         self.last_words: collections.deque[str] = collections.deque(maxlen=20)
+        self.heard_out = threading.Event()
+        """All that the engine had said on its error output when it ended is in `last_words`. What outlives it may hold
+        that pipe open as long as it likes."""
+        self._hearing = threading.Lock()
+        """Held while a piece is taken out of that pipe."""
+        self._heard = 0
+        self._owed: int | None = None
+        """Of so many bytes; known when the engine has ended."""
         self._threads = [
             threading.Thread(target=target, name=f"engine-{target.__name__.strip('_')}", daemon=True)
             for target in (self._read, self._write, self._errors)
@@ -77,6 +88,7 @@ class Link:
                     self.outbox.append(message)
                     self._wake()
         self.process.wait()
+        self._count_the_rest()
         self.close_input()
         self.outbox.append(None)
         self._wake()
@@ -89,10 +101,45 @@ class Link:
                 stream.write(line)
                 stream.flush()
 
+    def _count_the_rest(self) -> None:
+        stream = self.process.stderr
+        assert stream is not None
+        if os.name != "posix":
+            return  # there the lock is held while nothing comes
+        with self._hearing:
+            if not stream.closed:
+                self._owed = self._heard + unread(stream.fileno())
+                if self._heard >= self._owed:
+                    self.heard_out.set()
+
     def _errors(self) -> None:
         assert self.process.stderr is not None
         with self.process.stderr as stream:
-            for raw in stream:
-                text = raw.decode("utf-8", "replace").rstrip()
-                self.last_words.append(text)
-                log.warning("engine: %s", text)
+            rest = b""
+            while chunk := self._hear(stream, rest):
+                rest = (rest + chunk).rpartition(b"\n")[2]
+            if rest:
+                self._say(rest)
+            with self._hearing:
+                stream.close()
+        self.heard_out.set()
+
+    def _hear(self, stream: IO[bytes], rest: bytes) -> bytes:
+        """The next piece; its whole lines are passed on with what came before them."""
+        if os.name == "posix":  # so that the lock is not held while nothing comes
+            comes = select.poll()
+            comes.register(stream.fileno(), select.POLLIN)
+            comes.poll()
+        with self._hearing:
+            chunk = os.read(stream.fileno(), 65536)
+            for line in (rest + chunk).split(b"\n")[:-1]:
+                self._say(line)
+            self._heard += len(chunk)
+            if self._owed is not None and self._heard >= self._owed:
+                self.heard_out.set()
+        return chunk
+
+    def _say(self, raw: bytes) -> None:
+        text = raw.decode("utf-8", "replace").rstrip()
+        self.last_words.append(text)
+        log.warning("engine: %s", text)

@@ -32,7 +32,8 @@ FRAME_S = 0.016
 BUDGET_S = 0.008
 """Events are handed over for at most this long in one frame; the rest waits for the next."""
 CHUNK = 400
-LAST_WORDS_S = 0.1
+LAST_WORDS_S = 2.0
+"""At most so long the last words of an engine are waited for that are there already and only have to be read."""
 RESTARTS = 3
 RESTART_WINDOW_S = 60.0
 
@@ -331,8 +332,7 @@ class EngineProcess(QObject):
 
     def _ended(self, link: Link) -> None:
         code = link.process.returncode
-        # Its last words, if they are there: what outlives it holds the other end of that pipe open as long as it likes.
-        link.join(LAST_WORDS_S)
+        link.heard_out.wait(LAST_WORDS_S)
         self._link = None
         self._limit.stop()
         stopping = self.state == "stopping"
