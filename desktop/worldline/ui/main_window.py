@@ -298,6 +298,8 @@ class MainWindow(QMainWindow):
 
             for dialog in self.findChildren(QDialog):
                 dialog.close()
+            # Else an answer that is on its way opens a dialog of a window that is gone.
+            self.state.let_go()
             client = self.state.client
             client.stopped.connect(lambda: self.closed.emit(self))
             client.stop(CLOSE_LIMIT_S)

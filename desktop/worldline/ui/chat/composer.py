@@ -148,7 +148,7 @@ class Composer(QWidget):
         self.model.chosen.connect(lambda _id: self._on_model())
         self._models: list[dict[str, Any]] = []
         self._queue: list[dict[str, Any]] = []
-        self._told_mode = ""
+        self.told_mode = ""
         self._has_efforts = False
         self.set_running(False)
 
@@ -203,8 +203,8 @@ class Composer(QWidget):
 
     def set_mode(self, mode: str) -> None:
         """The session's mode. Said again without a change it leaves what was chosen for the next message."""
-        if mode != self._told_mode:
-            self._told_mode = mode
+        if mode != self.told_mode:
+            self.told_mode = mode
             self.mode.set_value(mode)
 
     def set_context(self, tokens: int) -> None:

@@ -23,6 +23,8 @@ class Written:
 
     draft: Draft
     mode: str
+    told_mode: str
+    """The session's own."""
     model: str
     effort: str
 
@@ -85,13 +87,21 @@ class Composing(QObject):
     def handed_over(self) -> Written:
         """What is being written, for the pane that takes the place of this one."""
         composer = self.composer
-        return Written(composer.draft(), composer.mode.value, composer.model.value, composer.effort.value)
+        return Written(
+            composer.draft(),
+            composer.mode.value,
+            composer.told_mode,
+            composer.model.value,
+            composer.effort.value,
+        )
 
     def take_over(self, written: Written) -> None:
         """Go on with what was being written in another pane of the same session."""
         composer = self.composer
         self.drafts.take_over(written.draft)
         composer.replace(written.draft)
+        # The session may tell its mode to this pane now or have done so: what was chosen is kept until it has another.
+        composer.set_mode(written.told_mode)
         composer.mode.set_value(written.mode)
         self._chosen = (written.model, written.effort)
         self._choose_model()
