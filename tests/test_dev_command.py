@@ -81,7 +81,17 @@ def test_a_run_leaves_the_names_of_what_failed(tmp_path: Path, monkeypatch: pyte
     )
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     monkeypatch.setenv("WORLDLINE_FAILURES", str(tmp_path / "failures.txt"))
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", str(tmp_path)]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:randomly",
+        "--basetemp",
+        str(tmp_path / "t"),
+        str(tmp_path),
+    ]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 1, done.stdout
     names = (tmp_path / "failures.txt").read_text().splitlines()

@@ -27,7 +27,7 @@ def test_layers_hold() -> None:
         cwd=PACKAGE.parent.parent,
         capture_output=True,
         text=True,
-        timeout=110,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

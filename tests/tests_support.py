@@ -15,6 +15,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import pytest
+
 # Put together here so that no scanner takes this file for a leak.
 SECRETS = [
     "sk-ant-" + "api03-" + "aB3" * 10,
@@ -54,7 +56,7 @@ def repository_with_own_work(folder: Path) -> Path:
     return folder
 
 
-PATIENCE_S = 60.0
+PATIENCE_S = 120.0
 """How long a test waits for what must come. It guards against a hang and says nothing of speed: other programs on the machine
 may take most of its time."""
 
@@ -105,7 +107,7 @@ class Done:
         return [json.loads(line) for line in self.out.splitlines()]
 
 
-def run_worldline(*arguments: str | Path, timeout: float = 60) -> Done:
+def run_worldline(*arguments: str | Path, timeout: float = 5 * PATIENCE_S) -> Done:
     """A command in a process of its own, to its end."""
     done = subprocess.run(
         [sys.executable, "-m", "worldline", *map(str, arguments)],
@@ -153,6 +155,47 @@ def wait_until(fits: Callable[[], bool], seconds: float = PATIENCE_S) -> None:
     while not fits():
         assert time.monotonic() < end, "it did not come about"
         time.sleep(0.02)
+
+
+HALTS = {
+    "start": "halt()",
+    "nodes": """
+write = sys.stderr.write
+all_said = ""
+def said(text):
+    global all_said
+    write(text)
+    all_said += text
+    if " nodes\\n" in all_said:
+        sys.stderr.write = write
+        sys.stderr.flush()
+        halt()
+sys.stderr.write = said
+""",
+    "states": """
+written = 0
+def hook(event, args):
+    global written
+    written += event == "os.mkdir" and "/stores/" in str(args[0])
+    if written == 20:
+        written += 1
+        halt()
+sys.addaudithook(hook)
+""",
+}
+
+
+def halt_imports(patch: pytest.MonkeyPatch, folder: Path, where: str) -> None:
+    """`worldline import` in processes of its own goes so far from here on, and no further until a signal ends it: whoever
+    gives it up does so in the middle, however long they take to get to it. `where`: at its start; when it has told how many
+    `nodes` it has written; among the `states` that it takes out of a bundle."""
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(
+        "import sys, time\n\ndef halt():\n    while True:\n        time.sleep(0.05)\n\n"
+        + "\n".join(["if 'import' in sys.orig_argv:", *(f"    {line}" for line in HALTS[where].splitlines())])
+        + "\n"
+    )
+    patch.setenv("PYTHONPATH", os.pathsep.join([str(folder), os.environ["PYTHONPATH"]]))
 
 
 def check_files(work: Path, expect: dict[str, Any]) -> None:

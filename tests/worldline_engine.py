@@ -10,6 +10,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from tests_support import PATIENCE_S
+
 
 class Engine:
     """One engine process and the other end of its streams."""
@@ -62,7 +64,7 @@ class Engine:
     def end(self) -> int:
         if self.child.stdin is not None:
             self.child.stdin.close()
-        code = self.child.wait(timeout=20)
+        code = self.child.wait(timeout=PATIENCE_S)
         for stream in (self.child.stdout, self.child.stderr):
             if stream is not None:
                 stream.close()
