@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests_support import Done
+from tests_support import PATIENCE_S, Done
 from worldline.cli.main import main
 from worldline.rehearsal.conversation import Conversation
 from worldline.rehearsal.events import Call, Reply
@@ -52,7 +52,9 @@ def worldline(*arguments: str | Path) -> Done:
 
 
 def shell(command: str, folder: Path, *, check: bool = True) -> str:
-    done = subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, check=False, timeout=60)
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=folder, capture_output=True, check=False, timeout=PATIENCE_S
+    )
     assert not check or done.returncode == 0, f"{command}: {done.stderr.decode(errors='replace')}"
     return done.stdout.decode("utf-8", "surrogateescape")
 
@@ -167,7 +169,7 @@ class Driver:
             f"sys.exit(main({words!r}))\n"
         )
         done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, env=os.environ, check=False, timeout=60
+            [sys.executable, "-c", code], capture_output=True, env=os.environ, check=False, timeout=PATIENCE_S
         )
         assert done.returncode in (0, -signal.SIGKILL), done.stderr.decode()
         return done.returncode

@@ -69,7 +69,7 @@ def repo(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def cli() -> Callable[..., Done]:
-    def call(*arguments: str | Path, expect: int | None = 0, timeout: float = 60) -> Done:
+    def call(*arguments: str | Path, expect: int | None = 0, timeout: float = 600) -> Done:
         done = run_worldline(*arguments, timeout=timeout)
         assert expect is None or done.code == expect, done.out + done.err
         return done

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests_support import git, unasked
+from tests_support import PATIENCE_S, git, unasked
 
 CLI = Callable[..., Any]
 
@@ -142,7 +142,7 @@ def test_ctrl_c_ends_the_run_in_order(cli: CLI, server: Any, tmp_path: Path) -> 
     session = tmp_path / "s.worldline"
     child = in_the_middle_of_a_tool(folder, session, server)
     child.send_signal(signal.SIGINT)
-    out, err = child.communicate(timeout=20)
+    out, err = child.communicate(timeout=PATIENCE_S)
     assert child.returncode == 130, err
     assert json.loads(out.splitlines()[-1])["stop_reason"] == "aborted"
     seen = cli("inspect", session, "--json").json
@@ -234,7 +234,7 @@ def test_a_run_whose_output_nobody_reads_ends_in_order(server: Any, cli: Any, tm
     assert child.stdout is not None
     child.stdout.readline()
     child.stdout.close()
-    assert child.wait(60) == 1
+    assert child.wait(PATIENCE_S) == 1
     runs = cli("inspect", session, "--json").json["runs"]
     assert [r["stop_reason"] for r in runs] == ["aborted"]
 

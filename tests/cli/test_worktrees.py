@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from tests_support import Done, call_worldline, git, session_in_own_folder
+from tests_support import PATIENCE_S, Done, call_worldline, git, session_in_own_folder
 from worldline.core import paths
+from worldline.engine import folders
 from worldline.session.document import SessionDocument
 
 Cli = Callable[..., Done]
@@ -47,9 +48,11 @@ def to_trash(session: Path) -> Path:
 
 
 def test_a_folder_is_listed_and_goes_only_as_confirmed(
-    cli: Cli, session: Path, work: Path, repo: Path
+    cli: Cli, here: Cli, session: Path, work: Path, repo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    [row] = rows(cli)
+    monkeypatch.setattr(folders, "SIZE_S", PATIENCE_S)
+    monkeypatch.setattr(folders, "ALL_SIZES_S", PATIENCE_S)
+    [row] = rows(here)
     assert (row["path"], row["session"], row["title"], row["session_file"]) == (
         str(work), "there", "project", str(session),
     )  # fmt: skip

@@ -7,6 +7,7 @@ import threading
 
 import pytest
 
+from tests_support import PATIENCE_S
 from worldline.core.loading import without_collections
 
 
@@ -17,16 +18,16 @@ def test_collections_are_on_again_when_the_last_one_is_done() -> None:
     def load() -> None:
         with without_collections():
             entered.set()
-            leave.wait(10)
+            leave.wait(PATIENCE_S)
 
     thread = threading.Thread(target=load)
     thread.start()
-    assert entered.wait(10)
+    assert entered.wait(PATIENCE_S)
     with without_collections():
         assert not gc.isenabled()
     assert not gc.isenabled(), "the other one still loads"
     leave.set()
-    thread.join(10)
+    thread.join(PATIENCE_S)
     assert gc.isenabled()
     gc.unfreeze()
 

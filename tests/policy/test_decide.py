@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests_support import PATIENCE_S
 from toolbench import Bench, error_of, text_of
 from worldline.core.errors import BadInput
 from worldline.policy.approvals import ApprovalDesk
@@ -28,7 +29,7 @@ class Person:
         self.shown: list[Approval] = []
         self.gone: list[str] = []
         self.answer = answer
-        self.desk = ApprovalDesk(self.see, lambda id_, why: self.gone.append(why), timeout_s=5)
+        self.desk = ApprovalDesk(self.see, lambda id_, why: self.gone.append(why), timeout_s=PATIENCE_S)
 
     def see(self, approval: Approval) -> None:
         self.shown.append(approval)
@@ -208,6 +209,7 @@ async def test_an_opening_for_the_sandbox(tmp_path: Path) -> None:
     person.answer["scope"] = "branch"
     await bench.call("request_access", kind="net", target="example.org:443", why="docs")
     assert gate.openings(bench.state.grants) == ["Net(example.org:443)"]
+    person.desk._timeout_s = 0.1  # an answer for a scope that is not offered is none
     docker = await bench.call("request_access", kind="socket", target="/run/docker.sock", why="build")
     assert docker.ok is False or person.shown[-1].scopes == ["once"]
 
@@ -299,7 +301,7 @@ def test_engines_that_start_at_once_make_one_key(tmp_path: Path) -> None:
             key, start = tmp_path / f"key-{number}", threading.Barrier(6)
 
             def make(_: int, key: Path = key, start: threading.Barrier = start) -> Seal:
-                start.wait(30)
+                start.wait(PATIENCE_S)
                 return Seal(key, "s")
 
             seals = list(pool.map(make, range(6)))

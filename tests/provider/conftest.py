@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from tests_support import PATIENCE_S
 from worldline.provider.gateway import Gateway, ProviderSettings
 from worldline.provider.model import Endpoint, FallbackEvent, ModelRequest, RetryEvent, StreamEvent
 from worldline.provider.retry import RetryPolicy
@@ -18,9 +19,11 @@ from worldline.rehearsal.scenario import Scenario
 from worldline.rehearsal.server import RehearsalServer
 
 FAST = RetryPolicy(attempts=5, fallback_attempts=2, base_s=0.001, cap_s=0.004, retry_after_cap_s=0.02)
-PATIENT = Limits(connect_s=10, headers_s=10, idle_s=10, progress_s=10, visible_s=10)
-SHORT = Limits(connect_s=10, headers_s=4, idle_s=2, progress_s=2, visible_s=2)
-"""Short enough to wait for, long enough for a busy machine to send what comes in time."""
+PATIENT = Limits(PATIENCE_S, PATIENCE_S, PATIENCE_S, PATIENCE_S, PATIENCE_S)
+SHORT = Limits(connect_s=PATIENCE_S, headers_s=4, idle_s=2, progress_s=2, visible_s=PATIENCE_S)
+"""For answers that stop: whichever of these bites, it is the same to whoever asked."""
+THINKING = Limits(PATIENCE_S, PATIENCE_S, PATIENCE_S, PATIENCE_S, visible_s=2)
+"""For those that think for ever: no pause of the server is taken for its end."""
 REPLY = Reply(text="I will write it. ", calls=[Call("write", {"path": "a.txt", "content": "hello world"})])
 
 
@@ -82,5 +85,13 @@ async def gateway() -> AsyncIterator[Gateway]:
 async def impatient() -> AsyncIterator[Gateway]:
     """Its watchdogs bite after two to four seconds."""
     made = Gateway(ProviderSettings(retry=FAST, limits=SHORT, local_limits=SHORT, cool_down_s=0.05, seed=1))
+    yield made
+    await made.close()
+
+
+@pytest_asyncio.fixture
+async def seeing() -> AsyncIterator[Gateway]:
+    """It wants to see something after two seconds of thoughts, and has patience otherwise."""
+    made = Gateway(ProviderSettings(retry=FAST, limits=THINKING, local_limits=THINKING, seed=1))
     yield made
     await made.close()

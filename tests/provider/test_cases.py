@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from provider.cases import case, of_kind
-from provider.conftest import FAST, PATIENT, SHORT, Heard, request_for
+from provider.conftest import FAST, PATIENT, SHORT, THINKING, Heard, request_for
 from tests_support import measured
 from worldline.core.stop import StopReason
 from worldline.provider.arguments import parse_arguments
@@ -89,7 +89,8 @@ async def test_stream(uid: str) -> None:
     expect = entry["payload"]["expect"]
     stalls = any("seconds" in event for event in entry["payload"]["events"])
     # Only streams that stop may meet a short watchdog: a slow machine must not fail the others.
-    limits = SHORT if stalls else PATIENT
+    thinks = any(event.get("fault") == "repeat_thinking_delta" for event in entry["payload"]["events"])
+    limits = THINKING if thinks else SHORT if stalls else PATIENT
     exchange, server, _ = await play_case(entry, limits=limits)
     failure = failure_of(exchange)
     if expect.get("stop_reason") == "error":

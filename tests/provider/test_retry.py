@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from provider.cases import case
+from tests_support import PATIENCE_S
 from worldline.provider.errors import classify
 from worldline.provider.model import Exchange
 from worldline.provider.retry import RetryPolicy, parse_retry_after, wait
@@ -80,7 +81,7 @@ def test_only_what_can_help_is_tried_again() -> None:
 async def test_waiting_can_be_cut_short() -> None:
     event = asyncio.Event()
     asyncio.get_running_loop().call_later(0.01, event.set)
-    assert await asyncio.wait_for(wait(3_600, event), 60)
+    assert await asyncio.wait_for(wait(3_600, event), PATIENCE_S)
     assert not event.is_set()
     assert not await wait(0.01, event)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests_support import PATIENCE_S
 from worldline.rehearsal.cli import main, scenario_path
 
 
@@ -20,10 +21,10 @@ def test_it_serves_the_demo_and_stops_in_order() -> None:
     try:
         assert process.stdout is not None
         url = process.stdout.readline().strip()
-        with urllib.request.urlopen(f"{url}/v1/models", timeout=10) as answer:
+        with urllib.request.urlopen(f"{url}/v1/models", timeout=PATIENCE_S) as answer:
             assert json.load(answer)["data"][0]["id"] == "rehearsal-large"
         process.send_signal(signal.SIGTERM)
-        _, errors = process.communicate(timeout=20)
+        _, errors = process.communicate(timeout=PATIENCE_S)
         assert process.returncode == 0 and errors == ""
     finally:
         process.kill()

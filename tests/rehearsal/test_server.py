@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests_support import PATIENCE_S
 from worldline.core.errors import BadInput, WorldlineError
 from worldline.rehearsal.catalog import DRILLS, FAULTS
 from worldline.rehearsal.conversation import Conversation
@@ -26,7 +27,7 @@ def body(*messages: Any, stream: bool = True, **more: Any) -> dict[str, Any]:
 def ask(
     server: RehearsalServer, data: Any, path: str = "/v1/messages", method: str = "POST"
 ) -> tuple[int, str]:
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=5)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE_S)
     try:
         raw = data if isinstance(data, bytes) else json.dumps(data).encode()
         connection.request(method, path, raw if method == "POST" else None)

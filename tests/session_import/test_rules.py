@@ -9,9 +9,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 import zstandard
 
 from session_import.test_cases import C1, C2, HEAD, N1, N2, X0, X1, X2, c_rec, said, x_rec
+from tests_support import PATIENCE_S, halt_imports
 from worldline.core.kinds import NodeFlag, NodeKind
 from worldline.session.importers.read import read_session
 from worldline.session.importers.run import import_all
@@ -245,7 +247,8 @@ def test_the_same_call_as_block_and_as_field(tmp_path: Path) -> None:
         assert len(blocks) == 1 and tree.orphan_calls == 1
 
 
-def test_a_signal_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_a_signal_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    halt_imports(monkeypatch, tmp_path / "halts", "nodes")
     source = write(
         tmp_path / "x.jsonl",
         HEAD,
@@ -267,7 +270,7 @@ def test_a_signal_leaves_nothing_behind(tmp_path: Path) -> None:
         while " nodes" not in process.stderr.readline():
             assert process.poll() is None
         process.send_signal(signal.SIGTERM)
-        out, _ = process.communicate(timeout=60)
+        out, _ = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130 and out == "" and list((tmp_path / "out").iterdir()) == []
 
 

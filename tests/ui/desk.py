@@ -12,6 +12,7 @@ import pytest
 from PySide6.QtCore import QSettings, Qt
 from PySide6.QtWidgets import QApplication
 
+from tests_support import PATIENCE_S
 from worldline.client.process import EngineProcess
 from worldline.context.checker import check
 from worldline.core.kinds import NodeKind
@@ -150,7 +151,7 @@ def desk(tmp_path: Path, settings: QSettings, qtbot: Any) -> Iterator[Callable[.
     yield make
     for one in made:
         one.window.close()
-        one.state.client.stop_and_wait(8)
+        one.state.client.stop_and_wait(PATIENCE_S)
         one.window.deleteLater()
     QApplication.processEvents()
     for server in servers:

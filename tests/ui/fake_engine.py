@@ -171,6 +171,8 @@ class Engine:
             return False
         call = getattr(self, f"do_{method}", None)
         if call is None:
+            with open(sys.argv[1] + ".refused", "a", encoding="utf-8") as handle:
+                handle.write(f"{method}\n")
             send({"id": number, "error": {"code": -32601, "message": f"no {method} here"}})
             return True
         try:

@@ -13,6 +13,7 @@ from PySide6.QtCore import QSettings
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from tests_support import PATIENCE_S
 from worldline.client.process import EngineProcess
 from worldline.ui.main_window import MainWindow
 from worldline.ui.session_state import SessionState
@@ -46,9 +47,27 @@ def complete_window(folder: Path, **more: Any) -> Iterator[MainWindow]:
         QTest.qWait(10)
     yield window
     window.close()
-    client.stop_and_wait(5)
+    client.stop_and_wait(PATIENCE_S)
     window.deleteLater()
     QApplication.processEvents()
+
+
+def answered(state: SessionState, qtbot: Any) -> None:
+    """Wait until all that was asked of the engine is answered, and what it said by itself before that has come."""
+    state.client.request("search", {"text": ""})
+    qtbot.waitUntil(lambda: not state.client._callbacks)
+
+
+def engine_lines(window: MainWindow) -> list[str]:
+    """What the window says of its engine from now on, also what stands there for a moment only."""
+    told: list[str] = []
+
+    def look(_state: str) -> None:
+        if "engine" in window.notices.items:
+            told.append(window.notices.items["engine"].text.text())
+
+    window.state.engine_state_changed.connect(look)
+    return told
 
 
 def say(state: SessionState, *events: tuple[str, dict[str, Any]]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QMenu, QPlainTextEdit, QPushButton
 
+from tests_support import PATIENCE_S
 from worldline.ui.dialogs.small import NoteDialog
 from worldline.ui.main_window import MainWindow
 from worldline.ui.theme import theme
@@ -68,11 +70,12 @@ class Watch:
         self.said.clear()
         before = self.seen()
         action.trigger()
-        for _ in range(20):
+        end = time.monotonic() + PATIENCE_S
+        while not self.said and self.seen() == before:
+            if time.monotonic() > end:
+                return True
             QTest.qWait(5)
-            if self.said or self.seen() != before:
-                return False
-        return True
+        return False
 
     def seen(self) -> tuple[Any, ...]:
         window, view = self.window, self.window.tree.view
@@ -90,8 +93,11 @@ class Watch:
 
 
 def prepare(window: MainWindow, name: str) -> None:
-    """The state in which an action means something."""
+    """The state in which an action means something; nothing of the one before is still on its way."""
     state, view = window.state, window.tree.view
+    while state.client._callbacks:
+        QTest.qWait(5)
+    close_what_is_open(window)
     window.activateWindow()
     window.tree.close_search()
     window.status.first.setFocus()

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests_support import PATIENCE_S
 from worldline.ui import binding, libraries
 
 PROGRAM = """
@@ -62,7 +63,7 @@ def run(program: str, *arguments: str, **environment: str) -> Any:
         [sys.executable, "-c", program, *arguments],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         env=env,
         check=False,
     )

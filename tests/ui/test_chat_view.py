@@ -177,10 +177,9 @@ def test_500_deltas_a_second_touch_only_the_tail(view: ChatView) -> None:
     builds = view.builds
     beat = Beat()
     words = "Some words that come in one after another, with `code` and *more*.\n\n"
-    stop = time.perf_counter() + 2.0
     sent = 0
     pieces: list[int] = []
-    while time.perf_counter() < stop:
+    for _ in range(100):
         batch = [
             Delta(run="r", turn=1, block=0, kind="text", text=words[(sent + n) % len(words)])
             for n in range(8)

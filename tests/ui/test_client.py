@@ -13,6 +13,8 @@ from typing import Any
 import psutil
 import pytest
 
+from tests_support import PATIENCE_S, halt_imports, wait_until
+from worldline.client import process
 from worldline.client.importing import ImportJob
 from worldline.client.process import PROTOCOL_VERSION, EngineProcess
 from worldline.core import paths
@@ -38,7 +40,7 @@ def scripted(tmp_path: Path, body: str) -> EngineProcess:
 
 
 def test_every_message_arrives_once_and_in_order(tmp_path: Path, qtbot: Any) -> None:
-    """Four writers at once, a thousand each: nothing lost, doubled or turned round; batches, not single signals."""
+    """Four writers at once, a thousand each: nothing lost, doubled or turned round."""
     client = scripted(
         tmp_path,
         """
@@ -54,10 +56,8 @@ def test_every_message_arrives_once_and_in_order(tmp_path: Path, qtbot: Any) -> 
         """,
     )
     got: list[tuple[int, int]] = []
-    batches: list[int] = []
 
     def take(events: list[tuple[str, dict[str, Any]]]) -> None:
-        batches.append(len(events))
         got.extend((params["who"], params["n"]) for _method, params in events)
 
     client.batch.connect(take)
@@ -66,8 +66,30 @@ def test_every_message_arrives_once_and_in_order(tmp_path: Path, qtbot: Any) -> 
     assert len(got) == 4000 == len(set(got))
     for who in range(4):
         assert [n for w, n in got if w == who] == list(range(1000))
+    client.stop_and_wait(PATIENCE_S)
+
+
+def test_what_has_come_meanwhile_comes_in_batches(tmp_path: Path, qtbot: Any) -> None:
+    client = scripted(
+        tmp_path,
+        """
+        for number in range(4000):
+            print(json.dumps({"jsonrpc": "2.0", "method": "delta", "params": {"n": number}}), flush=True)
+        print(json.dumps({"jsonrpc": "2.0", "id": 1, "result": {}}), flush=True)
+        sys.stdin.readline(); sys.stdin.read()
+        """,
+    )
+    batches: list[list[int]] = []
+    client.batch.connect(lambda events: batches.append([params["n"] for _method, params in events]))
+    client.start()
+    link = client._link
+    assert link is not None
+    wait_until(lambda: len(link.outbox) == 4001)  # the loop of the window does not turn meanwhile
+    with qtbot.waitSignal(client.hello):
+        pass
+    assert [n for batch in batches for n in batch] == list(range(4000))
     assert len(batches) < 400
-    client.stop_and_wait(5)
+    client.stop_and_wait(PATIENCE_S)
 
 
 def test_answers_stand_between_the_notifications_where_they_were_sent(tmp_path: Path, qtbot: Any) -> None:
@@ -92,7 +114,7 @@ def test_answers_stand_between_the_notifications_where_they_were_sent(tmp_path: 
         client.request("x", {}, lambda result: (order.append(f"answer{result}"), done.append(result)))
     qtbot.waitUntil(lambda: len(done) == 3 and order[-1] == "b4", timeout=10_000)
     assert order == ["a1", "b1", *(f"{w}{n}" for n in (2, 3, 4) for w in ("a", "answer", "b"))]
-    client.stop_and_wait(5)
+    client.stop_and_wait(PATIENCE_S)
 
 
 def test_a_refusal_reaches_the_one_who_asked(state: SessionState, qtbot: Any) -> None:
@@ -126,7 +148,10 @@ def test_killed_while_streaming_it_restarts_and_the_document_is_there(
     assert state.cursor == sample.uid(27)
 
 
-def test_one_that_dies_again_and_again_is_not_restarted_for_ever(tmp_path: Path, qtbot: Any) -> None:
+def test_one_that_dies_again_and_again_is_not_restarted_for_ever(
+    tmp_path: Path, qtbot: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "RESTART_WINDOW_S", 3_600.0)  # however long each start takes
     client = scripted(tmp_path, 'sys.stderr.write("no such library\\n"); sys.exit(3)')
     with qtbot.waitSignal(client.refused, timeout=30_000) as refused:
         client.start()
@@ -184,7 +209,7 @@ def test_lines_that_are_no_json_are_passed_over(tmp_path: Path, qtbot: Any) -> N
     with qtbot.waitSignal(client.hello, timeout=10_000) as hello:
         client.start()
     assert hello.args[0] == {"fine": True}
-    client.stop_and_wait(5)
+    client.stop_and_wait(PATIENCE_S)
 
 
 def test_a_child_that_outlives_the_engine_does_not_hold_the_window(tmp_path: Path, qtbot: Any) -> None:
@@ -215,13 +240,15 @@ def test_a_child_that_outlives_the_engine_does_not_hold_the_window(tmp_path: Pat
         child.kill()
     client.stop()
     for thread in link._threads:
-        thread.join(10)
+        thread.join(PATIENCE_S)
 
 
-def test_an_import_that_is_given_up_leaves_nothing_behind(tmp_path: Path, qtbot: Any) -> None:
+def test_an_import_that_is_given_up_leaves_nothing_behind(
+    tmp_path: Path, qtbot: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder, store = tmp_path / "work", tmp_path / "store"
     folder.mkdir()
-    for number in range(4000):
+    for number in range(400):
         (folder / f"{number}.txt").write_text(f"{number}\\n" * 20)
     workspace = Workspace(folder, store)
     state = workspace.capture(None).state
@@ -231,6 +258,7 @@ def test_an_import_that_is_given_up_leaves_nothing_behind(tmp_path: Path, qtbot:
         session.append(NodeDraft(kind=NodeKind.ROOT, parent=None, state=state))
     write_bundle(tmp_path / "s.worldline", tmp_path / "s.zip")
 
+    halt_imports(monkeypatch, tmp_path / "halts", "states")
     out = tmp_path / "out"
     job = ImportJob([str(tmp_path / "s.zip")], out)
     job.start()

@@ -15,7 +15,7 @@ import pytest
 from PySide6.QtCore import QSettings, QTimer
 from PySide6.QtWidgets import QApplication
 
-from tests_support import measured
+from tests_support import PATIENCE_S, measured
 from worldline.client.process import EngineProcess
 from worldline.ui.main_window import MainWindow
 from worldline.ui.session_state import SessionState
@@ -78,7 +78,7 @@ def window(tmp_path: Path, settings: QSettings, qtbot: Any) -> Iterator[MainWind
     qtbot.waitUntil(lambda: window.complete and window.state.is_loaded, timeout=20_000)
     yield window
     window.close()
-    client.stop_and_wait(5)
+    client.stop_and_wait(PATIENCE_S)
     window.deleteLater()
     QApplication.processEvents()
 
@@ -144,7 +144,7 @@ def test_a_session_of_80_mb_is_seen_at_once_and_never_stops_the_window(
         qtbot.wait(300)
     gap = heart.stop()
     window.close()
-    window.state.client.stop_and_wait(8)
+    window.state.client.stop_and_wait(PATIENCE_S)
     measured("seconds until the first picture", painted[0], 2)
     measured("ms of the longest turn", gap, 200)
     # What this window takes: tests before this one have left theirs.

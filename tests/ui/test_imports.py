@@ -10,6 +10,7 @@ from pathlib import Path
 import platformdirs
 import pytest
 
+from tests_support import PATIENCE_S
 from worldline.core import paths
 from worldline.ui import start
 
@@ -59,7 +60,7 @@ def test_what_comes_after_the_first_paint_moves_nothing(tmp_path: Path, language
         [sys.executable, "-c", PROGRAM, language, str(larger)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -70,7 +71,11 @@ def test_what_comes_after_the_first_paint_moves_nothing(tmp_path: Path, language
 
 def test_the_window_never_loads_the_engine(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, "en", "0"], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", PROGRAM, "en", "0"],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])

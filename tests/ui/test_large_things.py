@@ -13,7 +13,7 @@ from PySide6.QtCore import QBuffer, QCoreApplication, QEvent, QIODevice, Qt, QTi
 from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QApplication
 
-from tests_support import measured
+from tests_support import PATIENCE_S, measured
 from worldline.protocol.model import Diagnostic, FileChange
 from worldline.ui.dialogs.diagnostics import DiagnosticsPane
 from worldline.ui.dialogs.text_viewer import TextViewer
@@ -55,7 +55,7 @@ def png(width: int, height: int) -> str:
 def wait_for_pictures() -> None:
     for thread in threading.enumerate():
         if thread.name == "pictures":
-            thread.join(20)
+            thread.join(PATIENCE_S)
 
 
 def test_a_picture_of_many_pixels_is_decoded_beside_the_window(qtbot: Any) -> None:
@@ -97,7 +97,7 @@ def test_pictures_read_on_both_sides_at_once_never_wait_for_one_another(qtbot: A
         thread.start()
         while thread.is_alive():
             assert size_of(small).width() == 20 and decode(small).height() == 10
-        thread.join(20)
+        thread.join(PATIENCE_S)
 
 
 def test_what_is_no_picture_is_none() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from PySide6.QtWidgets import QDialog, QPushButton, QWidget
 
+from tests_support import PATIENCE_S
 from worldline.core.kinds import NodeKind
 from worldline.protocol.model import JumpPlan
 from worldline.ui.chat.pane import ChatPane
@@ -38,7 +39,7 @@ def state(tmp_path: Path, qtbot: Any, asked: list[tuple[str, dict[str, Any]]]) -
 
     session.client.request = listen  # type: ignore[method-assign]
     yield session
-    session.client.stop_and_wait(5)
+    session.client.stop_and_wait(PATIENCE_S)
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ import pytest
 from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QApplication
 
+from tests_support import PATIENCE_S, halt_imports
 from worldline.ui.main_window import MainWindow
 from worldline.ui.recents import remembered
 from worldline.ui.windows import Windows
@@ -49,7 +50,7 @@ def windows(settings: QSettings, qtbot: Any) -> Iterator[Windows]:
     yield opened
     for window in list(opened.sessions):
         window.close()
-        window.state.client.stop_and_wait(8)
+        window.state.client.stop_and_wait(PATIENCE_S)
     if opened.start_view is not None:
         opened.start_view.close()
     QApplication.processEvents()
@@ -79,7 +80,7 @@ def test_a_session_in_use_is_read_and_followed(windows: Windows, tmp_path: Path,
     assert window.state.tree.preview(21) == "written while you look on"
     qtbot.waitUntil(lambda: window.state.cursor_row() == 21, timeout=10_000)
     writer.stdin.close()
-    writer.wait(10)
+    writer.wait(PATIENCE_S)
     writer.stdout.close()
     assert str(path) in remembered(windows.settings)
     # The same session again: its window comes to the front, there is no second one.
@@ -133,7 +134,7 @@ def test_a_foreign_session_is_imported_and_opened(
 
 
 def test_what_is_no_session_is_reported_and_an_import_can_be_cancelled(
-    windows: Windows, tmp_path: Path, qtbot: Any
+    windows: Windows, tmp_path: Path, qtbot: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "noise.jsonl"
     file.write_text("this is no session\n")
@@ -142,6 +143,7 @@ def test_what_is_no_session_is_reported_and_an_import_can_be_cancelled(
     assert dialog.head.text() == "Nothing was imported"
     assert "noise.jsonl" in dialog.text.text()
     dialog.close()
+    halt_imports(monkeypatch, tmp_path / "halts", "start")
     dialog = windows.import_files([str(file)])
     job = dialog.job
     with qtbot.waitSignal(job.cancelled, timeout=10_000):

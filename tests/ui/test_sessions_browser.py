@@ -10,6 +10,7 @@ from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent
 from PySide6.QtWidgets import QDialog, QMessageBox
 
+from tests_support import halt_imports
 from worldline.core.kinds import NodeKind
 from worldline.session.document import SessionDocument
 from worldline.session.model import NodeDraft
@@ -133,8 +134,9 @@ def test_dropped_files_are_imported_with_a_report(
 
 
 def test_an_import_can_be_cancelled_and_leaves_nothing_half_done(
-    dialog: SessionsDialog, folder: Path, tmp_path: Path, qtbot: Any
+    dialog: SessionsDialog, folder: Path, tmp_path: Path, qtbot: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    halt_imports(monkeypatch, tmp_path / "halts", "nodes")
     large = tmp_path / "large.jsonl"
     lines = PI.split("\n")[:2]
     for at in range(40_000):
@@ -145,9 +147,7 @@ def test_an_import_can_be_cancelled_and_leaves_nothing_half_done(
         )
     large.write_text("\n".join(lines), "utf-8")
     drop(dialog, large)
-    qtbot.waitUntil(
-        lambda: dialog.importing.bar.maximum() > 0 or "large" in dialog._note.text(), timeout=30_000
-    )
+    qtbot.waitUntil(lambda: dialog.importing.bar.value() > 0, timeout=30_000)
     dialog.importing.cancel_button.click()
     qtbot.waitUntil(lambda: "cancelled" in dialog._note.text(), timeout=30_000)
     assert sorted(one.name for one in folder.glob("*.worldline")) == [

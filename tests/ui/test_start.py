@@ -16,7 +16,7 @@ from worldline.ui import start as start_module
 from worldline.ui.windows import Windows
 
 
-def start(*arguments: str, seconds: float = 90) -> subprocess.CompletedProcess[str]:
+def start(*arguments: str, seconds: float = 600) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "worldline", *arguments],
         capture_output=True,

@@ -12,6 +12,7 @@ from PySide6.QtCore import QSettings, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton
 
+from tests_support import PATIENCE_S
 from worldline.client.process import EngineProcess
 from worldline.core.headers import NodeHeader
 from worldline.core.kinds import NodeKind
@@ -129,7 +130,7 @@ def demo(settings: QSettings, qtbot: Any, own_temp: Path) -> Iterator[MainWindow
     qtbot.waitUntil(lambda: len(ended) >= 2 and not window.state.busy and window.complete, timeout=60_000)
     yield window
     window.close()
-    client.stop_and_wait(8)
+    client.stop_and_wait(PATIENCE_S)
     assert list(own_temp.glob("worldline-demo-*")) == [], "the demo goes with its window"
     window.deleteLater()
     QApplication.processEvents()

@@ -9,6 +9,7 @@ from PySide6.QtGui import QAccessible, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from tests_support import PATIENCE_S
 from worldline.ui.dialogs.small import ExpandDialog
 from worldline.ui.theme import theme
 from worldline.ui.tree.menu import LabelEditor
@@ -77,7 +78,7 @@ def test_back_and_forward_stay_what_they_are_when_a_plan_was_shown_on_the_way(fa
     with qtbot.waitSignal(state.jumped):
         state.go(start, {"plan": "p1"})
     assert state.can_back() and not state.can_forward()
-    state.client.stop_and_wait(5)
+    state.client.stop_and_wait(PATIENCE_S)
 
 
 def test_a_plan_that_needs_the_person_is_announced_and_nothing_moves(fake: Any, qtbot: Any) -> None:
@@ -91,7 +92,7 @@ def test_a_plan_that_needs_the_person_is_announced_and_nothing_moves(fake: Any, 
         click(view, 9)
     assert asked.args == [{"id": "p1", "node": sample.uid(9)}, {"node": sample.uid(9)}]
     assert state.cursor == sample.uid(27)
-    state.client.stop_and_wait(5)
+    state.client.stop_and_wait(PATIENCE_S)
 
 
 def test_arrow_keys_look_and_never_go(state: Any, qtbot: Any) -> None:

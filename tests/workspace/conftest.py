@@ -12,6 +12,7 @@ from typing import Any
 import pygit2
 import pytest
 
+from tests_support import PATIENCE_S
 from worldline.workspace.bring_home import HomeReport, bring_home
 from worldline.workspace.engine import Workspace
 
@@ -29,7 +30,7 @@ ENV = {
 
 def run_sh(command: str, cwd: Path, check: bool = True) -> str:
     done = subprocess.run(
-        ["bash", "-c", command], cwd=cwd, env=ENV, capture_output=True, check=False, timeout=60
+        ["bash", "-c", command], cwd=cwd, env=ENV, capture_output=True, check=False, timeout=PATIENCE_S
     )
     if check and done.returncode:
         raise AssertionError(f"{command}: {done.stderr.decode(errors='replace')}")

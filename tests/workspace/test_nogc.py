@@ -5,6 +5,7 @@ import threading
 
 import pytest
 
+from tests_support import PATIENCE_S
 from worldline.workspace import nogc
 
 
@@ -14,12 +15,12 @@ def test_the_collector_is_on_again_after_the_last() -> None:
     def other() -> None:
         with nogc.paused():
             inside.set()
-            leave.wait(10)
+            leave.wait(PATIENCE_S)
 
     thread = threading.Thread(target=other)
     with nogc.paused():
         thread.start()
-        assert inside.wait(10)
+        assert inside.wait(PATIENCE_S)
         with pytest.raises(ValueError), nogc.paused():
             raise ValueError
     assert not gc.isenabled()

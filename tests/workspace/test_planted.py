@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests_support import PATIENCE_S
 from worldline.core.errors import WorkspaceError
 from worldline.workspace.bundle import objects_of, take_objects
 from worldline.workspace.engine import Workspace
@@ -129,7 +130,7 @@ def test_no_pipe_is_waited_for(tmp_path: Path, work: Path, planted: str) -> None
     # In a process of its own: one that waits holds its thread for ever.
     capture = multiprocessing.get_context("fork").Process(target=_capture, args=(work, tmp_path / "store"))
     capture.start()
-    capture.join(60)
+    capture.join(PATIENCE_S)
     hangs = capture.is_alive()
     if hangs:
         capture.kill()

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests_support import PATIENCE_S
 from worldline.core import paths
 from worldline.core.errors import WorkspaceError
 from worldline.workspace import isolate, leases, worktrees
@@ -200,7 +201,7 @@ def test_one_in_use_stays(work: Path, sh: Sh) -> None:
         with pytest.raises(WorkspaceError) as caught:
             worktrees.remove(made, [])
         assert caught.value.kind == "leased" and made.is_dir()
-        other.communicate("\n", timeout=60)
+        other.communicate("\n", timeout=PATIENCE_S)
     worktrees.remove(made, [])
     assert not made.exists()
 
@@ -259,7 +260,7 @@ def test_a_kill_at_any_step_is_undone_or_finished(work: Path, sh: Sh, step: str)
     (made / "new").write_text("n")
     before = snapshot(made, skip=())
     done = subprocess.run(
-        [sys.executable, "-c", KILL, step, str(made)], capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", KILL, step, str(made)], capture_output=True, text=True, timeout=PATIENCE_S
     )
     assert done.returncode == -signal.SIGKILL, done.stderr
     worktrees.finish()

@@ -45,7 +45,7 @@ def repo(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def cli() -> Callable[..., Done]:
-    def call(*arguments: str | Path, expect: int = 0, timeout: float = 120) -> Done:
+    def call(*arguments: str | Path, expect: int = 0, timeout: float = 600) -> Done:
         done = run_worldline(*arguments, timeout=timeout)
         assert done.code == expect, done.out + done.err
         assert "Traceback" not in done.err and "Warning" not in done.err, done.err

@@ -114,7 +114,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self._block(index, block, slow)
             if hang:
                 self.api.hanging.set()
-                self.api.closing.wait(60)
+                self.api.closing.wait(3_600)
                 return
             reason = "tool_use" if any("name" in b for b in blocks) else "end_turn"
             self._event(

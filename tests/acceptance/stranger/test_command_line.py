@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests_support import Done, git, unasked
+from tests_support import PATIENCE_S, Done, git, unasked
 
 from .plain_server import PlainServer
 
@@ -133,12 +133,12 @@ def test_one_writer_and_an_orderly_end(
     session = tmp_path / "s.worldline"
     common = ["--session", session, "--base-url", server.base_url, "--json"]
     child = start("run", "--workspace", folder, "--prompt", "HANG", *common)
-    assert server.hanging.wait(60)
+    assert server.hanging.wait(PATIENCE_S)
     refused = cli("run", "--prompt", "SAY x", *common, expect=1)
     assert refused.json["error"]["kind"] == "locked" and "already open" in refused.err
     assert here("inspect", session, "--json").json["runs"][0]["stop_reason"] is None
     child.send_signal(signal.SIGTERM)
-    out, err = child.communicate(timeout=60)
+    out, err = child.communicate(timeout=PATIENCE_S)
     assert child.returncode == 130, err
     assert json.loads(out.splitlines()[-1])["stop_reason"] == "aborted"
     assert [r["stop_reason"] for r in here("inspect", session, "--json").json["runs"]] == ["aborted"]
@@ -151,7 +151,8 @@ def test_killed_after_so_many_events_it_goes_on(
 ) -> None:
     session = tmp_path / "s.worldline"
     common = unasked(session, server.base_url)
-    child = start("run", "--workspace", repo, "--prompt", do(*WORK), *common)
+    # When all of it is done the server hangs: the run does not end before it is killed.
+    child = start("run", "--workspace", repo, "--prompt", f"HANG {do(*WORK)}", *common)
     assert child.stdout is not None
     told = [json.loads(child.stdout.readline()) for _ in range(events)]
     child.kill()
