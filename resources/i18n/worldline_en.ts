@@ -212,6 +212,23 @@
     </message>
 </context>
 <context>
+    <name>ModelViewDialog</name>
+    <message numerus="yes">
+        <source>%n message(s)</source>
+        <translation>
+            <numerusform>%n message</numerusform>
+            <numerusform>%n messages</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n tool(s)</source>
+        <translation>
+            <numerusform>%n tool</numerusform>
+            <numerusform>%n tools</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>SessionDeleteDialog</name>
     <message numerus="yes">
         <source>%n node(s) with all that was said go with it.</source>
@@ -353,12 +370,36 @@
     </message>
 </context>
 <context>
+    <name>Thinking</name>
+    <message numerus="yes">
+        <source>Thought, %n word(s)</source>
+        <translation>
+            <numerusform>Thought, %n word</numerusform>
+            <numerusform>Thought, %n words</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>ToolCard</name>
     <message numerus="yes">
         <source>%n file(s)</source>
         <translation>
             <numerusform>%n file</numerusform>
             <numerusform>%n files</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n line(s) before</source>
+        <translation>
+            <numerusform>%n line before</numerusform>
+            <numerusform>%n lines before</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n more line(s)</source>
+        <translation>
+            <numerusform>%n more line</numerusform>
+            <numerusform>%n more lines</numerusform>
         </translation>
     </message>
 </context>

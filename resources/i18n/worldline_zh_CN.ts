@@ -2067,9 +2067,11 @@ The agent works in {work}</source>
         <source>As the model sees it</source>
         <translation>模型视角</translation>
     </message>
-    <message>
-        <source>{} messages</source>
-        <translation>{} 条消息</translation>
+    <message numerus="yes">
+        <source>%n message(s)</source>
+        <translation>
+            <numerusform>%n 条消息</numerusform>
+        </translation>
     </message>
     <message>
         <source>≈ {} tokens</source>
@@ -2099,9 +2101,11 @@ The agent works in {work}</source>
         <source>system prompt</source>
         <translation>系统提示</translation>
     </message>
-    <message>
-        <source>{} tools</source>
-        <translation>{} 个工具</translation>
+    <message numerus="yes">
+        <source>%n tool(s)</source>
+        <translation>
+            <numerusform>%n 个工具</numerusform>
+        </translation>
     </message>
     <message>
         <source>you</source>
@@ -3312,9 +3316,11 @@ Every step becomes a node, and a click on a node takes the files back to it.</so
         <source>Thinking…</source>
         <translation>正在思考…</translation>
     </message>
-    <message>
-        <source>Thought, {} words</source>
-        <translation>思考，{} 词</translation>
+    <message numerus="yes">
+        <source>Thought, %n word(s)</source>
+        <translation>
+            <numerusform>思考，%n 个词</numerusform>
+        </translation>
     </message>
     <message>
         <source>unfolded</source>
@@ -3385,17 +3391,21 @@ Every step becomes a node, and a click on a node takes the files back to it.</so
         <source>Show all {} lines in Changes</source>
         <translation>在更改中显示全部 {} 行</translation>
     </message>
-    <message>
-        <source>{} lines before</source>
-        <translation>前面还有 {} 行</translation>
+    <message numerus="yes">
+        <source>%n line(s) before</source>
+        <translation>
+            <numerusform>前面还有 %n 行</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n more line(s)</source>
+        <translation>
+            <numerusform>还有 %n 行</numerusform>
+        </translation>
     </message>
     <message>
         <source>Show the whole output</source>
         <translation>显示完整输出</translation>
-    </message>
-    <message>
-        <source>{} more lines</source>
-        <translation>还有 {} 行</translation>
     </message>
 </context>
 <context>

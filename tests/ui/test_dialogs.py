@@ -250,6 +250,8 @@ def test_the_model_view_and_diagnostics_show_and_copy(
         lambda: any(isinstance(w, ModelViewDialog) for w in QApplication.topLevelWidgets()), timeout=5000
     )
     view = next(w for w in QApplication.topLevelWidgets() if isinstance(w, ModelViewDialog))
+    said = " ".join(label.text() for label in view.findChildren(QLabel))
+    assert "1 message " in said and "1 messages" not in said
     assert view.parts.count() == 2 and "Made for the request" in view.parts.item(1).toolTip()
     view.close()
     diagnostics = open_diagnostics(state, window)
@@ -257,6 +259,9 @@ def test_the_model_view_and_diagnostics_show_and_copy(
     full.say(state, ("diagnosed", {"diagnostic": {"id": 2, "kind": "repair", "at": 1, "detail": "Mended."}}))
     qtbot.waitUntil(lambda: diagnostics.pane.table.rowCount() == 2, timeout=5000)
     assert "Mended." in diagnostics.pane.as_text()
+    assert (
+        open_diagnostics(state, window) is diagnostics
+    )  # Asked for again: the one that is there comes to the front.
     diagnostics.close()
 
 

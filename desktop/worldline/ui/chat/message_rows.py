@@ -178,7 +178,7 @@ class Thinking(QWidget):
     def set_text(self, text: str, going_on: bool) -> None:
         self._text = text
         opened = self._signals.open.get(self._key, False)
-        label = self.tr("Thinking…") if going_on else self.tr("Thought, {} words").format(words_in(text))
+        label = self.tr("Thinking…") if going_on else self.tr("Thought, %n word(s)", "", words_in(text))
         self._toggle.setText(label)
         keep(self._toggle, "chevron-down" if opened else "chevron-right")
         folding = self.tr("unfolded") if opened else self.tr("folded")

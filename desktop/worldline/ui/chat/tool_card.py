@@ -204,8 +204,8 @@ class ToolCard(RowWidget):
                 OPEN_LINES if self.signals.open.get(self.row.key) else CLOSED_LINES * 2
             )
             hidden = self.row.output.total - len(tail)
-            return [CodeLine(line) for line in tail], self.tr("{} lines before").format(
-                hidden
+            return [CodeLine(line) for line in tail], self.tr(
+                "%n line(s) before", "", hidden
             ) if hidden else ""
         if not opened:
             return [], ""
@@ -218,7 +218,7 @@ class ToolCard(RowWidget):
         hidden = len(all_lines) - len(shown)
         if self._result.blob:
             return [CodeLine(line) for line in shown], self.tr("Show the whole output")
-        return [CodeLine(line) for line in shown], self.tr("{} more lines").format(hidden) if hidden else ""
+        return [CodeLine(line) for line in shown], self.tr("%n more line(s)", "", hidden) if hidden else ""
 
     def _diff(self) -> FileDiff | None:
         raw = self.row.body.detail.get("diff") if self.row.body is not None else None

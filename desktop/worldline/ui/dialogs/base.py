@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, TypeVar
 
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QShowEvent
@@ -25,6 +25,8 @@ from worldline.ui.focus_ring import FocusRing
 from worldline.ui.labels import WrapLabel
 from worldline.ui.plain import as_label
 from worldline.ui.theme import theme
+
+D = TypeVar("D", bound=QDialog)
 
 Role = Literal["", "primary", "danger", "link"]
 FRAME = 48
@@ -185,6 +187,16 @@ class Dialog(QDialog):
         button = self.add_button(text or self.tr("Cancel"), self.reject, default=True)
         button.setFocus()
         return button
+
+
+def in_front(parent: QWidget, kind: type[D]) -> D | None:
+    """The dialog of this kind that this window shows already, brought to the front."""
+    for dialog in parent.window().findChildren(kind):
+        if dialog.isVisible():
+            dialog.raise_()
+            dialog.activateWindow()
+            return dialog
+    return None
 
 
 def while_open(dialog: QWidget, call: Callable[..., object]) -> Callable[..., None]:

@@ -21,7 +21,7 @@ from worldline.protocol.model import Diagnostic
 from worldline.ui.again import Again
 from worldline.ui.chat import words
 from worldline.ui.chat.row_base import ColorLabel, copy_text
-from worldline.ui.dialogs.base import Dialog, while_open
+from worldline.ui.dialogs.base import Dialog, in_front, while_open
 from worldline.ui.inks import ink
 from worldline.ui.plain import as_tip
 from worldline.ui.session_state import SessionState
@@ -168,6 +168,8 @@ class DiagnosticsDialog(Dialog):
 
 
 def open_diagnostics(state: SessionState, parent: QWidget) -> DiagnosticsDialog:
+    if (there := in_front(parent, DiagnosticsDialog)) is not None:
+        return there
     dialog = DiagnosticsDialog(parent)
     Again(dialog, lambda window, state: open_diagnostics(state, window))
 

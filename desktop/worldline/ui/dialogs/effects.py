@@ -14,7 +14,7 @@ from worldline.protocol.model import EffectInfo, ProcessInfo
 from worldline.ui.again import Again
 from worldline.ui.chat import words
 from worldline.ui.chat.row_base import ColorLabel
-from worldline.ui.dialogs.base import Dialog, Latest, clear_layout, while_open
+from worldline.ui.dialogs.base import Dialog, Latest, clear_layout, in_front, while_open
 from worldline.ui.plain import as_label
 from worldline.ui.session_state import SessionState
 from worldline.ui.theme import theme
@@ -185,6 +185,8 @@ class EffectsDialog(Dialog):
 
 def open_effects(state: SessionState, parent: QWidget) -> EffectsDialog:
     """The list for the node that is looked at; it follows while it is open."""
+    if (there := in_front(parent, EffectsDialog)) is not None:
+        return there
     dialog = EffectsDialog(parent)
     Again(dialog, lambda window, state: open_effects(state, window))
 

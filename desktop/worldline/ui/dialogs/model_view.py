@@ -30,7 +30,7 @@ class ModelViewDialog(Dialog):
         self.resize(1000, 640)
         self._view = view
         facts = [
-            self.tr("{} messages").format(len(view.request.get("messages", []))),
+            self.tr("%n message(s)", "", len(view.request.get("messages", []))),
             self.tr("≈ {} tokens").format(words.count(view.tokens)),
             words.size(view.bytes),
             str(view.request.get("model", "")),
@@ -67,7 +67,7 @@ class ModelViewDialog(Dialog):
         if request.get("system"):
             self._add(self.tr("system prompt"), request["system"], "muted")
         if request.get("tools"):
-            self._add(self.tr("{} tools").format(len(request["tools"])), request["tools"], "muted")
+            self._add(self.tr("%n tool(s)", "", len(request["tools"])), request["tools"], "muted")
         for at, message in enumerate(request.get("messages", [])):
             origin = self._view.origin[at] if at < len(self._view.origin) else ""
             role = self.tr("you") if message.get("role") == "user" else self.tr("model")
