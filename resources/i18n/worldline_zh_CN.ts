@@ -3771,8 +3771,8 @@ Click a node to go back to it, files included.</source>
         <translation>没有可前进之处</translation>
     </message>
     <message>
-        <source>choose two nodes of the tree first (Space, or Ctrl and a click)</source>
-        <translation>请先在树中选择两个节点（空格键，或按住 Ctrl 点击）</translation>
+        <source>first choose two nodes (Space, Ctrl+click)</source>
+        <translation>请先选择两个节点（空格、Ctrl+点击）</translation>
     </message>
     <message>
         <source>nothing is running</source>

@@ -258,7 +258,7 @@ class WindowActions(QObject):
         for name, on, why_not in (
             ("back", state.can_back(), self.tr("nothing to go back to yet")),
             ("forward", state.can_forward(), self.tr("nothing to go forward to")),
-            ("compare", len(state.selected) >= 2, self.tr("choose two nodes of the tree first (Space, or Ctrl and a click)")),
+            ("compare", len(state.selected) >= 2, self.tr("first choose two nodes (Space, Ctrl+click)")),
             ("stop", state.busy or state.status.get("state") in CAN_BE_STOPPED, self.tr("nothing is running")),
             ("retry_now", state.status.get("state") == "retrying", self.tr("nothing waits to be tried again")),
             ("rename", writable, locked),

@@ -119,7 +119,7 @@ class StorageDialog(Dialog):
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         for column in (1, 2, 3):
             header.setSectionResizeMode(column, QHeaderView.ResizeMode.Fixed)
-            table.setColumnWidth(column, 96)
+            table.setColumnWidth(column, 112 if column == 1 else 92)
             item = table.horizontalHeaderItem(column)
             if item is not None:
                 item.setTextAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
