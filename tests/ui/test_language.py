@@ -12,15 +12,18 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QSettings, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QDialog, QMenu
+from PySide6.QtWidgets import QApplication, QDialog, QInputDialog, QLineEdit, QMenu
 
 from tests_support import PATIENCE_S
 from worldline.client.process import EngineProcess
 from worldline.ui import gallery_data, i18n
 from worldline.ui.again import Again
 from worldline.ui.chat.pane import ChatPane
+from worldline.ui.dialogs import opening
 from worldline.ui.dialogs.approval import ApprovalDialog
 from worldline.ui.dialogs.desk import desk_of
+from worldline.ui.dialogs.session_files import SessionFile
+from worldline.ui.dialogs.sessions import SessionsDialog
 from worldline.ui.dialogs.settings import SettingsDialog
 from worldline.ui.dialogs.small import NoteDialog
 from worldline.ui.main_window import MainWindow
@@ -317,3 +320,28 @@ def test_a_reply_that_is_coming_in_is_shown_from_its_beginning(
     assert isinstance(chat, ChatPane)
     assert [block.text for block in chat.chat._replies["live:live-run:1"].blocks] == ["From the beginning"]
     assert chat.chat._outputs[sample.uid(5)].lines() == ["half a line"]
+
+
+def test_new_titles_that_are_being_typed_are_kept(windows: Windows, tmp_path: Path, qtbot: Any) -> None:
+    window = opened(windows, tmp_path, qtbot)
+    window.actions_list["rename"].trigger()
+    own = window.findChild(QInputDialog)
+    assert own is not None
+    QTest.keyClicks(own.findChild(QLineEdit), " of mine")
+    whole = own.textValue()
+    opening.sessions(window, window.state)
+    listed = window.findChild(SessionsDialog)
+    assert listed is not None
+    listed.rename_session(SessionFile(tmp_path / "a.worldline", "An old title", 0.0, 1))
+    other = listed.findChild(QInputDialog)
+    QTest.keyClicks(other.findChild(QLineEdit), "A new title")
+
+    window = changed(windows, "zh_CN", qtbot)
+    listed_now = window.findChild(SessionsDialog)
+    assert listed_now is not None and listed_now is not listed
+    other_now = listed_now.findChild(QInputDialog)
+    own_now = next(one for one in window.findChildren(QInputDialog) if one is not other_now)
+    assert whole.endswith(" of mine") and own_now.textValue() == whole
+    assert other_now.textValue() == "A new title"
+    for dialog in (other_now, own_now, listed_now):
+        dialog.close()

@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 from worldline.client.process import EngineProcess
 from worldline.core import paths
 from worldline.ui import dropping
+from worldline.ui.again import Again
 from worldline.ui.chat import words as said
 from worldline.ui.chat.row_base import ColorLabel
 from worldline.ui.dialogs.base import Dialog, while_open
@@ -236,13 +237,16 @@ class SessionsDialog(Dialog):
 
     def rename(self) -> None:
         session = self.chosen()
-        if session is None:
-            return
+        if session is not None:
+            self.rename_session(session)
+
+    def rename_session(self, session: SessionFile) -> None:
         dialog = QInputDialog(self)
         dialog.setWindowTitle(self.tr("Rename the session"))
         dialog.setLabelText(self.tr("Title"))
         dialog.setTextValue(session.title)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        Again(dialog, lambda window, _state: _rename_again(window, session), str(session.path))
         dialog.textValueSelected.connect(lambda text: self.set_title(session, text.strip()))
         dialog.open()
 
@@ -368,3 +372,9 @@ class SessionsDialog(Dialog):
     def _came(self, path: Path) -> None:
         if str(path) not in self._files:
             self.add(read_session(path), first=True)
+
+
+def _rename_again(window: QWidget, session: SessionFile) -> None:
+    dialog = window.findChild(SessionsDialog)
+    if dialog is not None:
+        dialog.rename_session(session)
