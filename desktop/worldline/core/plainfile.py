@@ -7,17 +7,25 @@ import stat
 from pathlib import Path
 
 _OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_AT_LEAST = 1 << 16
 
 
 def read_plain(path: Path, limit: int = 64 << 20) -> bytes:
     """Content of a regular file (links are followed). Raises OSError, also for what is no regular file or above the
     limit."""
     descriptor = os.open(path, _OPEN)
-    with os.fdopen(descriptor, "rb") as file:
+    try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise OSError(f"{path} is not a regular file")
-        data = file.read(limit + 1)
+        # A buffer as large as the limit would have to be asked of the system each time. The size is only a hint: files
+        # of the kernel have none, others may grow.
+        piece = max(status.st_size + 1, _AT_LEAST)
+        data = b""
+        while len(data) <= limit and (more := os.read(descriptor, min(piece, limit + 1 - len(data)))):
+            data = data + more if data else more
         if len(data) > limit:
             raise OSError(f"{path} is larger than {limit} bytes")
         return data
+    finally:
+        os.close(descriptor)

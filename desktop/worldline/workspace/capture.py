@@ -137,7 +137,7 @@ class Capturer:
             if progress is not None and done % 50 == 0:
                 progress("capture", done, 0)
 
-        self.context.tick = tick
+        self.context.tick = tick if progress is not None else None
         # Drained before anything is looked at: what changes later is reported the next time.
         dirty = self._watcher.drain() if self._watcher is not None else None
         self._everything = not self._walked
@@ -222,8 +222,8 @@ class Capturer:
         if main is not None:
             self.roots[""] = main
         for path, root in list(self.roots.items()):
-            again = GitRoot.find(root.work, path) if not root.outer else root
-            if again is None or again.gitdir != root.gitdir:
+            again = self._again(root)
+            if again is not root:
                 del self.roots[path]
                 self._invalidate(root.tracked())
                 if again is not None:
@@ -243,6 +243,18 @@ class Capturer:
             self._everything = True
         self.context.base = tuple(RuleSet(t.encode("latin-1"), outer=o) for o, t in rules)
         self._gather_tracked()
+
+    @staticmethod
+    def _again(root: GitRoot) -> GitRoot | None:
+        """What is there now: `root` itself where it is the same repository, with nothing strange in it that was not."""
+        glance = root.glance()
+        if root.outer or (glance is not None and glance == root.goes_by):
+            return root
+        again = GitRoot.find(root.work, root.path)
+        if again is None or (again.gitdir, again.found_trouble) != (root.gitdir, root.found_trouble):
+            return again
+        root.goes_by = glance  # of before it was looked at: what changed meanwhile differs from it
+        return root
 
     def _main_root(self) -> GitRoot | None:
         root = GitRoot.find(self.work, "") or GitRoot.find_outer(self.work)

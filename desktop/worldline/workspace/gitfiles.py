@@ -30,8 +30,15 @@ def _tree(folder: Path) -> Iterator[SafeTree]:
 
 def read(folder: Path, name: str, limit: int = MAX_BYTES) -> bytes:
     """Content of a regular file below `folder`. Raises OSError for anything else there, and for one above the limit."""
-    with _tree(folder) as tree, tree.at(name) as (fd, last):
-        got = read_file(last, fd, limit)
+    if "/" in name:
+        with _tree(folder) as tree, tree.at(name) as (fd, last):
+            got = read_file(last, fd, limit)
+    else:
+        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            got = read_file(name, fd, limit)
+        finally:
+            os.close(fd)
     if got is None:
         raise OSError(f"{folder / name} is larger than {limit} bytes")
     return got[0]

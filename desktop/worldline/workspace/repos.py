@@ -6,8 +6,11 @@ Read from its files, without its configuration and without its locks, so that a 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import stat
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,6 +18,7 @@ import pygit2
 
 from worldline.core.plainfile import read_plain
 from worldline.workspace import gitfiles, indexfile
+from worldline.workspace.filesig import is_fresh
 from worldline.workspace.ignore import RuleSet, Stack
 from worldline.workspace.objects import MODE_GITLINK
 
@@ -106,6 +110,10 @@ class GitRoot:
     """Id of the stored staging area; b"" = not stored yet."""
     outer: str = ""
     """Where the workspace lies in this repository ("a/b/"), when it is only a part of it."""
+    found_trouble: str = ""
+    """`trouble` as `find` saw it."""
+    goes_by: tuple[object, ...] | None = None
+    """What `glance` gave before `find` was asked last."""
     _repo: pygit2.Repository | None = None
 
     @classmethod
@@ -121,7 +129,7 @@ class GitRoot:
 
     def outside_rules(self) -> list[tuple[str, bytes]]:
         """Rules from `info/exclude` and, for a subfolder, from the folders above it: (where we lie below, text)."""
-        rules = [(self.outer, self.exclude_rules().text)]
+        rules = [(self.outer, self._exclude_text())]
         parts = self.outer.split("/")[:-1]
         for depth in range(len(parts)):
             try:
@@ -140,8 +148,43 @@ class GitRoot:
         if found is None or not (found[0] / "HEAD").is_file():
             return None
         root = cls(path, work, *found)
-        root.trouble = root.foreign() or root.find_trouble()
+        root.trouble = root.found_trouble = root.foreign() or root.find_trouble()
         return root
+
+    def glance(self) -> tuple[object, ...] | None:
+        """Stat data of all that `find` goes by: the same again says that it would find the same. None: ask it. A
+        repository inside the workspace is looked at each time, for a command may have planted something in it."""
+        if self.path or self.outer:
+            return None
+        try:
+            dot, gitdir = (self.work / ".git").lstat(), self.gitdir.stat()
+            place = dot
+            if stat.S_ISREG(dot.st_mode):
+                place = (self.work / os.fsdecode(self.pointer[7:].strip())).stat()
+            if (place.st_dev, place.st_ino) != (gitdir.st_dev, gitdir.st_ino):
+                return None
+            common = self.common.stat() if self.common != self.gitdir else gitdir
+            told = [(self.common / "config").stat()]
+            with contextlib.suppress(FileNotFoundError):
+                told.append((self.gitdir / "commondir").stat())
+            if stat.S_ISREG(dot.st_mode):
+                told.append(dot)
+            head = (self.gitdir / "HEAD").lstat().st_mode
+        except (OSError, ValueError):
+            return None
+        now = time.time_ns()
+        if any(is_fresh(one.st_mtime_ns, one.st_ctime_ns, now) for one in told):
+            return None
+        files = [(one.st_ino, one.st_size, one.st_mtime_ns, one.st_ctime_ns) for one in told]
+        return (
+            dot.st_ino,
+            gitdir.st_dev,
+            gitdir.st_ino,
+            common.st_dev,
+            common.st_ino,
+            stat.S_IFMT(head),
+            files,
+        )
 
     def foreign(self) -> str:
         """Why a repository inside the workspace is not touched: its `.git` leads to a repository elsewhere, which is not
@@ -329,11 +372,13 @@ class GitRoot:
         }
 
     def exclude_rules(self) -> RuleSet:
+        return RuleSet(self._exclude_text(), self.path + "/" if self.path else "")
+
+    def _exclude_text(self) -> bytes:
         try:
-            text = read_plain(self.common / "info" / "exclude")
+            return read_plain(self.common / "info" / "exclude")
         except OSError:
-            text = b""
-        return RuleSet(text, self.path + "/" if self.path else "")
+            return b""
 
 
 def global_rules(root: GitRoot | None) -> bytes:

@@ -39,11 +39,31 @@ def _differing(new: dict[str, FileSig], old: dict[str, FileSig]) -> list[str]:
     return [name for name, sig in new.items() if sig[5] != old[name][5] or sig[4] != old[name][4]]
 
 
+def _is_same(fd: int, files: dict[str, FileSig]) -> bool:
+    """Whether stat data says that all these files are as they were."""
+    stat_of = os.stat
+    try:
+        for name, known in files.items():
+            now = stat_of(name, dir_fd=fd, follow_symlinks=False)
+            if (
+                now.st_ctime_ns != known[1]
+                or now.st_mtime_ns != known[0]
+                or now.st_size != known[2]
+                or now.st_ino != known[3]
+            ):
+                return False
+    except OSError:
+        return False
+    return True
+
+
 class Walk:
     """One walk. `run` brings the tree of folders up to date and says whether anything changed."""
 
     def __init__(self, context: Context) -> None:
         self.c = context
+        self._small = min(context.max_bytes, CHOSEN_CAP)
+        """What is allowed for any file that was captured before."""
         self._above: set[str] = set()
         """Folders above a changed one."""
         for prefix in context.dirty or ():
@@ -55,22 +75,20 @@ class Walk:
                 self._above.add(prefix)
 
     def run(self, root_fd: int, top: Dir) -> bool:
-        self.c.device = os.fstat(root_fd).st_dev
-        return self._visit(root_fd, top, "", self.c.base, False, 0, check=self.c.dirty is None)
+        status = os.fstat(root_fd)
+        self.c.device = status.st_dev
+        return self._visit(root_fd, status, top, "", self.c.base, False, 0, check=self.c.dirty is None)
 
     def _visit(
-        self, fd: int, node: Dir, prefix: str, stack: Stack, force: bool, depth: int, check: bool = True
-    ) -> bool:
-        """Bring a folder and all below up to date; True when its tree must be made anew. `check`: look at it even though
-        no change was reported."""
-        if self.c.tick is not None:
-            self.c.tick()
+        self, fd: int, status: os.stat_result, node: Dir, prefix: str, stack: Stack, force: bool, depth: int, check: bool,
+    ) -> bool:  # fmt: skip
+        """Bring a folder (open as `fd`, which has `status`) and all below up to date; True when its tree must be made
+        anew. `check`: look at it even though no change was reported."""
         dirty = self.c.dirty
         listed = changed = False
         if force or check or dirty is None or not node.tree or prefix in dirty:
             if self.c.watch is not None:
                 self.c.watch(prefix)
-            status = os.fstat(fd)
             sig = (status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_mode)
             changed = node.mode != status.st_mode
             node.mode, node.ino = status.st_mode, status.st_ino
@@ -99,15 +117,17 @@ class Walk:
             # A folder that was here before reports its own changes; one that was put in its place has another inode.
             unsure = everything or not child.tree or child.sig is None
             if unsure or inner in dirty or inner in self._above:  # type: ignore[operator]
-                changed = self._child(fd, node, name, prefix, stack, force, depth, unsure) or changed
+                changed = self._child(fd, node, name, inner, stack, force, depth, unsure) or changed
         if changed or not node.tree:
             node.tree = b""
             return True
         return False
 
     def _child(
-        self, fd: int, node: Dir, name: str, prefix: str, stack: Stack, force: bool, depth: int, check: bool
+        self, fd: int, node: Dir, name: str, inner: str, stack: Stack, force: bool, depth: int, check: bool
     ) -> bool:
+        if self.c.tick is not None:
+            self.c.tick()
         child = node.dirs[name]
         try:
             child_fd = os.open(name, _OPEN_DIR, dir_fd=fd)
@@ -118,18 +138,28 @@ class Walk:
             if error.errno == errno.ELOOP:
                 self._lose_child(node, name)
                 return True
-            return self._skip_child(node, name, prefix, f"cannot be read ({error.strerror})")
+            return self._skip_child(node, name, inner, f"cannot be read ({error.strerror})")
         try:
-            if os.fstat(child_fd).st_dev != self.c.device:
-                return self._skip_child(node, name, prefix, "is another file system mounted here")
+            status = os.fstat(child_fd)
+            if status.st_dev != self.c.device:
+                return self._skip_child(node, name, inner, "is another file system mounted here")
             if depth >= MAX_DEPTH:
-                return self._skip_child(node, name, prefix, f"lies more than {MAX_DEPTH} folders deep")
-            return self._visit(child_fd, child, f"{prefix}{name}/", stack, force, depth + 1, check)
+                return self._skip_child(node, name, inner, f"lies more than {MAX_DEPTH} folders deep")
+            # Most folders. This is what a walk costs beside asking for the files, so it is asked here.
+            if check and not force and self._is_plain(child, status) and _is_same(child_fd, child.files):
+                return False
+            return self._visit(child_fd, status, child, inner, stack, force, depth + 1, check)
         finally:
             os.close(child_fd)
 
-    def _skip_child(self, node: Dir, name: str, prefix: str, reason: str) -> bool:
-        self.c.special[prefix] = node
+    def _is_plain(self, node: Dir, status: os.stat_result) -> bool:
+        """Whether its names are the known ones, with nothing among them but files that are captured."""
+        if node.dirs or node.skipped or node.repo or not node.tree or self.c.watch is not None:
+            return False
+        return node.sig == (status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_mode)
+
+    def _skip_child(self, node: Dir, name: str, inner: str, reason: str) -> bool:
+        self.c.special[inner[: -len(name) - 1]] = node
         self._lose_child(node, name)
         node.skipped[name] = reason
         return True
@@ -145,8 +175,8 @@ class Walk:
         if node.skipped and any(reason != IGNORED for reason in node.skipped.values()):
             return None
         stat_of = os.stat
-        limit = min(self.c.max_bytes, CHOSEN_CAP)  # what is allowed for any file that was captured before
-        read = Found(fd, {}, {})
+        limit = self._small
+        read: Found | None = None
         try:
             for name, known in node.files.items():
                 now = stat_of(name, dir_fd=fd, follow_symlinks=False)
@@ -158,12 +188,14 @@ class Walk:
                 ):
                     if name == ".gitignore" or now.st_size > limit:
                         return None
+                    if read is None:
+                        read = Found(fd, {}, {})
                     self._read(read, name, limit, known, now)
                     if name not in read.files:
                         return None
         except OSError:
             return None
-        return self._update(node, read.files)
+        return read is not None and self._update(node, read.files)
 
     @staticmethod
     def _update(node: Dir, read: dict[str, FileSig]) -> bool:
@@ -180,7 +212,7 @@ class Walk:
         """Like `_look`, for a folder in which something happened to these files only. None also for new files."""
         if node.clash or (node.skipped and any(reason != IGNORED for reason in node.skipped.values())):
             return None
-        limit = min(self.c.max_bytes, CHOSEN_CAP)
+        limit = self._small
         read = Found(fd, {}, {})
         gone: list[str] = []
         for name in names:
@@ -230,10 +262,9 @@ class Walk:
         files, skipped = here.files, here.skipped
         dirs: dict[str, Dir] = {}
         known = {} if force or node.stale else node.files
-        small = min(self.c.max_bytes, CHOSEN_CAP)
         for name, is_dir, inode in found:
             if name in known and not is_dir:  # captured before under the same rules
-                self._file(here, name, small, known[name])
+                self._file(here, name, self._small, known[name])
                 if name in files:
                     continue
                 skipped.pop(name, None)
