@@ -141,3 +141,36 @@ def test_going_to_and_fro_keeps_no_folder_open_and_always_finds_the_spares(
         _go(ws, second, first)
     assert len(list(Path("/proc/self/fd").iterdir())) <= opened + 3
     assert {path.stat().st_ino for path in work.glob("f?")} == inodes
+
+
+def test_going_to_and_fro_at_once_takes_the_same_files(work: Path, open_workspace: Any) -> None:
+    """They were changed so shortly before they were seen that their times prove nothing: their content does."""
+    ws = open_workspace()
+    first, second = _two(work, ws)
+    _go(ws, first, second)
+    inodes = {path.name: path.stat().st_ino for path in work.glob("f?")}
+    _go(ws, second, first)
+    _go(ws, first, second)
+    assert inodes == {path.name: path.stat().st_ino for path in work.glob("f?")}
+
+
+def test_a_fresh_spare_that_was_written_to_is_not_used(work: Path, open_workspace: Any) -> None:
+    ws = open_workspace()
+    first, second = _two(work, ws)
+    _go(ws, first, second)
+    held = (work / "f1").open("r+")
+    _go(ws, second, first)
+    held.write("HELD!")  # as long as what is in it
+    held.close()
+    _go(ws, first, second)
+    assert (work / "f1").read_text() == "one 1"
+
+
+def test_the_last_batches_stay_and_older_ones_go(work: Path, open_workspace: Any) -> None:
+    ws = open_workspace()
+    first, second = _two(work, ws)
+    for _ in range(10):
+        _go(ws, first, second)
+        _go(ws, second, first)
+    ws._settler.settle()
+    assert len(list((ws.store.path / "spares").iterdir())) == 3

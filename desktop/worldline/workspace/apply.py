@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import base64
-import contextlib
-import errno
 import hashlib
 import logging
 import os
@@ -18,31 +16,16 @@ from worldline.workspace.beforehand import check_space, folders_there
 from worldline.workspace.durable import write_durably
 from worldline.workspace.ending import finish, undo_now
 from worldline.workspace.filesig import FileSig
-from worldline.workspace.journal import Journal, RootMove, old_name
-from worldline.workspace.model import Cancelled, Omitted, PlanItem, ProgressCall, RestorePlan, RestoreReport
+from worldline.workspace.journal import Journal, RootMove
+from worldline.workspace.model import Cancelled, Omitted, ProgressCall, RestorePlan, RestoreReport
 from worldline.workspace.repos import GitRoot
-from worldline.workspace.safefs import (
-    SafeTree,
-    content_id,
-    content_of,
-    exchange,
-    make_dir,
-    rename_new,
-    split,
-    unchanged,
-)
+from worldline.workspace.safefs import SafeTree, content_of
 from worldline.workspace.spares import Spares
 from worldline.workspace.states import RootState, State, read_progress
-from worldline.workspace.unlocking import WRITABLE, lock_again, perms_of_folders, unlock
+from worldline.workspace.swapping import Swap
+from worldline.workspace.unlocking import lock_again, perms_of_folders, unlock
 
 log = logging.getLogger(__name__)
-
-_CANNOT_EXIST = (errno.ENAMETOOLONG, errno.EINVAL, errno.EILSEQ)
-"""This file system can never hold such a name: the file is reported and the rest goes on."""
-
-
-class Moved(Exception):
-    """The file is no longer what the plan saw."""
 
 
 class Restorer:
@@ -54,8 +37,6 @@ class Restorer:
         learn: Callable[[os.stat_result, bytes], None] | None = None,
         spares: Spares | None = None,
     ) -> None:  # fmt: skip
-        self._seen = seen or (lambda _: None)
-        """What the capture of the safety state saw of a file."""
         self._learn = learn
         """Told of each file that was read back."""
         self._spares = spares
@@ -75,13 +56,9 @@ class Restorer:
         self.notes: list[str] = list(plan.notes)
         self._progress = progress
         self._staging = -1
+        self._files = Swap(self.tree, self.items, target, seen or (lambda _: None))
         self._found: dict[str, RootState] = {}
         """Repositories whose pointer is gone, as they are."""
-        self._skipped: set[int] = set()
-        self._made_closed: dict[str, int] = {}
-        """Folders that were made and get permissions at the end that forbid writing."""
-        self._replaced: list[tuple[str, FileSig | None]] = []
-        """Names in the staging folder of what was there before, and what the capture saw of it."""
 
     def run(
         self, new_branch: str | None, on_done: Callable[[RestoreReport], None] | None, home: str = ""
@@ -89,7 +66,7 @@ class Restorer:
         """Never leaves a half-done restore: on any failure everything is as before, and the report says so."""
         try:
             self._prepare(new_branch, home)
-            self._made_closed = staging.write_all(
+            self._files.made_closed = staging.write_all(
                 self.items, self.store, self._staging, self._spares, self._progress
             )
             unlock(self.tree, self.journal.perms)
@@ -98,6 +75,7 @@ class Restorer:
             self._permissions()
             self._verify()
             self.report.done = True
+            self.report.failed += self._files.failed()
             self.report.branch = "" if home == gitmove.DETACHED else home or new_branch or ""
             self.report.note = " ".join(self.notes)
             if on_done is not None:
@@ -132,7 +110,7 @@ class Restorer:
     def _finish(self) -> None:
         """What is left when the restore is a fact: a failure here must not take it back."""
         try:
-            finish(self.journal, self.tree, self.store, self._spares, self._replaced)
+            finish(self.journal, self.tree, self.store, self._spares, self._files.replaced)
         except (OSError, WorkspaceError) as error:
             log.warning("what a restore replaced could not be removed: %s", error)
             self.report.note = f"{self.report.note} Some of what was replaced still lies in {self.journal.staging} ({error}).".strip()
@@ -177,7 +155,7 @@ class Restorer:
         self.journal.perms = perms_of_folders(self.tree, self.items, git, self.journal.folder_perm)
         self.journal.save()
         os.mkdir(self.journal.staging, 0o700, dir_fd=self.tree.root_fd)
-        self._staging = os.dup(self.tree.folder(self.journal.staging))
+        self._staging = self._files.staging = os.dup(self.tree.folder(self.journal.staging))
 
     def _save_index(self, move: RootMove, number: int, now: RootState, wanted: RootState) -> None:
         if now.index == wanted.index or not wanted.index:
@@ -192,149 +170,17 @@ class Restorer:
     # --- the swap -----------------------------------------------------------------------------------------------
 
     def _swap(self) -> None:
-        numbered = list(enumerate(self.items))
-        for number, item in reversed(numbered):
-            if item.action == "delete" and not stat.S_ISDIR(item.expect_mode):
-                self._guarded(number, item, self._delete)
+        self._files.delete()
         gitagain.drop(self.journal, self.tree, self._staging)
-        self._remove_empty_folders()
-        for number, item in numbered:
-            if item.action == "create":
-                self._guarded(number, item, self._create)
-            elif item.action == "overwrite":
-                self._guarded(number, item, self._overwrite)
+        self._files.remove_folders(self.journal.gone_git)
+        self._files.put()
 
     def _permissions(self) -> None:
         """Last of all: those of a folder may forbid what is done in it."""
-        # A folder that stays and loses what was in it has been given those of the target already.
-        changed = {i.path for i in self.items if i.action == "create" and stat.S_ISDIR(i.mode)}
-        for number, item in reversed(list(enumerate(self.items))):
-            if item.action == "chmod":
-                changed.add(item.path)
-                self._guarded(number, item, self._chmod)
+        changed = self._files.permissions()
         closed = {path: perm for path, perm in self.journal.perms.items() if path not in changed}
-        lock_again(self.tree, closed | self._made_closed)
-
-    def _guarded(self, number: int, item: PlanItem, act: Callable[[int, PlanItem], None]) -> None:
-        try:
-            act(number, item)
-        except Moved:
-            self._skip(number, item, "it was changed while the restore ran; your version is kept")
-        except FileExistsError:
-            self._skip(number, item, "something was put there while the restore ran; it is kept")
-        except OSError as error:
-            if error.errno not in _CANNOT_EXIST:
-                raise
-            self._skip(number, item, f"this file system cannot hold it ({error.strerror})")
-
-    def _skip(self, number: int, item: PlanItem, reason: str) -> None:
-        self._skipped.add(number)
-        self.report.failed.append(Omitted(item.path, reason))
-
-    def _check(self, name: str, fd: int, item: PlanItem, sig: FileSig | None, *, moved: bool = False) -> None:
-        """Raises `Moved` unless what is at `name` is what the plan saw there. The safety capture has read it once; its
-        content is read again where stat data does not prove that it is the same file unchanged."""
-        if item.expect and unchanged(name, fd, sig, moved=moved):
-            return
-        oid, mode = content_id(name, fd)
-        if oid != item.expect or stat.S_IFMT(mode) != stat.S_IFMT(item.expect_mode):
-            raise Moved
-        if stat.S_ISDIR(mode) and _occupied(name, fd):
-            raise Moved
-
-    def _delete(self, number: int, item: PlanItem) -> None:
-        try:
-            with self.tree.at(item.path) as (fd, name):
-                sig = self._seen(item.path)
-                self._check(name, fd, item, sig)
-                self._move_away(name, fd, number, item, sig)
-        except (FileNotFoundError, NotADirectoryError):
-            return  # gone already, which is what was wanted
-
-    def _remove_empty_folders(self) -> None:
-        """Folders that the target does not have and nothing is left in."""
-        folders: set[str] = set(self.journal.gone_git)
-        for item in self.items:
-            if item.action == "delete":
-                folder = item.path if stat.S_ISDIR(item.expect_mode) else split(item.path)[0]
-                while folder and folder not in folders:
-                    folders.add(folder)
-                    folder = split(folder)[0]
-        self.tree.drop()
-        for folder in sorted(folders, key=lambda f: f.count("/"), reverse=True):
-            entry = self.store.lookup(self.target.files, folder)
-            if entry is not None and entry.mode == 0o040000:
-                continue
-            parent, name = split(folder)
-            with contextlib.suppress(OSError):
-                os.rmdir(name, dir_fd=self.tree.folder(parent))
-        self.tree.drop()
-
-    def _folder_perm(self, path: str) -> int:
-        return self.target.permission(path, False, folder=True)
-
-    def _create(self, number: int, item: PlanItem) -> None:
-        folder, name = split(item.path)
-        parts = folder.split("/") if folder else []
-        for depth in range(1, len(parts) + 1):
-            part = "/".join(parts[:depth])
-            if self.tree.lstat(part) is None:
-                perm = self._folder_perm(part)
-                self.tree.make_folder(part, perm | WRITABLE)
-                if perm & WRITABLE != WRITABLE:
-                    self._made_closed[part] = perm
-        fd = self.tree.folder(folder)
-        if stat.S_ISDIR(item.mode):
-            try:
-                make_dir(name, fd, stat.S_IMODE(item.mode))
-            except FileExistsError:
-                self._chmod(number, item)  # something ignored in it has kept it
-            return
-        rename_new(str(number), self._staging, name, fd)
-
-    def _overwrite(self, number: int, item: PlanItem) -> None:
-        folder, name = split(item.path)
-        fd = self.tree.folder(folder)
-        staged = str(number)
-        try:
-            sig = self._seen(item.path)
-            self._check(name, fd, item, sig)
-            if exchange(staged, self._staging, name, fd):
-                try:
-                    self._check(staged, self._staging, item, sig, moved=True)
-                except Moved:
-                    exchange(staged, self._staging, name, fd)
-                    raise
-                self._replaced.append((staged, sig))
-                return
-            self._move_away(name, fd, number, item, sig)
-            rename_new(staged, self._staging, name, fd)
-        except FileNotFoundError as error:
-            raise Moved from error
-
-    def _move_away(self, name: str, fd: int, number: int, item: PlanItem, sig: FileSig | None) -> None:
-        old = old_name(number)
-        rename_new(name, fd, old, self._staging)
-        try:
-            self._check(old, self._staging, item, sig, moved=True)
-        except Moved:
-            rename_new(old, self._staging, name, fd)
-            raise
-        self._replaced.append((old, sig))
-
-    def _chmod(self, number: int, item: PlanItem) -> None:
-        with self.tree.at(item.path) as (fd, name):
-            status = os.stat(name, dir_fd=fd, follow_symlinks=False)
-            if stat.S_IFMT(status.st_mode) != stat.S_IFMT(item.mode):
-                raise Moved
-            if not stat.S_ISREG(item.mode) or status.st_nlink == 1:
-                os.chmod(name, stat.S_IMODE(item.mode), dir_fd=fd)
-                return
-        # Its other names are files of their own in the states, or in none: they keep their permissions.
-        staged, data = str(number), self.store.read(bytes.fromhex(item.blob))
-        staging.write_file(staged, self._staging, data, stat.S_IMODE(item.mode))
-        os.utime(staged, ns=(status.st_atime_ns, status.st_mtime_ns), dir_fd=self._staging)
-        self._overwrite(number, item)
+        if closed or self._files.made_closed:
+            lock_again(self.tree, closed | self._files.made_closed)
 
     # --- repositories, proof, end -------------------------------------------------------------------------------
 
@@ -368,7 +214,7 @@ class Restorer:
         """Read back what was written; a difference that is not the person's undoes everything."""
         self.tree.drop()
         for number, item in enumerate(self.items):
-            if number in self._skipped:
+            if number in self._files.skipped:
                 continue
             if item.action == "delete":
                 status = self.tree.lstat(item.path)
@@ -389,6 +235,8 @@ class Restorer:
             self.report.verified += 1
 
     def _roll_back(self, error: Exception | None) -> None:
+        if not self.report.done:
+            self.report.failed += self._files.failed()
         self.report.done = False
         if self._spares is not None:
             self._spares.clear()
@@ -397,11 +245,3 @@ class Restorer:
             self.report.rolled_back = True
             self.report.failed.append(Omitted(getattr(error, "filename", None) or "", str(error)))
             self.report.note = f"Nothing was changed: {error}"
-
-
-def _occupied(name: str, dir_fd: int) -> bool:
-    fd = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=dir_fd)
-    try:
-        return bool(os.listdir(fd))  # noqa: PTH208 - an open folder has no path
-    finally:
-        os.close(fd)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -77,13 +78,18 @@ def write_durably(path: Path, data: bytes) -> None:
     """Replace a file as a whole: its content is on the disk before it gets the name, and so before all that is renamed
     later."""
     temp = path.with_name(path.name + ".tmp")
-    with temp.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+    fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
+    try:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(fd, view) :]
+        os.fsync(fd)
+    finally:
+        os.close(fd)
     temp.replace(path)
 
 
+@functools.cache
 def boot_id() -> str:
     """Names the run of the machine since it was last switched on; "" where that cannot be known."""
     try:

@@ -30,7 +30,8 @@ def finish(
     if spares is None or not spares.keep(tree, journal.staging, replaced):
         remove_staging(tree, journal.staging)
     for move in journal.roots:
-        gitmove.clean_locks(move, journal.token)
+        if move.index_after or move.head_after:  # else no lock was taken
+            gitmove.clean_locks(move, journal.token)
     journal.retire(store.path / FOLDER)
 
 

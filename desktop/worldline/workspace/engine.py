@@ -71,8 +71,8 @@ class Workspace:
         self._capturer = Capturer(self.work, self.store, tuple(ignored_patterns), max_file_bytes)
         self._watching = watch
         self._journal_folder = self.store.path / "restore"
-        self._spares = Spares(self.store.path)
         self._settler = settle.Settler(self.work, self.store.path)
+        self._spares = Spares(self.store.path, self._settler.remove_later)
 
     # --- capture ----------------------------------------------------------------------------------------------
 

@@ -15,14 +15,14 @@ import json
 import os
 import shutil
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from worldline.workspace.durable import boot_id, write_durably
+from worldline.workspace.durable import boot_id, sync_path, write_durably
 from worldline.workspace.folders import STAGING
 from worldline.workspace.model import PlanItem
-from worldline.workspace.safefs import SafeTree
+from worldline.workspace.safefs import NO_LINKS, SafeTree
 
 _NAME = "journal"
 _MARKS = ("verified", "committed")
@@ -59,6 +59,9 @@ class RootMove:
     progress_after: dict[str, str] = field(default_factory=dict)
     progress_moves: bool = False
 
+    def row(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
 
 @dataclass
 class Journal:
@@ -94,7 +97,7 @@ class Journal:
         value: dict[str, Any] = {
             "token": self.token, "target": self.target, "safety": self.safety, "boot": self.boot, "there": self.there,
             "folder_perm": self.folder_perm, "items": [_row(item) for item in self.items],
-            "roots": [asdict(root) for root in self.roots], "made_git": self.made_git, "gone_git": self.gone_git,
+            "roots": [root.row() for root in self.roots], "made_git": self.made_git, "gone_git": self.gone_git,
             "pointers": self.pointers, "perms": self.perms,
         }  # fmt: skip
         write_durably(self.folder / _NAME, json.dumps(value, ensure_ascii=True).encode("ascii"))
@@ -119,13 +122,18 @@ class Journal:
         return not self.boot or self.boot != boot_id()
 
     def mark(self, phase: str, *, durably: bool) -> None:
-        """Enter a phase: an empty file, which is there or not, whatever happens."""
-        fd = os.open(self.folder / phase, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        """Enter a phase: a name, which is there or not, whatever happens. As a second one of the journal it costs no
+        file that would have to be made and removed."""
         try:
-            if durably:
-                os.fsync(fd)
-        finally:
-            os.close(fd)
+            os.link(self.folder / _NAME, self.folder / phase)
+        except FileExistsError:
+            pass
+        except OSError as error:
+            if error.errno not in NO_LINKS:
+                raise
+            os.close(os.open(self.folder / phase, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        if durably:
+            sync_path(self.folder / phase)
         self.phase = phase
 
     def back_to_writing(self) -> None:
@@ -136,9 +144,13 @@ class Journal:
 
     def retire(self, records: Path) -> None:
         """Nothing is pending any more; what was put down stays on record (see `settle`)."""
+        record = records / f"{time.time_ns():020}-{self.token}"
         try:
-            records.mkdir(mode=0o700, exist_ok=True)
-            self.folder.rename(records / f"{time.time_ns():020}-{self.token}")
+            try:
+                self.folder.rename(record)
+            except FileNotFoundError:
+                records.mkdir(mode=0o700, exist_ok=True)
+                self.folder.rename(record)
         except OSError:
             self.remove()
 

@@ -13,6 +13,7 @@ import os
 import shutil
 import stat
 import threading
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from worldline.workspace.folders import STAGING
 from worldline.workspace.journal import Journal, remove_staging
 from worldline.workspace.model import PlanItem
 from worldline.workspace.safefs import SafeTree, split
+from worldline.workspace.spares import remove_folder
 from worldline.workspace.store import Store
 
 log = logging.getLogger(__name__)
@@ -31,6 +33,8 @@ _CALM = 1.0
 """Seconds without a restore before the disk is made to write."""
 _FEW = 100
 """Up to so many files are synced one by one; for more the whole file system is."""
+_MANY = 8
+"""Folders to be removed that may wait for the disk to be quiet."""
 
 
 def _records(folder: Path) -> list[Journal]:
@@ -71,6 +75,15 @@ class Settler:
         self._wake = threading.Event()
         self._stop = False
         self._thread: threading.Thread | None = None
+        self._unneeded: deque[Path] = deque()
+
+    def remove_later(self, folder: Path) -> None:
+        """Remove a folder of ours that nobody needs any more: what that takes is not to be waited for. The next start
+        removes what is left of it."""
+        self._unneeded.append(folder)
+        if len(self._unneeded) > _MANY:
+            with contextlib.suppress(IndexError):
+                remove_folder(self._unneeded.popleft())
 
     def add(self) -> None:
         """There is a new record."""
@@ -99,6 +112,9 @@ class Settler:
                     log.warning("the files of a restore could not be synced: %s", error)
                     return
                 journal.remove()
+            with contextlib.suppress(IndexError):  # the other thread may take them too
+                while True:
+                    remove_folder(self._unneeded.popleft())
 
     def close(self) -> None:
         if self._thread is not None:

@@ -11,12 +11,12 @@ import contextlib
 import os
 import shutil
 import stat
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
 from worldline.workspace.filesig import FileSig
-from worldline.workspace.safefs import SafeTree, is_same, rename_new
+from worldline.workspace.safefs import SafeTree, content_id, is_same, rename_new
 
 FOLDER = "spares"
 MAX_FILES = 20_000
@@ -32,14 +32,16 @@ class _Spare(NamedTuple):
 
 
 class Spares:
-    """The spares of one workspace. One thread."""
+    """The spares of one workspace. One thread. `later`: has a folder removed when there is time for it."""
 
-    def __init__(self, store_path: Path) -> None:
+    def __init__(self, store_path: Path, later: Callable[[Path], None]) -> None:
         self._folder = store_path / FOLDER
+        self._later = later
         self._batches: dict[str, tuple[int, int, int]] = {}
         """By name: open folder, number of files, their bytes. Oldest first."""
         self._known: dict[bytes, list[_Spare]] = {}
         self._number = 0
+        """Of the next batch. Never again: an old one of the same name may be about to be removed."""
 
     def keep(self, tree: SafeTree, staging: str, found: Iterable[tuple[str, FileSig | None]]) -> bool:
         """Take over a staging folder whose files (name in it, stat data and content as they were seen at their place)
@@ -51,7 +53,7 @@ class Spares:
         if not rows or len(rows) > MAX_FILES or size > MAX_BYTES:
             return False
         try:
-            if not self._number:
+            if not self._batches:
                 self._folder.mkdir(mode=0o700, exist_ok=True)
             os.rename(staging, self._folder / batch, src_dir_fd=tree.root_fd)
         except OSError:  # another file system, as a rule
@@ -61,7 +63,7 @@ class Spares:
         for row in rows:
             self._known.setdefault(row.sig[5], []).append(row)
         while len(self._batches) > _BATCHES or not self._fits():
-            self._drop(next(iter(self._batches)))
+            self._later(self._let_go(next(iter(self._batches))))
         return True
 
     def _fits(self) -> bool:
@@ -79,7 +81,7 @@ class Spares:
             try:
                 status = os.stat(spare.name, dir_fd=batch[0], follow_symlinks=False)
                 # A second name of it may lie anywhere; its times and mode are not ours to change.
-                if status.st_nlink != 1 or not is_same(status, spare.sig, moved=True):
+                if status.st_nlink != 1 or not _is_still(spare, status, batch[0]):
                     continue
                 os.utime(spare.name, dir_fd=batch[0], follow_symlinks=False)
                 if stat.S_IMODE(status.st_mode) != stat.S_IMODE(mode):
@@ -93,19 +95,27 @@ class Spares:
     def clear(self) -> None:
         """Remove all spares."""
         for name in list(self._batches):
-            self._drop(name)
+            self._let_go(name)
         self._known = {}
-        self._number = 0
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _drop(self, name: str) -> None:
+    def _let_go(self, name: str) -> Path:
         os.close(self._batches.pop(name)[0])
-        remove_folder(self._folder / name)
+        return self._folder / name
 
 
 def _is_usable(sig: FileSig | None) -> bool:
-    """A regular file, seen long enough after its last change that another change would show."""
-    return sig is not None and sig[1] >= 0 and stat.S_ISREG(sig[4])
+    return sig is not None and stat.S_ISREG(sig[4])
+
+
+def _is_still(spare: _Spare, status: os.stat_result, dir_fd: int) -> bool:
+    """Whether it has the content that was seen. One that was changed shortly before it was seen (people go to and fro
+    quickly) is read: that is still a small part of making a file."""
+    if is_same(status, spare.sig, moved=True):
+        return True
+    if spare.sig[1] >= 0 or status.st_size != spare.sig[2]:
+        return False
+    return content_id(spare.name, dir_fd)[0] == spare.sig[5].hex()
 
 
 def remove_folder(folder: Path) -> None:
