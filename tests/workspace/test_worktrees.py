@@ -16,7 +16,7 @@ from worldline.core import paths
 from worldline.core.errors import WorkspaceError
 from worldline.workspace import isolate, leases, worktrees
 from worldline.workspace.engine import Workspace
-from worldline.workspace.loss import Kept
+from worldline.workspace.kept import Kept
 
 from .conftest import run_sh, snapshot
 from .test_isolate import INNER, SUBMODULE

@@ -21,7 +21,8 @@ from worldline.session.catalog import SessionEntry, entry_of, list_sessions
 from worldline.session.lock import WriterLock, read_holder, writer_lives
 from worldline.session.reader import SessionReader
 from worldline.workspace import leases, worktrees
-from worldline.workspace.loss import Kept, Loss
+from worldline.workspace.kept import Kept
+from worldline.workspace.loss import Loss
 from worldline.workspace.model import NOT_CAPTURED
 from worldline.workspace.worktrees import Place
 

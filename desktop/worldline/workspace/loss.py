@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+import stat
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pygit2
 from pygit2.enums import FileStatus
 
-from worldline.core.errors import WorkspaceError
-from worldline.workspace import indexfile
-from worldline.workspace.objects import MODE_DIR, MODE_GITLINK, MODE_LINK
+from worldline.core.plainfile import read_plain
+from worldline.workspace import gitfiles, indexfile
+from worldline.workspace.kept import Kept, same_file
+from worldline.workspace.objects import MODE_GITLINK
 from worldline.workspace.repos import GitRoot, operation_of
 from worldline.workspace.safefs import SafeTree, content_id
-from worldline.workspace.states import State, read_progress
-from worldline.workspace.store import Store
 
 _OWN_REFS = ("refs/bisect/", "refs/worktree/", "refs/rewritten/")
 """Refs that git keeps for one worktree alone: they go with it."""
 _HIDDEN_CHANGES = indexfile.ASSUME_VALID | (0x4000 << 16)
 """Flags of files that git does not look at (assume unchanged, skip worktree)."""
-_STAGED = FileStatus.INDEX_NEW | FileStatus.INDEX_MODIFIED
+_STAGED = (
+    FileStatus.INDEX_NEW | FileStatus.INDEX_MODIFIED | FileStatus.INDEX_TYPECHANGE | FileStatus.INDEX_RENAMED
+)
 _CHANGED_AFTER = FileStatus.WT_MODIFIED | FileStatus.WT_DELETED | FileStatus.WT_TYPECHANGE
+
+
+_RULES = (".gitignore", ".gitattributes", ".gitmodules")
+"""Files that libgit2 reads when it is asked what changed."""
+_MAX_POINTER = 10_000
 
 
 @dataclass(slots=True)
@@ -34,94 +41,34 @@ class Loss:
     """Files in no commit that a node of the session keeps."""
 
 
-class Kept:
-    """What a session's states hold. Nothing is written; a store that is gone or not whole keeps nothing."""
-
-    def __init__(self, store: Path, states: Sequence[str]) -> None:
-        self._store: Store | None = None
-        self._states: list[State] = []
-        if not states or not (store / "HEAD").is_file():
-            return
-        try:
-            self._store = Store(store)
-        except (WorkspaceError, pygit2.GitError, OSError):
-            return
-        for state in states:
-            try:
-                self._states.append(State.load(self._store, state))
-            except (WorkspaceError, pygit2.GitError, OSError, ValueError, KeyError, StopIteration):
-                continue
-
-    def file(self, name: str, seen: tuple[str, int]) -> bool:
-        """Whether a node holds this file as it is: `seen` is its content's id and its mode."""
-        assert self._store is not None or not self._states
-        for state in self._states:
-            entry = self._entry(state.files, name)
-            if entry is not None and _same(seen, (entry[0], entry[1])):
-                return True
-        return False
-
-    def gone(self, name: str) -> bool:
-        """Whether a node knows the workspace without this file."""
-        return any(self._entry(state.files, name) is None for state in self._states)
-
-    def blob(self, oid: bytes) -> bool:
-        return bool(self._states) and self._store is not None and self._store.has(oid)
-
-    def commit(self, oid: str) -> bool:
-        mains = [state.main for state in self._states]
-        return any(
-            main is not None and bool(main.kept) and self._entry(main.kept, f"c-{oid}") for main in mains
-        )
-
-    def operation(self, files: dict[str, bytes]) -> bool:
-        for state in self._states:
-            main = state.main
-            if main is not None and main.progress and self._store is not None:
-                try:
-                    if read_progress(self._store, main.progress) == files:
-                        return True
-                except (WorkspaceError, ValueError):
-                    continue
-        return False
-
-    def _entry(self, tree: bytes, name: str) -> tuple[str, int] | None:
-        assert self._store is not None
-        try:
-            entry = self._store.lookup(tree, name)
-            if entry is None or entry.mode in (MODE_DIR, MODE_GITLINK) or not self._store.has(entry.oid):
-                return None
-        except (WorkspaceError, pygit2.GitError, KeyError, ValueError):
-            return None
-        return entry.oid.hex(), entry.mode
-
-    def close(self) -> None:
-        if self._store is not None:
-            self._store.close()
-
-
-def _same(seen: tuple[str, int], other: tuple[str, int]) -> bool:
-    """The same content as the same kind of file; of the permissions only what git knows of them counts."""
-    kinds = [
-        (mode & 0o170000 == MODE_LINK, mode & 0o170000 != MODE_LINK and bool(mode & 0o100))
-        for mode in (seen[1], other[1])
-    ]
-    return bool(seen[0]) and seen[0] == other[0] and kinds[0] == kinds[1]
-
-
 def registered(work: Path) -> GitRoot | None:
     """The repository of a worktree, if its registration there leads back to this folder. A `.git` that leads elsewhere
-    would have us ask a repository that knows nothing of these files."""
+    would have us ask a repository that knows nothing of these files, and one inside the folder goes with it."""
     root = GitRoot.find(work, "")
-    if root is None or not root.pointer:
+    if root is None or not root.pointer or root.common.is_relative_to(work.resolve()):
         return None
     try:
-        back = os.fsdecode((root.gitdir / "gitdir").read_bytes()).strip()
-    except OSError:
+        back = Path(os.fsdecode(read_plain(root.gitdir / "gitdir", _MAX_POINTER)).strip()).resolve()
+    except (OSError, ValueError):
         return None
-    if Path(back).resolve() != (work / ".git").resolve():
+    if back != (work / ".git").resolve() or _is_trap(root):
         return None
     return root
+
+
+def _is_trap(root: GitRoot) -> bool:
+    """Whether its git folder holds something that git would wait for or follow elsewhere."""
+    info = (root.common / "info" / name for name in ("exclude", "attributes"))
+    return bool(gitfiles.strange_parts(root.gitdir)) or any(_is_endless(path) for path in info)
+
+
+def _is_endless(path: Path) -> bool:
+    """Whether something is there that may be read without end: a pipe or a device, or a link to one."""
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 class Look:
@@ -162,7 +109,15 @@ class Look:
         operation = operation_of(set(files))
         if operation and not (self._kept is not None and self._kept.operation(files)):
             lines.append(operation_line(operation))
-        status = repo.status(untracked_files="all", ignored=True)
+        unread: list[OSError] = []
+        endless = self._endless_rules(unread)
+        try:
+            status = None if endless else repo.status(untracked_files="all", ignored=True)
+        except pygit2.GitError:  # a kind of staging area that it cannot read
+            status = None
+        if status is None:
+            self._all_files()
+            return
         root.refresh_index()
         links = {entry.path for entry in root.entries if entry.mode == MODE_GITLINK}
         late: list[str] = []
@@ -176,13 +131,20 @@ class Look:
             elif not name.endswith("/"):
                 self._file(repo, name, FileStatus(flags))
         for entry in root.entries:
-            if entry.flags & _HIDDEN_CHANGES and entry.path not in status and self._differs(entry):
+            if entry.path not in status and self._hides_change(entry.path, entry):
                 lines.append(changed_line(entry.path))
         lines += [repository_line(name) for name in sorted(links) if self._loses_repository(name)]
         lines += late
-        # What cannot be read is missing in the status without a word.
-        for _ in os.walk(self.work, onerror=self._unread):
-            pass
+        for error in unread:
+            self._unread(error)
+
+    def _endless_rules(self, unread: list[OSError]) -> bool:
+        """Whether libgit2 would not come back when asked about these files: a pipe is where it reads rules. Also finds
+        folders that cannot be read: they are missing in its answer without a word."""
+        found = False
+        for place, _, names in os.walk(self.work, onerror=unread.append):
+            found = found or any(name in names and _is_endless(Path(place, name)) for name in _RULES)
+        return found
 
     def _file(self, repo: pygit2.Repository, name: str, flags: FileStatus) -> None:
         if flags & (FileStatus.WT_DELETED | FileStatus.INDEX_DELETED) and self._seen(name) is None:
@@ -191,10 +153,14 @@ class Look:
         elif not self._is_safe(name):
             new = flags & (FileStatus.WT_NEW | FileStatus.INDEX_NEW) == FileStatus.WT_NEW
             self.loss.lines.append(untracked_line(name) if new else changed_line(name))
-        if flags & _STAGED and flags & _CHANGED_AFTER:
-            oid = bytes(repo.index[name].id.raw)
-            if not (self._kept is not None and self._kept.blob(oid)):
-                self.loss.lines.append(staged_line(name))
+        if self._loses_staged(repo, name, flags):
+            self.loss.lines.append(staged_line(name))
+
+    def _loses_staged(self, repo: pygit2.Repository, name: str, flags: int) -> bool:
+        """Whether it is staged with a content that it has not any more, and that no node has."""
+        if not (flags & _STAGED and flags & _CHANGED_AFTER):
+            return False
+        return self._kept is None or not self._kept.blob(bytes(repo.index[name].id.raw))
 
     def _commits(self, root: GitRoot, repo: pygit2.Repository) -> Iterator[pygit2.Commit]:
         """Commits that only HEAD or refs of this worktree alone lead to. A branch stays in the repository."""
@@ -227,13 +193,12 @@ class Look:
             if not (self._kept is not None and self._kept.commit(str(found.id))):
                 yield found
 
-    def _differs(self, entry: indexfile.Entry) -> bool:
-        seen = self._seen(entry.path)
-        return (
-            seen is not None
-            and not _same(seen, (entry.oid.hex(), entry.mode))
-            and not self._is_safe(entry.path)
-        )
+    def _hides_change(self, name: str, entry: indexfile.Entry) -> bool:
+        """Whether git was told not to look at a file that is another than the staged one."""
+        seen = self._seen(name) if entry.flags & _HIDDEN_CHANGES else None
+        if seen is None or same_file(seen, (entry.oid.hex(), entry.mode)):
+            return False
+        return not self._is_safe(name)
 
     def _loses_repository(self, name: str) -> bool:
         """Whether the repository at `name` has anything that the one at the same place in the person's folder has not."""
@@ -243,19 +208,40 @@ class Look:
         theirs = self.source / name if self.source is not None else None
         if theirs is None or not (theirs / ".git").exists():
             return True
+        root = GitRoot.find(ours, name)
+        if root is None or root.trouble or _is_trap(root):
+            return True
         try:
-            mine, other = pygit2.Repository(str(ours / ".git")), pygit2.Repository(str(theirs / ".git"))
-            tips = [mine.references[one].target for one in mine.references]
-            if not mine.head_is_unborn:
-                tips.append(mine.head.target)
-            if any(isinstance(tip, pygit2.Oid) and tip not in other for tip in tips):
-                return True
-            return any(
-                one.endswith("/") or not self._is_safe(f"{name}/{one}")
-                for one in mine.status(untracked_files="all", ignored=True)
-            )
+            mine, other = pygit2.Repository(str(root.gitdir)), pygit2.Repository(str(theirs / ".git"))
+            if mine.workdir is None or Path(mine.workdir).resolve() != ours.resolve():
+                return True  # it would be asked about other files
+            return self._has_more(name, root, mine, other)
         except (pygit2.GitError, KeyError, ValueError, OSError):
             return True
+
+    def _has_more(self, name: str, root: GitRoot, mine: pygit2.Repository, other: pygit2.Repository) -> bool:
+        tips = [mine.references[one].target for one in mine.references]
+        if not mine.head_is_unborn:
+            tips.append(mine.head.target)
+        if "refs/stash" in mine.references:
+            tips += [entry.oid_new for entry in mine.references["refs/stash"].log()]
+        if any(isinstance(tip, pygit2.Oid) and tip not in other for tip in tips):
+            return True
+        if operation_of(set(root.progress())):
+            return True
+        for one, flags in mine.status(untracked_files="all", ignored=True).items():
+            if one.endswith("/") or not self._is_safe(f"{name}/{one}"):
+                return True
+            if self._loses_staged(mine, one, flags) and not _same_staged(mine.index, other.index, one):
+                return True
+        root.refresh_index()
+        for entry in root.entries:
+            path = f"{name}/{entry.path}"
+            if self._hides_change(path, entry):
+                return True
+            if entry.mode == MODE_GITLINK and self._loses_repository(path):
+                return True
+        return False
 
     # --- a folder that git says nothing of -------------------------------------------------------------------
 
@@ -294,7 +280,11 @@ class Look:
             self.loss.kept += 1
             return True
         other = _content(self._theirs, name) if self._theirs is not None else None
-        return other is not None and _same(seen, other)
+        return other is not None and same_file(seen, other)
+
+
+def _same_staged(mine: pygit2.Index, other: pygit2.Index, name: str) -> bool:
+    return name in other and bool(other[name].id == mine[name].id)
 
 
 def _content(tree: SafeTree, name: str) -> tuple[str, int] | None:
