@@ -196,7 +196,7 @@ def test_a_damaged_file(case: Case, tmp_path: Path, capsys: pytest.CaptureFixtur
     assert source.read_bytes() == before
     (report,) = result["files"]
     if case.fails:
-        assert code == 1 and report["error"] and not report["out"]
+        assert code == 2 and report["error"] and not report["out"]
         assert list((tmp_path / "out").iterdir()) == []
         return
     assert code == 0, report

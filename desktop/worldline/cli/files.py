@@ -101,9 +101,14 @@ def import_command(options: Namespace) -> int:
         raise BadInput(
             "There is no session in what was named.", "Name session files, or folders that hold some."
         )
-    if failed and not any(_is_there(source) for source in options.sources):
+    if failed and len(failed) == len(reports) and all(map(_is_bad_input, failed)):
         return 2
     return 1 if failed else 0
+
+
+def _is_bad_input(report: dict[str, Any]) -> bool:
+    """What was named is no session, or is not there: nothing that could be tried again."""
+    return report.get("error_kind") in ("no_session", "bad_input") or not _is_there(Path(report["source"]))
 
 
 def _import(options: Namespace) -> list[dict[str, Any]]:
@@ -117,7 +122,8 @@ def _import(options: Namespace) -> list[dict[str, Any]]:
         try:
             reports.append(read_bundle(source, options.out))
         except WorldlineError as error:
-            reports.append({"source": str(source), "format": "", "out": "", "error": str(error)})
+            reports.append({"source": str(source), "format": "", "out": "", "error": str(error),
+                            "error_kind": error.kind})  # fmt: skip
     if others:
         quiet = options.json and not options.progress
         reports += import_all(

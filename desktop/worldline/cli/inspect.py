@@ -108,6 +108,8 @@ def view_command(options: Namespace) -> int:
     if options.json:
         print_json(body)
         return 0
+    if not view.request["messages"]:
+        say("The model would get no message here: nothing was said up to this step.")
     for message, origin in zip(view.request["messages"], view.origin, strict=True):
         print(f"--- {message['role']}  {origin[:8]}")
         content = message["content"]

@@ -112,9 +112,9 @@ def _print(
         print(f"{entry.action:12} {entry.path}{'  (' + told(entry.reason) + ')' if entry.reason else ''}")
     for effect in effects:
         print(f"{told('stays'):12} {told(effect.summary)}")
-    if result is not None:
-        say(
-            f"At {result.cursor[:8]} on {result.branch or 'no branch'}: {result.verified} of {result.of} files verified."
-        )
+    if result is not None and result.branch:
+        say(f"At {result.cursor[:8]} on {result.branch}: {result.verified} of {result.of} files verified.")
+    elif result is not None and result.of:
+        say(f"At {result.cursor[:8]}: {result.verified} of {result.of} files verified.")
     if note:
         say(note)

@@ -81,7 +81,9 @@ async def _run(options: Namespace) -> int:
             say(problem)
         if options.at:
             jumped = await jump_through(actor, options.at, "keep")
-            say(f"At {jumped.cursor[:8]} on {jumped.branch or 'no branch'}.")
+            say(
+                f"At {jumped.cursor[:8]} on {jumped.branch}." if jumped.branch else f"At {jumped.cursor[:8]}."
+            )
         if sys.platform != "win32":
             for number in (signal.SIGINT, signal.SIGTERM):
                 loop.add_signal_handler(number, actor.runs.stop)

@@ -49,6 +49,11 @@ def worktrees_dir() -> Path:
     return _sub("worktrees")
 
 
+def folder_leases_dir() -> Path:
+    """Who works in which folder of the person."""
+    return _sub("in-use")
+
+
 def trash_dir() -> Path:
     """Session files that the person has deleted, to be had back."""
     return _sub("trash")

@@ -182,6 +182,8 @@ async def return_home(
     note = ""
     if shared.info.workspace_mode != "in_place":
         note = "Your own folder was never touched: the agent works in a folder beside it. Bring the work home instead."
+    elif not shared.info.is_git:
+        note = "The folder of this session is in no git repository: there is no branch to return to."
     elif home is None:
         note = "Your folder was on no branch when the session began, so there is none to return to."
     elif not shared.branch.startswith(OWN):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 import secrets
 from collections.abc import Callable
@@ -18,7 +19,7 @@ from worldline.protocol.model import SessionInfo
 from worldline.session.document import SessionDocument
 from worldline.session.model import NodeDraft
 from worldline.session.salvage import open_damaged
-from worldline.workspace import leases
+from worldline.workspace import folder_leases, leases
 from worldline.workspace.model import NOT_CAPTURED
 
 MOST_NOTES = 5
@@ -55,13 +56,16 @@ class Opened:
     created: bool
     worktree: Path | None = None
     """The worktree that this process holds a lease on."""
+    in_use: Path | None = None
+    """The lease on a folder of the person's own."""
     said: str = ""
     """What was done to open it, for the person."""
 
     def close(self) -> None:
         """Give back the lease and the document."""
-        if self.worktree is not None:
-            leases.release(self.worktree)
+        for lease in (self.worktree, self.in_use):
+            if lease is not None:
+                leases.release(lease)
         self.doc.close()
 
 
@@ -117,6 +121,13 @@ def _open_existing(path: Path, request: OpenRequest, *, need_folder: bool = True
             doc.close()
             raise
         _note(worktree, path)
+    in_use = None
+    if work is not None and need_folder and worktree is None and not doc.read_only:
+        try:
+            in_use = folder_leases.take(work_path, str(place.get("slug", "")))
+        except WorldlineError:
+            doc.close()
+            raise
     info = _info(doc, facts, place, request, read_only_why=why or str(facts.get("read_only_why", "")))
     return Opened(
         doc,
@@ -126,6 +137,7 @@ def _open_existing(path: Path, request: OpenRequest, *, need_folder: bool = True
         _branch(doc, place),
         created=False,
         worktree=worktree,
+        in_use=in_use,
         said=said,
     )
 
@@ -185,12 +197,15 @@ def _create(request: OpenRequest, folder: Path) -> Opened:
     if not path.parent.is_dir():
         raise BadInput(f"The folder {path.parent} is not there.", "Make it, or choose another file.")
     place, undo = _place(source, slug, request.in_place)
+    in_use = folder_leases.take(source, slug) if place["mode"] == "in_place" else None
     workspace = {**place, "slug": slug, "id": session_id}
     work_path, store_path = Path(workspace["path"]), Path(workspace["store"])
     try:
-        doc = SessionDocument.create(path, title=request.title or source.name, workspace=workspace)
+        doc = _made(path, request.title or source.name, workspace)
     except BaseException:
         undo()  # no session would ever find its worktree
+        if in_use is not None:
+            leases.release(in_use)
         raise
     work = WorkThread(work_path, store_path)
     worktree = Path(workspace["worktree"]) if workspace["mode"] == "isolated" else None
@@ -199,7 +214,19 @@ def _create(request: OpenRequest, folder: Path) -> Opened:
     info = _info(doc, doc.info(), workspace, request, read_only_why="")
     branch = f"refs/heads/{workspace['branch']}" if workspace["branch"] else ""
     said = _carried_over(int(workspace.get("uncommitted", 0)), workspace.get("notes") or [])
-    return Opened(doc, work, info, slug, branch, created=True, worktree=worktree, said=said)
+    return Opened(doc, work, info, slug, branch, created=True, worktree=worktree, in_use=in_use, said=said)
+
+
+def _made(path: Path, title: str, workspace: dict[str, Any]) -> SessionDocument:
+    """A file that was named where none can be made is bad input; a full or broken disk is not."""
+    try:
+        return SessionDocument.create(path, title=title, workspace=workspace)
+    except SessionError as error:
+        cause = error.__cause__
+        if not isinstance(cause, OSError) or cause.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+            raise
+        why = cause.strerror or str(cause)
+        raise BadInput(f"No session can be made at {path}: {why}.", "Choose another file.") from error
 
 
 def _carried_over(files: int, notes: list[str]) -> str:

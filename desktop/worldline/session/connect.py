@@ -80,7 +80,7 @@ def check_file(path: Path) -> None:
     """Cheap checks before SQLite sees the file. Raises SessionError `missing`, `not_a_session`, `damaged`."""
     if not path.exists():
         raise SessionError(
-            f"There is no session at {path}.", "Check the name, or choose one from the list.", kind="missing"
+            f"There is no session at {path}.", "Check the name and the folder.", kind="missing"
         )
     if not path.is_file():
         raise _foreign(path)

@@ -45,18 +45,23 @@ def check(worktree: Path, session_id: str = "") -> None:
 
 def take(worktree: Path, session_id: str) -> None:
     """Become the user of a worktree. Raises like `check`."""
-    with _one_at_a_time(worktree.parent):
+    with one_at_a_time(worktree.parent):
         lease = read(worktree)
         if lease is not None and (lease.get("session") != session_id or lease.get("pid") != os.getpid()):
             check(worktree, "")
-        value = {"pid": os.getpid(), "started": identity(os.getpid()), "session": session_id}
-        temp = _file(worktree).with_suffix(f".{os.getpid()}.tmp")
-        temp.write_text(json.dumps(value), "utf-8")
-        temp.replace(_file(worktree))
+        write(worktree, session_id)
+
+
+def write(worktree: Path, session_id: str, more: dict[str, Any] | None = None) -> None:
+    """Write down that this process is the user; inside of `one_at_a_time`."""
+    value = {"pid": os.getpid(), "started": identity(os.getpid()), "session": session_id, **(more or {})}
+    temp = _file(worktree).with_suffix(f".{os.getpid()}.tmp")
+    temp.write_text(json.dumps(value), "utf-8")
+    temp.replace(_file(worktree))
 
 
 @contextlib.contextmanager
-def _one_at_a_time(folder: Path) -> Iterator[None]:
+def one_at_a_time(folder: Path) -> Iterator[None]:
     """Between looking and taking nobody else takes it: a removal and a session that is opened must not both have it."""
     import fcntl
 

@@ -104,8 +104,16 @@ def place_of(path: Path) -> Place:
                 for place in found():
                     if place.path.name == path.name and not place.is_link:
                         return place
+    if not os.path.lexists(path):
+        raise WorkspaceError(
+            f"There is no {path}.",
+            "`worldline worktrees` lists the folders that can be removed.",
+            kind="refused",
+        )
     raise WorkspaceError(
-        f"{path} is not a worktree that Worldline made.", "Remove it by hand.", kind="refused"
+        f"{path} is not a worktree that Worldline made.",
+        "Only those that `worldline worktrees` lists are removed here.",
+        kind="refused",
     )
 
 

@@ -98,9 +98,9 @@ def import_one(
             count = write_session(tree, new.part, nodes)
         return report_of(tree, new.out, count) | {"copied": copied}
     except NoSession as error:
-        return {"skipped" if only_found else "error": str(error)} | empty
+        return {"skipped" if only_found else "error": str(error), "error_kind": "no_session"} | empty
     except WorldlineError as error:
-        return {"error": str(error)} | empty
+        return {"error": str(error), "error_kind": error.kind} | empty
     except OSError as error:
         return {"error": f"{file.name} could not be imported: {error.strerror or error}."} | empty
     except Exception as error:  # noqa: BLE001 - a defect of ours in one file must not cost the other files
