@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from typing import Any
 import pytest
 
 from engine.support import call, reply
-from sandbox.conftest import best_label, lab_root
+from sandbox.conftest import best_label, ground_apart
 from sandbox.test_confined_commands import server as host_server
 from sandbox.test_ledger_of_a_session import person
 from worldline.core import paths
@@ -267,22 +266,25 @@ def walled(folder: Path, **more: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def lab(best_label: Any, own_home: Path) -> Iterator[Path]:
-    """Not below /tmp, which confined programs have for themselves."""
     if best_label != "complete":
         pytest.skip("no user namespaces here")
-    with tempfile.TemporaryDirectory(prefix=".worldline-lab-", dir=lab_root()) as folder:
-        (Path(folder) / "outside").mkdir()
-        yield Path(folder)
+    with ground_apart() as folder:
+        yield folder
+
+
+async def with_walled_server(bench: Any, lab: Path) -> tuple[Any, Path, Path]:
+    """A session in a project with a confined server that may write to one file outside; (it, the project, outside)."""
+    work, out = lab / "work", lab / "outside"
+    servers = walled(work, access=[OWN_PYTHON, f"Write({out}/open)"])
+    (work / ".mcp.json").write_text(json.dumps({"mcpServers": servers}))
+    return await bench(work, attended=True, in_place=True), work, out
 
 
 async def test_a_server_of_the_project_is_confined_and_its_refusals_have_names(
     bench: Any, lab: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOME_TOKEN", "hidden")
-    work, out = lab / "work", lab / "outside"
-    servers = walled(work, access=[OWN_PYTHON, f"Write({out}/open)"])
-    (work / ".mcp.json").write_text(json.dumps({"mcpServers": servers}))
-    b = await bench(work, attended=True, in_place=True)
+    b, work, out = await with_walled_server(bench, lab)
     with host_server() as (port, seen):
         url = f"http://localhost:{port}/x"
         b.script(

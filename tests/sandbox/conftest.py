@@ -45,6 +45,14 @@ def lab_root() -> Path:
     return Path(pwd.getpwuid(os.getuid()).pw_dir) if here.is_relative_to("/tmp") else here
 
 
+@contextlib.contextmanager
+def ground_apart() -> Iterator[Path]:
+    """A passing folder that is not below /tmp, as a project is not, with one inside that is not the agent's."""
+    with tempfile.TemporaryDirectory(prefix=".worldline-lab-", dir=lab_root()) as folder:
+        (Path(folder) / "outside").mkdir()
+        yield Path(folder)
+
+
 @dataclass
 class Lab:
     """`outside` is not the agent's; `repo` is the person's; `workspace` is the agent's worktree of it."""

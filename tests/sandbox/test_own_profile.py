@@ -7,7 +7,6 @@ import asyncio
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from typing import Any
 import pytest
 
 from engine.conftest import bench, server
-from sandbox.conftest import lab_root
+from sandbox.conftest import ground_apart
 from tests_support import PATIENCE_S, git, run_worldline
 from worldline.rehearsal.events import Call, Reply
 
@@ -28,9 +27,9 @@ SAID = "bwrap: Can't bind mount /oldroot/x on /newroot/x: Unable to mount"
 def lab(best_label: Any, own_home: Path) -> Iterator[Path]:
     if best_label != "complete":
         pytest.skip("no user namespaces here")
-    with tempfile.TemporaryDirectory(prefix=".worldline-lab-", dir=lab_root()) as folder:
-        (Path(folder) / "work").mkdir()
-        yield Path(folder)
+    with ground_apart() as folder:
+        (folder / "work").mkdir()
+        yield folder
 
 
 @pytest.fixture

@@ -73,13 +73,15 @@ def last_result(one: Bench) -> str:
 COMMIT = "echo hi > new.txt && git add -A && git commit -qm two"
 
 
-async def test_an_approved_push_goes_by_ssh_and_is_put_back(bench: Open, far: Path) -> None:
+async def told_to_run(bench: Open, far: Path, *commands: str) -> Bench:
+    """A session in the project whose agent runs these commands, one after the other."""
     one = await bench(workspace=far / "project", attended=True)
-    one.script(
-        reply("", call("bash", command=COMMIT)),
-        reply("", call("bash", command="git push origin HEAD:refs/heads/wip HEAD:refs/tags/v1 2>&1")),
-        "done",
-    )
+    one.script(*(reply("", call("bash", command=command)) for command in commands), "done")
+    return one
+
+
+async def test_an_approved_push_goes_by_ssh_and_is_put_back(bench: Open, far: Path) -> None:
+    one = await told_to_run(bench, far, COMMIT, "git push origin HEAD:refs/heads/wip HEAD:refs/tags/v1 2>&1")
     async with person(one, lambda _: ALLOW) as shown:
         assert await one.ask("push") == "completed"
         (asked,) = shown
@@ -102,12 +104,7 @@ async def test_a_push_says_that_large_files_stay_behind(bench: Open, far: Path) 
     (far / "project" / ".gitattributes").write_text("*.bin filter=lfs diff=lfs merge=lfs -text\n")
     git(far / "project", "add", ".")
     git(far / "project", "commit", "-qm", "large files")
-    one = await bench(workspace=far / "project", attended=True)
-    one.script(
-        reply("", call("bash", command=COMMIT)),
-        reply("", call("bash", command="git push origin HEAD:refs/heads/wip")),
-        "done",
-    )
+    one = await told_to_run(bench, far, COMMIT, "git push origin HEAD:refs/heads/wip")
     async with person(one, lambda _: ALLOW) as shown:
         assert await one.ask("push") == "completed"
     assert "Git LFS are not uploaded" in shown[0].effect and "git lfs push yourself" in shown[0].effect
@@ -139,11 +136,7 @@ async def test_a_forced_push_over_a_commit_that_nobody_has_here_can_be_put_back(
     git(far / "elsewhere", "commit", "-qm", "of somebody else")
     git(far / "elsewhere", "push", "-q", "origin", "HEAD:refs/heads/topic")
     theirs = head(far / "remote.git", "topic")
-    one = await bench(workspace=far / "project", attended=True)
-    one.script(
-        reply("", call("bash", command=COMMIT)),
-        reply("", call("bash", command="git push --force origin HEAD:topic")), "done",
-    )  # fmt: skip
+    one = await told_to_run(bench, far, COMMIT, "git push --force origin HEAD:topic")
     async with person(one, lambda _: ALLOW):
         assert await one.ask("push") == "completed"
         (entry,) = await pushes(one)
@@ -153,11 +146,8 @@ async def test_a_forced_push_over_a_commit_that_nobody_has_here_can_be_put_back(
 
 
 async def test_a_push_among_other_commands_is_refused_and_the_way_is_told(bench: Open, far: Path) -> None:
-    one = await bench(workspace=far / "project", attended=True)
-    one.script(
-        reply("", call("bash", command=f"{COMMIT} && git push origin HEAD:refs/heads/wip")),
-        reply("", call("bash", command="git push origin HEAD:refs/heads/wip")),
-        "done",
+    one = await told_to_run(
+        bench, far, f"{COMMIT} && git push origin HEAD:refs/heads/wip", "git push origin HEAD:refs/heads/wip"
     )
     async with person(one, lambda _: ALLOW):
         assert await one.ask("push") == "completed"
@@ -172,12 +162,12 @@ async def test_a_push_among_other_commands_is_refused_and_the_way_is_told(bench:
 
 async def test_a_denied_push_and_a_refused_one_change_nothing(bench: Open, far: Path) -> None:
     git(far / "remote.git", "config", "receive.denyDeletes", "true")
-    one = await bench(workspace=far / "project", attended=True)
-    one.script(
-        reply("", call("bash", command="git push origin HEAD:refs/heads/wip")),
-        reply("", call("bash", command="git push origin :main")),
-        reply("", call("bash", command="git push -n origin HEAD:refs/heads/dry")),
-        "done",
+    one = await told_to_run(
+        bench,
+        far,
+        "git push origin HEAD:refs/heads/wip",
+        "git push origin :main",
+        "git push -n origin HEAD:refs/heads/dry",
     )
     answers = iter([{"decision": "deny", "reason": "not yet"}, ALLOW, ALLOW])
     async with person(one, lambda _: next(answers)):
@@ -188,8 +178,7 @@ async def test_a_denied_push_and_a_refused_one_change_nothing(bench: Open, far: 
 
 
 async def test_a_push_that_is_stopped_half_way_is_on_the_record(bench: Open, far: Path) -> None:
-    one = await bench(workspace=far / "project", attended=True)
-    one.script(reply("", call("bash", command="git push origin HEAD:refs/heads/wip")), "done")
+    one = await told_to_run(bench, far, "git push origin HEAD:refs/heads/wip")
     (far / "slow").touch()
 
     async def stop_when_it_waits() -> None:

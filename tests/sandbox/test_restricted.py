@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,8 +14,8 @@ from typing import Any
 import pytest
 
 from engine.conftest import bench, server
-from engine.test_mcp import OWN_PYTHON, answering, walled
-from sandbox.conftest import lab_root
+from engine.test_mcp import answering, with_walled_server
+from sandbox.conftest import ground_apart
 from sandbox.test_confined_commands import server as host_server
 from sandbox.test_ledger_of_a_session import person
 from worldline.policy.sandbox import selftest
@@ -42,12 +41,10 @@ def restrict(folder: Path, said: str, patch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def lab(own_home: Path) -> Iterator[Path]:
-    """Not below /tmp, as a project is not."""
     if not landlock.abi():
         pytest.skip("this kernel has no Landlock")
-    with tempfile.TemporaryDirectory(prefix=".worldline-lab-", dir=lab_root()) as folder:
-        (Path(folder) / "outside").mkdir()
-        yield Path(folder)
+    with ground_apart() as folder:
+        yield folder
 
 
 @pytest.mark.parametrize(
@@ -86,10 +83,7 @@ async def test_a_session_there_asks_and_confines_as_far_as_it_says(
     bench: Any, lab: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     restrict(lab / "bin", UBUNTU, monkeypatch)
-    work, out = lab / "work", lab / "outside"
-    servers = walled(work, access=[OWN_PYTHON, f"Write({out}/open)"])
-    (work / ".mcp.json").write_text(json.dumps({"mcpServers": servers}))
-    b = await bench(work, attended=True, in_place=True)
+    b, work, out = await with_walled_server(bench, lab)
     with host_server() as (port, seen):
         get = f"import urllib.request as u; o = u.build_opener(u.ProxyHandler({{}})); o.open('http://127.0.0.1:{port}/', timeout=3)"
         b.script(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from worldline.core.kinds import NodeFlag
+from worldline.core.kinds import NodeFlag, NodeKind
 from worldline.session.document import SessionDocument
-from worldline.session.model import NodeEnd
+from worldline.session.model import NodeDraft, NodeEnd
 from worldline.workspace.model import NOT_CAPTURED, CaptureResult
 
 OUTSIDE = "outside"
@@ -26,6 +26,25 @@ def last_good_state(doc: SessionDocument, uid: str) -> str:
 
 
 _NAMED = 50
+
+
+def change_from_outside(result: CaptureResult, parent: str) -> NodeDraft:
+    """The node for what somebody else changed, as it was found on disk."""
+    shown = (
+        f"{result.files} files changed from outside: {', '.join(result.paths[:3])}"
+        if result.paths
+        else "the git repository was changed from outside"
+    )
+    return NodeDraft(
+        kind=NodeKind.EXTERNAL_CHANGE,
+        parent=parent,
+        detail={"paths": result.paths, "head": result.head},
+        preview=shown,
+        state=result.state,
+        added=result.added,
+        removed=result.removed,
+        files=result.files,
+    )
 
 
 class StateTracker:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from worldline.agent.capture import OUTSIDE, StateTracker
+from worldline.agent.capture import OUTSIDE, StateTracker, change_from_outside
 from worldline.agent.deps import RunDeps
 from worldline.agent.journal import Journal
-from worldline.core.kinds import NodeKind
-from worldline.session.model import NodeDraft
 
 _SHOWN = 40
 
@@ -37,15 +35,7 @@ class Onlooker:
         """Tell the model, in a note of its own, what it cannot have seen. What was changed since the last step becomes a
         node, as between two runs."""
         if await self.deps.person_wrote() and (found := await self.states.before()) is not None:
-            draft = NodeDraft(
-                kind=NodeKind.EXTERNAL_CHANGE,
-                parent=self.journal.tip,
-                detail={"paths": found.paths, "head": found.head},
-                preview=f"{found.files} files changed from outside: {', '.join(found.paths[:3])}",
-                state=found.state,
-            )
-            draft.added, draft.removed, draft.files = found.added, found.removed, found.files
-            self.journal.append(draft)
+            self.journal.append(change_from_outside(found, self.journal.tip))
             self.states.placed()
             self._untold.update(dict.fromkeys(found.paths))
         if self._untold:

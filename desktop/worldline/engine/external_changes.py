@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from worldline.core.kinds import NodeKind
+from worldline.agent.capture import change_from_outside
 from worldline.engine.notes import external_change_note
 from worldline.engine.shared import Shared
 from worldline.engine.worlds import same_but_for_branch
-from worldline.session.model import NodeDraft
 from worldline.workspace.model import NOT_CAPTURED
 
 
@@ -34,16 +33,6 @@ async def note_external_change(shared: Shared) -> str:
         and await shared.work.call(lambda w: same_but_for_branch(w, good, state))
     ):
         return ""
-    draft = NodeDraft(
-        kind=NodeKind.EXTERNAL_CHANGE,
-        parent=doc.cursor,
-        detail={"paths": result.paths, "head": result.head},
-        preview=f"{result.files} files changed from outside: {', '.join(result.paths[:3])}"
-        if result.paths
-        else "the git repository was changed from outside",
-        state=result.state,
-    )
-    draft.added, draft.removed, draft.files = result.added, result.removed, result.files
-    shared.journal().append(draft)
+    shared.journal().append(change_from_outside(result, doc.cursor))
     shared.status.files_changed(doc.cursor)
     return external_change_note(result)

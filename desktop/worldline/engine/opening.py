@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import re
 import secrets
 from collections.abc import Callable
@@ -122,7 +123,7 @@ def _open_existing(path: Path, request: OpenRequest, *, need_folder: bool = True
             raise
         _note(worktree, path)
     in_use = None
-    if work is not None and need_folder and worktree is None and not doc.read_only:
+    if work is not None and need_folder and worktree is None and not doc.read_only and os.name == "posix":
         try:
             in_use = folder_leases.take(work_path, str(place.get("slug", "")))
         except WorldlineError:
