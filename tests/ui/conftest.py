@@ -17,12 +17,14 @@ from shiboken6 import isValid
 
 from tests_support import PATIENCE_S
 from worldline.client.process import EngineProcess
+from worldline.ui import i18n
 from worldline.ui.main_window import MainWindow
 from worldline.ui.session_state import SessionState
 from worldline.ui.theme import theme
 
 from . import full, sample
 from .desk import desk
+from .languages import forget_language
 
 __all__ = ["desk"]
 
@@ -46,6 +48,8 @@ def nothing_leaks(qapp: QApplication) -> Iterator[None]:
     if theme().name != "light":
         theme().set_name("light")
     yield
+    if i18n._translator is not None:
+        forget_language()
     QApplication.processEvents()
     gc.collect()
     threads = [t for t in threading.enumerate() if t not in before and t.name.startswith("engine")]

@@ -30,9 +30,9 @@ from worldline.ui.main_window import MainWindow
 from worldline.ui.preferences import settings as window_settings
 from worldline.ui.theme import theme
 from worldline.ui.windows import Windows
-from worldline.viewmodel import engine_words, words
 
 from . import full, sample
+from .languages import forget_language
 from .test_untranslated import _texts, english
 
 APPROVAL = gallery_data.approval()
@@ -43,12 +43,7 @@ CHINESE = re.compile(r"[\u4e00-\u9fff]")
 def english_first(qapp: Any) -> Iterator[None]:
     i18n.install(qapp, "en")
     yield
-    i18n.install(qapp, "en")
-    assert i18n._translator is not None
-    qapp.removeTranslator(i18n._translator)
-    i18n._translator, i18n.in_use = None, ""
-    words.set_translator(words._source)
-    engine_words.use("en")
+    forget_language()
 
 
 @pytest.fixture

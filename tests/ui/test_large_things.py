@@ -231,3 +231,22 @@ def test_what_is_chosen_far_down_a_list_stays_chosen_while_its_row_is_made(qtbot
     files.setCurrentItem(files._items["file00003.py"])
     qtbot.waitUntil(lambda: not files._flat, timeout=60_000)
     assert files.path == "file00003.py"
+
+
+def test_attempts_with_thousands_of_files_are_compared_without_writing_all_of_them_first(qtbot: Any) -> None:
+    from worldline.ui import gallery_data
+    from worldline.ui.compare.view import CompareView
+
+    compared = gallery_data.compare()
+    change = compared.attempts[0].files[0]
+    for attempt in compared.attempts:
+        attempt.files = [change.model_copy(update={"path": f"many/{at:05}.js"}) for at in range(9000)]
+    view = CompareView(compared, {})
+    qtbot.addWidget(view)
+    assert view.files.rowCount() == 9000 and view.files.item(0, 0) is not None
+    assert view.files.item(8999, 0) is None
+    wanted: list[str] = []
+    view.diff_wanted.connect(lambda _a, _b, path: wanted.append(path))
+    view.files.setCurrentCell(8999, 0)
+    assert view.path() == wanted[-1] == "many/08999.js"
+    qtbot.waitUntil(lambda: view.files.item(8999, 3) is not None, timeout=15_000)

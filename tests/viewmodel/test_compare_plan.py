@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+import time
+
 from worldline.core.kinds import NodeKind
 from worldline.protocol.commands import Attempt, Compare
 from worldline.protocol.model import FileChange, PlanEntry
@@ -51,3 +54,19 @@ def test_a_plan_is_told_in_groups() -> None:
         ["a"], ["b", "e"], ["c"], ["d"],
     ]  # fmt: skip
     assert short_paths(entries, 2) == ("a, b", 3)
+
+
+def test_thousands_of_steps_that_are_called_the_same_are_aligned_at_once() -> None:
+    def many(seed: int) -> list[Step]:
+        chosen = random.Random(seed).choices("abc", k=4000)
+        chosen[2000] = "the rare one"
+        return [Step(str(at), NodeKind.TOOL, text, "ok") for at, text in enumerate(["start", *chosen, "end"])]
+
+    first, second = many(1), many(2)
+    began = time.process_time()
+    rows = align([first, second])
+    assert time.process_time() - began < 0.7
+    for column, steps_there in enumerate((first, second)):
+        assert [row.steps[column] for row in rows if row.steps[column] is not None] == steps_there
+    met = [row.steps[0].text for row in rows if row.same and row.steps[0] is not None]
+    assert met[0] == "start" and met[-1] == "end" and "the rare one" in met

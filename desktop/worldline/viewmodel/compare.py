@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -13,6 +14,8 @@ from worldline.protocol.model import FileChange
 from worldline.viewmodel.tree_text import tool_words
 
 LETTERS = "ABCD"
+MAX_PAIRS = 50_000
+"""Of steps with the same words, in two attempts: what is held against each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +95,8 @@ def align(columns: Sequence[Sequence[Step]]) -> list[StepRow]:
         return []
     rows: list[list[Step | None]] = [[step] for step in columns[0]]
     for width, column in enumerate(columns[1:], start=1):
-        matcher = SequenceMatcher(
-            None, [_key(row) for row in rows], [step.text for step in column], autojunk=False
-        )
         merged: list[list[Step | None]] = []
-        for op, a0, a1, b0, b1 in matcher.get_opcodes():
+        for op, a0, a1, b0, b1 in _opcodes([_key(row) for row in rows], [step.text for step in column]):
             if op == "equal":
                 merged += [[*row, step] for row, step in zip(rows[a0:a1], column[b0:b1], strict=True)]
                 continue
@@ -106,6 +106,31 @@ def align(columns: Sequence[Sequence[Step]]) -> list[StepRow]:
                 merged.append([*row, column[b0 + at] if b0 + at < b1 else None])
         rows = merged
     return [StepRow(tuple(row)) for row in rows]
+
+
+def _opcodes(a: list[str], b: list[str]) -> list[tuple[str, int, int, int, int]]:
+    """How `a` becomes `b`. Words that are the same in thousands of steps are no place to meet at: each would be held
+    against each other one. They meet where rarer ones beside them do."""
+    limit, head, tail = min(len(a), len(b)), 0, 0
+    while head < limit and a[head] == b[head]:
+        head += 1
+    while tail < limit - head and a[-1 - tail] == b[-1 - tail]:
+        tail += 1
+    a_end, b_end = len(a) - tail, len(b) - tail
+    in_a, in_b = Counter(a[head:a_end]), Counter(b[head:b_end])
+    junk: set[str] = set()
+    pairs = 0
+    for text in sorted(in_b, key=lambda text: in_a[text] * in_b[text]):
+        pairs += in_a[text] * in_b[text]
+        if pairs > MAX_PAIRS:
+            junk.add(text)
+    matcher = SequenceMatcher(junk.__contains__, a[head:a_end], b[head:b_end], autojunk=False)
+    codes: list[tuple[str, int, int, int, int]] = [("equal", 0, head, 0, head)]
+    codes += [
+        (op, a0 + head, a1 + head, b0 + head, b1 + head) for op, a0, a1, b0, b1 in matcher.get_opcodes()
+    ]
+    codes.append(("equal", a_end, len(a), b_end, len(b)))
+    return codes
 
 
 def _key(row: Sequence[Step | None]) -> str:

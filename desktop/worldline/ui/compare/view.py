@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QComboBox,
@@ -26,9 +28,19 @@ from worldline.ui.chat.row_base import Card, ColorLabel, copy_text
 from worldline.ui.diff.file_diff_panel import FileDiffPanel
 from worldline.ui.inks import ink
 from worldline.ui.plain import as_tip
+from worldline.ui.slices import in_slices
 from worldline.ui.tables import quiet
 from worldline.ui.theme import theme
-from worldline.viewmodel.compare import LETTERS, align, checks_words, file_rows, parting, steps_of
+from worldline.viewmodel.compare import (
+    LETTERS,
+    FileRow,
+    StepRow,
+    align,
+    checks_words,
+    file_rows,
+    parting,
+    steps_of,
+)
 
 ROLE = Qt.ItemDataRole.UserRole
 FIRST_ROWS, ALL_ROWS = 20_000, 2_000_000
@@ -58,6 +70,7 @@ class CompareView(QWidget):
         layout.addLayout(self._facts())
         split = QSplitter(Qt.Orientation.Horizontal, self)
         split.setHandleWidth(12)
+        self._found = file_rows(compare)
         self.steps = self._steps_table(headers)
         self.files = self._files_table()
         self.panel = FileDiffPanel(self, on_disk=False)
@@ -216,7 +229,8 @@ class CompareView(QWidget):
         rows = align([steps_of(attempt, headers) for attempt in self.compare.attempts])
         part = parting(rows)
         table.setRowCount(len(rows))
-        for at, row in enumerate(rows):
+
+        def fill(at: int, row: StepRow) -> None:
             for column, step in enumerate(row.steps):
                 if step is None:
                     continue
@@ -226,6 +240,8 @@ class CompareView(QWidget):
                 item.setToolTip(as_tip(f"{step.text}\n{word}".strip()))
                 ink(item, "muted" if at < part else token if token in ("bad", "warn") else "text")
                 table.setItem(at, column, item)
+
+        in_slices(table, (partial(fill, at, row) for at, row in enumerate(rows)))
         table.itemActivated.connect(lambda item: self.step_wanted.emit(str(item.data(ROLE))))
         return table
 
@@ -234,11 +250,10 @@ class CompareView(QWidget):
         table = self._table([self.tr("File"), *LETTERS[:count]], self.tr("Files of each attempt"))
         table.setSelectionBehavior(QTableWidget.SelectionBehavior.SelectRows)
         table.horizontalHeader().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
-        found = file_rows(self.compare)
-        table.setRowCount(len(found))
-        for at, row in enumerate(found):
+        table.setRowCount(len(self._found))
+
+        def fill(at: int, row: FileRow) -> None:
             name = QTableWidgetItem(row.path.rpartition("/")[2])
-            name.setData(ROLE, row.path)
             name.setToolTip(as_tip(row.path))
             table.setItem(at, 0, name)
             for column, change in enumerate(row.changes):
@@ -247,6 +262,8 @@ class CompareView(QWidget):
                 cell.setTextAlignment(Qt.AlignmentFlag.AlignCenter)
                 ink(cell, "text" if change is not None else "muted")
                 table.setItem(at, column + 1, cell)
+
+        in_slices(table, (partial(fill, at, row) for at, row in enumerate(self._found)))
         for column in range(1, count + 1):
             head = table.horizontalHeaderItem(column)
             if head is not None:
@@ -256,8 +273,9 @@ class CompareView(QWidget):
         return table
 
     def path(self) -> str:
-        item = self.files.item(self.files.currentRow(), 0)
-        return str(item.data(ROLE)) if item is not None else ""
+        # Not from the table: rows far below are written a little later.
+        at = self.files.currentRow()
+        return self._found[at].path if 0 <= at < len(self._found) else ""
 
     def ask_diff(self) -> None:
         a, b = self.compare.attempts[self._a.currentIndex()], self.compare.attempts[self._b.currentIndex()]
