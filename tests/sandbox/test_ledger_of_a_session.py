@@ -19,6 +19,7 @@ from engine.support import call, reply
 from sandbox.conftest import git, lab_root
 from sandbox.test_confined_commands import server as host_server
 from sandbox.world import changes, picture
+from tests_support import PATIENCE_S
 from worldline.policy.sandbox.model import Label
 from worldline.protocol import commands as c
 from worldline.protocol.model import Approval
@@ -255,11 +256,11 @@ async def test_a_stopped_command_and_a_background_one_enter_what_they_did(bench:
     )
     async with person(one, lambda _: ALLOW):
         await one.actor.runs.prompt(c.Prompt(text="go"))
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_S):
             while "half" not in (out / "other").read_text():
                 await asyncio.sleep(0.05)
         await one.actor.runs.stop_and_settle()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_S):
             while len((await effects(one)).here) < 2:
                 await asyncio.sleep(0.05)
     assert {e.summary for e in (await effects(one)).here} == {f"Changed {out}/file", f"Changed {out}/other"}
@@ -278,13 +279,18 @@ async def test_a_second_name_outside_is_told(bench: Open, ground: Path) -> None:
     assert (ground / "outside" / "file").read_text() == "before\ny\n"
 
 
-async def test_a_repository_that_leads_elsewhere_is_refused(bench: Open, ground: Path) -> None:
+@pytest.mark.parametrize("tried", [True, False], ids=["the sandbox was tried before", "it was not"])
+async def test_a_repository_that_leads_elsewhere_is_refused(bench: Open, ground: Path, tried: bool) -> None:
     one = await bench(workspace=ground / "project")
+    desk = one.actor.approvals.sandbox
+    await desk.ready()
+    desk._proven = tried
     subprocess.run(["git", "init", "-q", str(ground / "trap")], check=True)
     (one.root / ".git").write_text(f"gitdir: {ground}/trap/.git\n")
     one.script(reply("", call("bash", command="git status")), "done")
     await one.ask("look")
     assert "repository_changed" in json.dumps(one.sent(-1)["messages"])
+    assert desk.problem == ""
 
 
 async def test_nobody_answers_the_network_dialog(

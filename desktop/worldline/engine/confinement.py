@@ -21,7 +21,7 @@ from worldline.policy.sandbox import selftest
 from worldline.policy.sandbox.confine import NOT_RUN, SandboxFailed, not_started
 from worldline.policy.sandbox.model import APPROVAL_TIMEOUT, PUSH, Grant, Profile
 from worldline.policy.sandbox.network import SessionNetwork
-from worldline.policy.sandbox.places import git_places
+from worldline.policy.sandbox.places import git_places, moved
 from worldline.protocol.model import EffectInfo
 from worldline.tools.process import shell_argv
 from worldline.tools.process_table import ProcessTable
@@ -78,12 +78,15 @@ class SandboxDesk:
         """Start the session's own profile once: its folders may be what the sandbox cannot be put round."""
         if self._proven or self._gate.sandbox == "none" or self._shared.work is None:
             return
-        self._proven = True
         place = self.place()
+        git = await asyncio.to_thread(git_places, place.workspace)
+        if self._git is not None and moved(self._git, git, place.workspace):
+            return  # no command is run in it, and none of its files is touched
+        self._proven = True
         profile = Profile(
             workspace=place.workspace,
             private_tmp=place.private_tmp,
-            git=git_places(place.workspace),
+            git=git,
             hidden=place.hidden,
             network=self._network,
         )
