@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests_support import repository_with_own_work
+from tests_support import PATIENCE_S, repository_with_own_work
 from worldline.context.checker import check
+from worldline.engine import models
 from worldline.engine.opening import OpenRequest
 from worldline.engine.session import ActorOptions, SessionActor
 from worldline.protocol.commands import Prompt
@@ -20,6 +21,7 @@ from worldline.provider.retry import RetryPolicy
 from worldline.rehearsal.events import Call, Reply
 from worldline.rehearsal.scenario import Scenario
 from worldline.rehearsal.server import RehearsalServer
+from worldline.tools.mcp_client import McpServer
 
 
 @dataclass
@@ -82,8 +84,13 @@ Open = Callable[..., Awaitable[Bench]]
 
 
 @pytest.fixture
-async def bench(server: RehearsalServer, tmp_path: Path) -> AsyncIterator[Open]:
+async def bench(
+    server: RehearsalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Open]:
     """`await bench(workspace=…)` opens one; every one is closed at the end."""
+    # What is asked of servers is waited for, however busy the machine is.
+    monkeypatch.setattr(models, "LIST_S", PATIENCE_S)
+    monkeypatch.setattr(McpServer.start, "__defaults__", (PATIENCE_S,))
     open_ones: list[SessionActor] = []
 
     async def make(

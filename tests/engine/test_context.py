@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from engine.support import call, prose, reply, sent
-from tests_support import git
+from tests_support import PATIENCE_S, git
 from worldline.core.errors import BadInput, WorldlineError
 from worldline.core.kinds import NodeFlag
 from worldline.protocol.commands import (
@@ -77,7 +77,7 @@ async def test_a_cancelled_branch_summary_changes_nothing(bench: Any, repo: Any)
     first, _ = await two_writes(b)
     before = (b.doc.cursor, len(b.nodes()), git(b.root, "branch", "--show-current"))
     b.server.scenario.pace = 0.05
-    b.script(prose(1, 300))
+    b.script(prose(1, 30_000))
     asked = len(b.server.message_requests)
     jumping = asyncio.ensure_future(b.actor.handle("jump", Jump(node=first.uid, summary="auto")))
     while len(b.server.message_requests) == asked:
@@ -165,7 +165,7 @@ async def test_undoing_the_last_message_is_a_jump_before_it(bench: Any) -> None:
 async def test_a_cut_reply_keeps_whole_thinking_and_never_its_calls(bench: Any) -> None:
     b = await bench(full_api=True, model="claude-sonnet-5-5")
     b.server.scenario.pace = 0.02
-    b.script(reply(prose(3, 200), call("bash", command="touch never"), thinking="I see."))
+    b.script(reply(prose(3, 20_000), call("bash", command="touch never"), thinking="I see."))
     await b.actor.runs.prompt(Prompt(text="go"))
     while not any(name == "delta" and m.kind == "text" for name, m in b.events):
         await asyncio.sleep(0.01)
@@ -229,9 +229,9 @@ async def test_a_silence_is_told(bench: Any, monkeypatch: pytest.MonkeyPatch) ->
     ))  # fmt: skip
     b = await bench()
     b.server.scenario.pace = 0.7
-    b.script(reply("One two three four five six seven eight nine ten eleven twelve."))
+    b.script(reply(prose(4, 2_000)))
     asking = asyncio.ensure_future(b.ask("go"))
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_S):
         while not any("Nothing has come" in m.status.sentence for name, m in b.events if name == "status"):
             await asyncio.sleep(0.01)
     b.actor.runs.stop()

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests_support import PATIENCE_S
 from worldline.core import log, paths
 from worldline.core.errors import SessionError, WorldlineError
 from worldline.engine.opening import OpenRequest, open_session
@@ -37,9 +38,9 @@ async def test_an_outbox_that_cannot_write_lets_everybody_go(error: Exception) -
     box = Outbox(write)
     box.start()
     box.answer(Response(id=1, result={}))
-    await asyncio.wait_for(box.drain(), 5)
+    await asyncio.wait_for(box.drain(), PATIENCE_S)
     assert box.broken
-    await asyncio.wait_for(box.close(), 5)
+    await asyncio.wait_for(box.close(), PATIENCE_S)
 
 
 async def test_a_start_that_breaks_is_told_to_the_window() -> None:
@@ -52,7 +53,7 @@ async def test_a_start_that_breaks_is_told_to_the_window() -> None:
 
     request = {"jsonrpc": "2.0", "id": 1, "method": "hello", "params": {"protocol": 1}}
     os.write(write_in, json.dumps(request).encode() + b"\n")
-    code = await asyncio.wait_for(EngineServer(channel, opens).serve(), 10)
+    code = await asyncio.wait_for(EngineServer(channel, opens).serve(), PATIENCE_S)
     answer = json.loads(os.read(read_out, 65_536))
     os.close(write_in)
     os.close(read_out)

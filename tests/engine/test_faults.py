@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from engine.support import call, reply
+from tests_support import PATIENCE_S
 from worldline.core.errors import SessionError
 from worldline.protocol.commands import CompactNow, Prompt
 from worldline.rehearsal.catalog import FAULTS
@@ -64,7 +65,7 @@ async def test_many_turns_under_random_faults(bench: Any, server: Any) -> None:
     for number in range(RUNS):
         if rng.random() < 0.5:
             server.drill(rng.choice(names))
-        await asyncio.wait_for(b.ask(f"goal {number}"), 60)
+        await asyncio.wait_for(b.ask(f"goal {number}"), PATIENCE_S)
         server.clear_drills()
     runs = b.doc.runs()
     assert len(runs) == number + 1
@@ -170,7 +171,7 @@ async def test_an_interrupted_compaction_changes_nothing(bench: Any, server: Any
     assert await b.ask("make it long") == "completed"
     before = len(b.nodes())
     server.scenario.pace = 0.05
-    b.script(prose(99, 400))
+    b.script(prose(99, 40_000))
     compacting = asyncio.ensure_future(b.actor.handle("compact", CompactNow()))
     asked = len(server.message_requests)
     while len(server.message_requests) == asked:

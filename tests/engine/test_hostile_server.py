@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from tests_support import PATIENCE_S
 from worldline.core.stop import StopReason
 from worldline.protocol.commands import Prompt
 from worldline.provider.gateway import Gateway, ProviderSettings
@@ -354,9 +355,9 @@ async def meddle(b: Any, rng: random.Random) -> None:
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("meddling", [False, True])
 async def test_a_hostile_server_ends_no_session(bench: Any, server: Any, meddling: bool) -> None:
-    b = await bench(limits={"turns": 8, "seconds": 60}, chain=["stand-in"])
+    b = await bench(limits={"turns": 8, "seconds": 600}, chain=["stand-in"])
     policy = RetryPolicy(attempts=3, fallback_attempts=2, base_s=0.001, cap_s=0.004, retry_after_cap_s=0.01)
-    limits = Limits(5, 30, 30, 30, 30)
+    limits = Limits(PATIENCE_S, PATIENCE_S, PATIENCE_S, PATIENCE_S, PATIENCE_S)
     b.actor.models.use(
         Gateway(
             ProviderSettings(retry=policy, limits=limits, local_limits=limits, cool_down_s=0.01, seed=SEED)
@@ -379,7 +380,7 @@ async def test_a_hostile_server_ends_no_session(bench: Any, server: Any, meddlin
             asking = asyncio.create_task(b.ask(f"goal {number} {rng.random()}"))
             if meddling:
                 await meddle(b, rng)
-            await asyncio.wait_for(asking, 120)
+            await asyncio.wait_for(asking, 4 * PATIENCE_S)
             where = ""
             for run in b.doc.runs()[before:]:
                 assert run.stop_reason is not None, "a run without an end"

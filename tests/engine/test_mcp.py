@@ -16,6 +16,7 @@ from engine.support import call, reply
 from sandbox.conftest import best_label, ground_apart
 from sandbox.test_confined_commands import server as host_server
 from sandbox.test_ledger_of_a_session import person
+from tests_support import PATIENCE_S
 from worldline.core import paths
 from worldline.protocol.commands import AnswerApproval, Prompt
 from worldline.session.reader import SessionReader
@@ -66,11 +67,10 @@ def alive(pid_file: Path) -> bool:
 
 
 async def gone(pid_file: Path) -> bool:
-    for _ in range(200):
-        if not alive(pid_file):
-            return True
-        await asyncio.sleep(0.02)
-    return False
+    async with asyncio.timeout(PATIENCE_S):
+        while alive(pid_file):
+            await asyncio.sleep(0.02)
+    return True
 
 
 async def test_a_server_of_the_person_serves_dies_and_the_session_goes_on(bench: Any, tmp_path: Path) -> None:
@@ -216,7 +216,7 @@ async def test_stopping_while_a_server_is_asked_about(bench: Any, tmp_path: Path
     await b.actor.runs.prompt(Prompt(text="go"))
     await approval(b)
     b.actor.runs.stop()
-    await asyncio.wait_for(b.actor.runs.idle(), 10)
+    await asyncio.wait_for(b.actor.runs.idle(), PATIENCE_S)
     assert b.reason() == "aborted" and not b.actor.approvals.open()
 
 
@@ -236,7 +236,7 @@ def write(path: str) -> str:
 @server.tool()
 def get(url: str) -> str:
     "Fetch an address."
-    return urllib.request.urlopen(url, timeout=5).read().decode()
+    return urllib.request.urlopen(url, timeout=120).read().decode()
 
 @server.tool()
 def look(path: str) -> str:

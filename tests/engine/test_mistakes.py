@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from engine.support import call, reply
+from tests_support import PATIENCE_S
 from worldline.core.kinds import NodeFlag
 from worldline.core.stop import StopReason
 from worldline.protocol.commands import Jump
@@ -120,7 +121,7 @@ async def test_every_mistake_in_one_run_and_still_the_goal(bench: Any) -> None:
         "The goal is reached.",
     ]  # fmt: skip
     b.script(*steps)
-    assert await asyncio.wait_for(b.ask("reach the goal"), 100) == "completed"
+    assert await asyncio.wait_for(b.ask("reach the goal"), 4 * PATIENCE_S) == "completed"
     assert (b.root / "goal.txt").read_text() == "reached\n" and not (b.root / "cut.txt").exists()
     ended = {b.doc.body(h.uid).detail["call"]["name"]: h for h in b.nodes("tool")}
     assert ended
@@ -280,7 +281,7 @@ async def test_random_mistakes_over_many_turns(bench: Any, server: Any, seed: in
     asked = 0
     while turns < 110:
         asked += 1
-        assert await asyncio.wait_for(b.ask(f"goal {asked}"), 60) in known
+        assert await asyncio.wait_for(b.ask(f"goal {asked}"), PATIENCE_S) in known
         if rng.random() < 0.4:
             node = rng.choice(b.nodes()).uid
             going = await b.actor.jumps.jump(Jump(node=node))

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests_support import PATIENCE_S
 from worldline.core.errors import BadInput, WorkspaceError, WorldlineError
 from worldline.engine.opening import OpenRequest
 from worldline.engine.session import ActorOptions, SessionActor
@@ -69,7 +70,7 @@ async def test_going_on_beside_a_starting_message_is_refused(bench: Any) -> None
 async def test_a_stop_before_the_run_begins_counts(bench: Any) -> None:
     b = await bench()
     go = threading.Event()
-    held = asyncio.ensure_future(b.actor.shared.work.call(lambda _: go.wait(20)))
+    held = asyncio.ensure_future(b.actor.shared.work.call(lambda _: go.wait(PATIENCE_S)))
     prompt = asyncio.ensure_future(b.actor.runs.prompt(Prompt(text="one")))
     await steps()
     b.actor.runs.stop()
@@ -85,7 +86,7 @@ async def test_a_stop_before_the_run_begins_counts(bench: Any) -> None:
 async def test_closing_keeps_a_starting_message_from_running(bench: Any) -> None:
     b = await bench()
     go = threading.Event()
-    held = asyncio.ensure_future(b.actor.shared.work.call(lambda _: go.wait(20)))
+    held = asyncio.ensure_future(b.actor.shared.work.call(lambda _: go.wait(PATIENCE_S)))
     prompt = asyncio.ensure_future(b.actor.runs.prompt(Prompt(text="one")))
     await steps()
     closing = asyncio.ensure_future(b.actor.close())
@@ -124,9 +125,9 @@ async def test_a_pause_pressed_during_the_last_answer_does_not_hold_the_next_run
     while not b.server.message_requests:
         await asyncio.sleep(0.005)
     b.actor.runs.pause(True)
-    await asyncio.wait_for(b.actor.runs.idle(), 20)
+    await asyncio.wait_for(b.actor.runs.idle(), PATIENCE_S)
     b.script("Second.")
-    assert await asyncio.wait_for(b.ask("two"), 20) == "completed"
+    assert await asyncio.wait_for(b.ask("two"), PATIENCE_S) == "completed"
 
 
 async def test_a_session_that_never_saw_its_files_gets_its_root_later(bench: Any, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from engine.support import call, reply
+from engine.support import HOLD, Hand, call, holds, let_go, reply
 from worldline.agent.gate import Gate
 from worldline.core.kinds import NodeFlag
 from worldline.protocol.commands import GoOn, Prompt, QueueEdit
@@ -117,10 +117,14 @@ async def test_the_brake_for_calls_counts_those_that_run_side_by_side(bench: Any
     assert await b.ask("go on") == "completed"
 
 
-async def test_the_brake_for_time_ends_a_call_that_runs(bench: Any) -> None:
-    b = await bench(limits={"seconds": 1})
-    b.script(reply("", call("bash", command="sleep 60")), "Done.")
-    assert await b.ask("go") == "time_limit"
+async def test_the_brake_for_time_ends_a_call_that_runs(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    b = await bench(limits={"seconds": 1_000})
+    hand = Hand(b).watch(monkeypatch)
+    b.script(reply("", call("bash", command=HOLD)), "Done.")
+    asking = asyncio.create_task(b.ask("go"))
+    await holds(b)
+    hand.ring(1_001)
+    assert await asking == "time_limit"
     assert b.nodes("tool")[0].outcome.value == "stopped"
 
 
@@ -133,7 +137,7 @@ async def test_the_token_brake(bench: Any) -> None:
 async def test_stop_keeps_what_arrived(bench: Any, server: Any) -> None:
     b = await bench()
     server.scenario.pace = 0.02
-    b.script(reply("word " * 400))
+    b.script(reply("word " * 40_000))
     await b.actor.runs.prompt(Prompt(text="go"))
     while "delta" not in b.names():
         await asyncio.sleep(0.01)
@@ -175,12 +179,14 @@ async def test_stopped_before_its_first_step(bench: Any) -> None:
 
 async def test_messages_queue_and_are_delivered_at_the_next_step(bench: Any, server: Any) -> None:
     b = await bench()
-    b.script(reply("", call("bash", command="sleep 0.5; echo slept")), "Seen.")
+    b.script(reply("", call("bash", command=f"{HOLD}; echo slept")), "Seen.")
     await b.actor.runs.prompt(Prompt(text="go"))
+    await holds(b)
     queued = await b.actor.runs.prompt(Prompt(text="also this", when="next_step"))
     other = await b.actor.runs.prompt(Prompt(text="not this", when="next_step"))
     assert queued.queued and not queued.run
     b.actor.runs.queue.edit(QueueEdit(id=other.queued))
+    let_go(b)
     await b.actor.runs.idle()
     assert [h.preview for h in b.nodes("user")] == ["go", "also this"]
     assert len(b.doc.runs()) == 1
@@ -190,9 +196,11 @@ async def test_messages_queue_and_are_delivered_at_the_next_step(bench: Any, ser
 
 async def test_a_message_to_be_planned_is_not_carried_out_by_the_run_that_goes_on(bench: Any) -> None:
     b = await bench(mode="work")
-    b.script(reply("", call("bash", command="sleep 0.3")), "Done.", "A plan.")
+    b.script(reply("", call("bash", command=HOLD)), "Done.", "A plan.")
     await b.actor.runs.prompt(Prompt(text="go"))
+    await holds(b)
     await b.actor.runs.prompt(Prompt(text="only think about it", mode="plan", when="next_step"))
+    let_go(b)
     await b.actor.runs.idle()
     assert [(r.settings["mode"], r.stop_reason.value) for r in b.doc.runs()] == [
         ("work", "completed"), ("plan", "completed"),
@@ -203,13 +211,15 @@ async def test_a_message_to_be_planned_is_not_carried_out_by_the_run_that_goes_o
 async def test_a_delivery_that_cannot_be_recorded_is_not_made_by_half(bench: Any) -> None:
     """Else the message would be in the conversation and in the queue, and be sent a second time."""
     b = await bench()
-    b.script(reply("", call("bash", command="sleep 0.3")), "Done.")
+    b.script(reply("", call("bash", command=HOLD)), "Done.")
     await b.actor.runs.prompt(Prompt(text="go"))
+    await holds(b)
     await b.actor.runs.prompt(Prompt(text="also this"))
     b.doc._db.execute(
         "CREATE TEMP TRIGGER full BEFORE INSERT ON records WHEN new.kind = 'queue_done' "
         "BEGIN SELECT RAISE(ABORT, 'no room'); END"
     )
+    let_go(b)
     await b.actor.runs.idle()
     assert b.reason() != "completed"
     assert [h.preview for h in b.nodes("user")] == ["go"]
@@ -273,13 +283,16 @@ async def test_a_pause_is_not_the_runs_time(bench: Any) -> None:
     assert await b.ask("more") == "completed"
 
 
-async def test_time_that_is_worked_while_a_pause_is_wanted_counts(bench: Any) -> None:
-    b = await bench(limits={"seconds": 0.5})
-    b.script(reply("", call("bash", command="sleep 30")), "Done.")
+async def test_time_that_is_worked_while_a_pause_is_wanted_counts(
+    bench: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    b = await bench(limits={"seconds": 1_000})
+    hand = Hand(b).watch(monkeypatch)
+    b.script(reply("", call("bash", command=HOLD)), "Done.")
     asking = asyncio.create_task(b.ask("go"))
-    while not b.nodes("tool"):
-        await asyncio.sleep(0.01)
+    await holds(b)
     b.actor.runs.pause(True)
+    hand.ring(1_001)
     assert await asking == "time_limit"
 
 

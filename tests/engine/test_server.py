@@ -47,14 +47,12 @@ def test_a_session_over_the_wire(engine: Any, tmp_path: Path) -> None:
         assert one.ask("nonsense")["error"]["code"] == -32601
         assert one.ask("prompt", images=3)["error"]["code"] == -32602
         assert one.ask("bodies", nodes=["ffff"])["error"]["code"] == 1
-        # A prompt before the SDK is there waits, and the status says so.
+        # The SDK may not be there yet: the prompt waits for it.
         started = one.ask("prompt", text="go", mode="work")["result"]
         assert started["run"] and started["node"]
         one.until("run_ended")
         names = [name for name, _ in one.events]
         assert names.index("run_started") < names.index("node_ended") < names.index("run_ended")
-        said = [p["status"]["sentence"] for n, p in one.events if n == "status"]
-        assert any("being loaded" in s for s in said)
         headers = one.ask("headers")["result"]
         assert [h["kind"] for h in headers["headers"]] == ["root", "user", "assistant", "tool", "assistant"]
         assert (folder / "f.txt").read_text() == "x\n"
@@ -81,7 +79,7 @@ def test_killed_while_it_streams(engine: Any, tmp_path: Path) -> None:
     folder = tmp_path / "work"
     folder.mkdir()
     session = tmp_path / "s.worldline"
-    with RehearsalServer(Scenario.of(Reply(text="word " * 3000, pace=0.01))) as server:
+    with RehearsalServer(Scenario.of(Reply(text="word " * 30_000, pace=0.01))) as server:
         one = engine("--workspace", folder, "--session", session, "--base-url", server.base_url)
         one.ask("hello", protocol=1)
         one.ask("prompt", text="a long one", mode="work")

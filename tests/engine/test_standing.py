@@ -6,6 +6,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+from tests_support import PATIENCE_S
 from worldline.core.stop import StopReason
 from worldline.engine.opening import OpenRequest
 from worldline.engine.session import ActorOptions, SessionActor
@@ -76,7 +77,7 @@ async def test_a_message_that_waited_for_a_run_that_was_stopped_can_be_sent(benc
     b.script(bash("sleep 60"), "Sent.")
     await b.actor.runs.prompt(Prompt(text="go"))
     # Stopped before it asked, the run would leave the first answer of the script to the message.
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_S):
         while not b.nodes("tool"):
             await asyncio.sleep(0.01)
     queued = await b.actor.runs.prompt(Prompt(text="then this"))

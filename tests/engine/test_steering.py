@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from engine.support import call, reply
+from engine.support import HOLD, Hand, call, holds, let_go, reply
+from tests_support import PATIENCE_S
 from worldline.protocol.commands import AnswerApproval, AnswerQuestion, Prompt
 from worldline.rehearsal.events import Call
 
@@ -70,14 +71,20 @@ async def test_the_model_can_ask_at_once_and_goes_on_with_the_answer(
     assert not result.get("is_error") and "Do B; carefully" in json.dumps(result)
 
 
-@pytest.mark.parametrize("settings", [{"approval_timeout_s": 0.3}, {"limits": {"seconds": 1}}])
-async def test_a_question_nobody_answers_ends_the_run_as_waiting(bench: Any, settings: Any) -> None:
+@pytest.mark.parametrize("settings", [{"approval_timeout_s": 0.3}, {"limits": {"seconds": 1_000}}])
+async def test_a_question_nobody_answers_ends_the_run_as_waiting(
+    bench: Any, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     b = await bench(attended=True, **settings)
+    hand = Hand(b).watch(monkeypatch)
     b.script(reply("", ASK), "Going on.")
-    assert await b.ask("go") == "waiting_for_user"
+    asking = asyncio.create_task(b.ask("go"))
+    if "limits" in settings:
+        await card(b)
+        hand.ring(1_001)
+    assert await asking == "waiting_for_user"
     assert not b.actor.questions.open
     assert b.nodes("tool")[0].outcome.value == "waiting"
-    b.actor.shared.settings.values["limits"] = {}  # what follows has time, however slow this machine is
     b.script("Red it is.")
     assert await b.ask("red") == "completed"
 
@@ -127,17 +134,17 @@ async def test_other_sentences_get_no_such_note(bench: Any, text: str) -> None:
 
 async def test_an_interrupt_is_delivered_whatever_the_end_was(bench: Any) -> None:
     b = await bench(limits={"turns": 1})
-    b.script(reply("", call("bash", command="sleep 1")), "Now this.")
+    b.script(reply("", call("bash", command=HOLD)), "Now this.")
     await b.actor.runs.prompt(Prompt(text="go"))
-    while not b.nodes("tool"):
-        await asyncio.sleep(0.01)
+    await holds(b)
     b.actor.runs.queue.add(Prompt(text="this instead", when="interrupt"))
+    let_go(b)
     await b.actor.runs.idle()
     assert [r.stop_reason.value for r in b.doc.runs()] == ["max_turns", "completed"]
 
 
 def hooks(**events: str) -> dict[str, Any]:
-    return {name: [{"command": command, "timeout": 2}] for name, command in events.items()}
+    return {name: [{"command": command, "timeout": PATIENCE_S}] for name, command in events.items()}
 
 
 async def test_hooks_in_all_five_places(bench: Any, tmp_path: Path) -> None:
@@ -177,7 +184,7 @@ async def test_hooks_in_all_five_places(bench: Any, tmp_path: Path) -> None:
      ("head -c 100000 /dev/zero | tr '\\0' x", "cut")],
 )  # fmt: skip
 async def test_a_broken_hook_is_skipped_and_seen(bench: Any, command: str, says: str) -> None:
-    entry = [{"command": command, "timeout": 0.5}]
+    entry = [{"command": command, "timeout": 0.5 if says == "longer than" else PATIENCE_S}]
     b = await bench(
         hooks=dict.fromkeys(("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop"), entry)
     )
@@ -193,11 +200,11 @@ async def test_a_blocked_message_is_kept_and_never_sent(bench: Any) -> None:
     b = await bench(hooks=hooks(UserPromptSubmit="grep -q hunter2 && { echo no passwords; exit 2; }; exit 0"))
     assert await b.ask("my password is hunter2") == "hook_blocked"
     assert "no passwords" in b.doc.runs()[-1].detail and not b.server.message_requests
-    b.script(reply("", call("bash", command="sleep 1")), "Fine.")
+    b.script(reply("", call("bash", command=HOLD)), "Fine.")
     started = await b.actor.runs.prompt(Prompt(text="without it"))
-    while not b.nodes("tool"):
-        await asyncio.sleep(0.01)
+    await holds(b)
     await b.actor.runs.prompt(Prompt(text="again hunter2", when="next_step"))
+    let_go(b)
     await b.actor.runs.idle()
     assert b.reason(started.run) == "completed"
     for request in b.server.message_requests:
@@ -209,8 +216,10 @@ async def test_a_blocked_message_is_kept_and_never_sent(bench: Any) -> None:
 async def test_reads_of_one_reply_run_side_by_side_and_none_is_lost(bench: Any, tmp_path: Path) -> None:
     # Each waits until all three of files that are there have begun: one after the other they never would.
     log = tmp_path / "begun"
-    meet = f"echo begun >> {log}; for n in $(seq 200); do [ $(grep -c begun {log}) -ge 3 ] && break; sleep 0.1; done; echo done >> {log}"
-    b = await bench(hooks={"PreToolUse": [{"matcher": "read|grep|glob|list_dir", "command": meet}]})
+    meet = f"echo begun >> {log}; for n in $(seq 1000); do [ $(grep -c begun {log}) -ge 3 ] && break; sleep 0.1; done; echo done >> {log}"
+    b = await bench(
+        hooks={"PreToolUse": [{"matcher": "read|grep|glob|list_dir", "command": meet, "timeout": PATIENCE_S}]}
+    )
     for n in range(4):
         (b.root / f"{n}.txt").write_text(f"text {n}\n")
     b.script(

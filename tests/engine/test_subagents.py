@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from engine.support import call, reply
+from engine.support import HOLD, Hand, call, holds, let_go, reply
 from worldline.core.kinds import NodeFlag
 from worldline.protocol.commands import Jump, Prompt
 from worldline.rehearsal.conversation import Conversation
@@ -90,17 +90,21 @@ async def test_the_parent_must_read_what_its_sub_agent_changed(bench: Any) -> No
     assert (b.root / "x.txt").read_text() == "new\n"
 
 
-async def test_how_a_sub_agent_can_end(bench: Any) -> None:
+async def test_how_a_sub_agent_can_end(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     b = await bench(sub_agents={"turns": 2})
+    hand = Hand(b).watch(monkeypatch)
     echo = [reply("", call("bash", command=f"echo {n} >> t.txt")) for n in range(2)]
     b.script(
         reply("", call("task", prompt="turns")), *echo,
         reply("", call("task", prompt="empty")), Reply(blocks=[]), Reply(blocks=[]),
-        reply("", call("task", prompt="time", timeout_s=8)),
-        reply("", call("bash", command="echo s > s.txt; sleep 60")),
+        reply("", call("task", prompt="time", timeout_s=1_000)),
+        reply("", call("bash", command=f"echo s > s.txt; {HOLD}")),
         "I know.",
     )  # fmt: skip
-    assert await b.ask("go") == "completed"
+    asking = asyncio.create_task(b.ask("go"))
+    await holds(b)
+    hand.ring(1_001)
+    assert await asking == "completed"
     bodies = [b.doc.body(h.uid) for h in b.nodes("tool") if h.tool == "task"]
     errors = [body.end_detail["error"]["type"] for body in bodies]
     assert errors == ["task_failed", "task_failed", "timeout"]
@@ -140,10 +144,16 @@ async def test_stopping_settles_the_sub_agent_first(bench: Any) -> None:
     assert await b.ask("on") == "completed"
 
 
-async def test_a_brake_of_the_run_is_not_told_as_a_stop_by_the_person(bench: Any) -> None:
-    b = await bench(limits={"seconds": 1})
-    b.script(reply("", TASK), reply("", call("bash", command="sleep 60")))
-    assert await b.ask("go") == "time_limit"
+async def test_a_brake_of_the_run_is_not_told_as_a_stop_by_the_person(
+    bench: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    b = await bench(limits={"seconds": 500})
+    hand = Hand(b).watch(monkeypatch)
+    b.script(reply("", TASK), reply("", call("bash", command=HOLD)))
+    asking = asyncio.create_task(b.ask("go"))
+    await holds(b)
+    hand.ring(501)
+    assert await asking == "time_limit"
     (record,) = b.doc.records("side_run")
     assert record.data["stop_reason"] == "time_limit" and "You stopped" not in record.data["detail"]
     assert [h.outcome.value for h in b.nodes("tool")] == ["stopped", "stopped"]
@@ -200,11 +210,11 @@ async def test_a_jump_while_it_works(bench: Any, repo: Any) -> None:
 
 async def test_messages_of_the_person_are_for_the_parent(bench: Any) -> None:
     b = await bench()
-    b.script(reply("", TASK), reply("", call("bash", command="sleep 1")), "The report.", "All of it.")
+    b.script(reply("", TASK), reply("", call("bash", command=HOLD)), "The report.", "All of it.")
     await b.actor.runs.prompt(Prompt(text="go"))
-    while len(b.nodes("tool")) < 2:
-        await asyncio.sleep(0.02)
+    await holds(b)
     await b.actor.runs.prompt(Prompt(text="also this", when="next_step"))
+    let_go(b)
     await b.actor.runs.idle()
     also = next(h for h in b.nodes("user") if h.preview == "also this")
     assert not also.flags & NodeFlag.SIDE_BRANCH and "also this" in str(b.sent()["messages"][-1])

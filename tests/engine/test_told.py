@@ -6,11 +6,13 @@ import asyncio
 import json
 import os
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests_support import PATIENCE_S
 from worldline.core import paths
 from worldline.core.errors import BadInput, WorldlineError
 from worldline.engine.bundle import is_bundle, read_bundle
@@ -27,6 +29,7 @@ from worldline.protocol.commands import (
     SetSettings,
 )
 from worldline.protocol.wire import PROTOCOL_VERSION
+from worldline.provider import loader
 from worldline.rehearsal.events import Call, Reply
 
 
@@ -35,7 +38,7 @@ def bash(command: str) -> Reply:
 
 
 async def until(condition: Any) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_S):
         while not condition():
             await asyncio.sleep(0.01)
 
@@ -51,6 +54,21 @@ async def test_settings_that_do_not_count_are_in_the_hello(bench: Any) -> None:
     values = {"permissions": {"allow": ["Bash(ls)"]}, "limits": {}, "hooks": None}
     after = await b.actor.handle("set_settings", SetSettings(values=values))
     assert after.problems == []
+
+
+async def test_a_message_is_saved_and_waits_while_the_client_is_loaded(
+    bench: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there, real = threading.Event(), loader._import_sdk
+    monkeypatch.setattr(loader, "_import_sdk", lambda: real() if there.wait(PATIENCE_S) else None)
+    b = await bench()
+    b.script("Yes.")
+    asking = asyncio.ensure_future(b.ask("go"))
+    said = "being loaded"
+    await until(lambda: any(said in m.status.sentence for name, m in b.events if name == "status"))
+    assert b.nodes()[-1].kind.value == "user" and not b.server.message_requests
+    there.set()
+    assert await asking == "completed"
 
 
 async def test_a_session_is_exported_as_a_bundle(bench: Any, repo: Any, tmp_path: Path) -> None:
@@ -98,7 +116,7 @@ async def test_another_time_limit_holds_for_what_waits_already(bench: Any) -> No
     asking = asyncio.ensure_future(b.ask("go"))
     await until(b.actor.approvals.open)
     await b.actor.handle("set_settings", SetSettings(values={"approval_timeout_s": 0.1}))
-    await asyncio.wait_for(asking, 30)
+    await asyncio.wait_for(asking, PATIENCE_S)
     assert "approval_timeout" in json.dumps(b.sent())
 
 
@@ -115,7 +133,7 @@ async def test_an_answer_that_cannot_be_recorded_releases_nothing(bench: Any) ->
     b.doc._db.execute("PRAGMA query_only = 0")
     assert b.actor.approvals.open() == [approval] and not (b.root / "x").exists()
     await b.actor.handle("answer_approval", answer)
-    assert await asyncio.wait_for(asking, 30) == "completed"
+    assert await asyncio.wait_for(asking, PATIENCE_S) == "completed"
     assert (b.root / "x").exists()
 
 

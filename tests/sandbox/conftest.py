@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from tests_support import PATIENCE_S
 from worldline.agent.confined import ConfinedRunner, SandboxPlace
 from worldline.core.access import CommandResult
 from worldline.policy.copies import Copies
@@ -83,10 +84,12 @@ class Lab:
         self.asked.append((host, port, method))
         return self.answer(host, port)
 
-    def run(self, command: str, timeout_s: float = 30, background: bool = False) -> CommandResult:
+    def run(self, command: str, timeout_s: float = PATIENCE_S, background: bool = False) -> CommandResult:
         return asyncio.run(self.begin(command, timeout_s, background))
 
-    async def begin(self, command: str, timeout_s: float = 30, background: bool = False) -> CommandResult:
+    async def begin(
+        self, command: str, timeout_s: float = PATIENCE_S, background: bool = False
+    ) -> CommandResult:
         place = SandboxPlace(
             self.workspace,
             self.base / "tmp",

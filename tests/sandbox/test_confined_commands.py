@@ -8,7 +8,6 @@ import os
 import socket
 import socketserver
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 import pytest
 
 from sandbox.conftest import Lab, git
+from tests_support import PATIENCE_S, wait_until
 from worldline.policy.sandbox.confine import Confinement
 from worldline.policy.sandbox.model import Grant, Report
 
@@ -326,12 +326,15 @@ class TestStopping:
 
     def test_while_its_walls_are_built(self, lab: Lab) -> None:
         before = {thread.name for thread in threading.enumerate()}
+        mark = f"{lab.base.name}-early"
 
         def began() -> bool:
             return any(t.name.startswith("command-") and t.name not in before for t in threading.enumerate())
 
         async def stop_early() -> None:
-            call = asyncio.ensure_future(lab.begin("sleep 1; echo late > late.txt"))
+            call = asyncio.ensure_future(
+                lab.begin(f"bash -c 'exec -a {mark} sleep 3600'; echo late > late.txt")
+            )
             while not began():
                 await asyncio.sleep(0)
             call.cancel()
@@ -339,24 +342,25 @@ class TestStopping:
                 await call
 
         asyncio.run(stop_early())
-        time.sleep(1.5)  # longer than the command would have taken
-        assert not (lab.workspace / "late.txt").exists()
-        assert [t.name for t in threading.enumerate() if t.name not in before] == []
+        assert not _running(mark) and not (lab.workspace / "late.txt").exists()
+        wait_until(lambda: not [t for t in threading.enumerate() if t.name not in before])
 
     def test_while_it_is_read_what_it_did(self, lab: Lab) -> None:
         lab.grants = [Grant("write", str(lab.outside / "file"))]
-        began = threading.Event()
+        began, stopped = threading.Event(), threading.Event()
         seen = Confinement.report
 
         def slow(confinement: Confinement) -> Report:
             began.set()
-            time.sleep(0.2)
+            stopped.wait(PATIENCE_S)
             return seen(confinement)
 
         async def stop_late() -> None:
             call = asyncio.ensure_future(lab.begin(f"echo after >> {lab.outside / 'file'}"))
-            await asyncio.to_thread(began.wait, 20)
+            await asyncio.to_thread(began.wait, PATIENCE_S)
             call.cancel()
+            await asyncio.sleep(0)
+            stopped.set()
             with pytest.raises(asyncio.CancelledError):
                 await call
 

@@ -148,7 +148,7 @@ class TestEscapes:
         command = ATTEMPTS[name]
         for key, value in facts.items():
             command = command.replace("{" + key + "}", str(value))
-        result = place.run(command, timeout_s=20)
+        result = place.run(command)
         assert changes(before, outside_of(place)) == []
         assert result.effects == [] and not result.timed_out
         for listener in (server, sockets["stream"], sockets["abstract"]):

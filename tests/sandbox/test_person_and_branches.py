@@ -16,6 +16,7 @@ import pytest
 from engine.conftest import Open, bench, server
 from engine.support import call, reply
 from sandbox.conftest import Lab, git
+from tests_support import PATIENCE_S
 from worldline.agent.confined import ConfinedRunner, SandboxPlace
 from worldline.policy.copies import Copies
 from worldline.policy.sandbox.model import Grant
@@ -169,12 +170,12 @@ class TestLeftBehind:
             runner = ConfinedRunner(place, lab.table, "node", lambda _: lab.grants, lab._ask)
             done = await runner.run(
                 f"(while [ ! -e go ]; do sleep 0.05; done; echo late >> {target}) >/dev/null 2>&1 & echo $!",
-                cwd=lab.workspace, timeout_s=30, emit=lambda *_: None,
+                cwd=lab.workspace, timeout_s=PATIENCE_S, emit=lambda *_: None,
             )  # fmt: skip
             assert done.exit_code == 0 and done.effects == [] and done.survivors
             assert [p.id for p in lab.table.running()] == [done.process_id]
             (lab.workspace / "go").touch()
-            await asyncio.wait_for(asyncio.gather(*place.watchers), 20)
+            await asyncio.wait_for(asyncio.gather(*place.watchers), PATIENCE_S)
             assert lab.table.running() == []
 
         asyncio.run(work())
@@ -188,12 +189,12 @@ class TestLeftBehind:
             runner = ConfinedRunner(place, lab.table, "node", lambda _: [], lab._ask)
             done = await runner.run(
                 "trap '' TERM; nohup sleep 300 >/dev/null 2>&1 & echo $!",
-                cwd=lab.workspace, timeout_s=30, emit=lambda *_: None,
+                cwd=lab.workspace, timeout_s=PATIENCE_S, emit=lambda *_: None,
             )  # fmt: skip
             # It returned although the process it started has 300 s to go.
             assert done.exit_code == 0 and not done.timed_out and done.survivors
             assert await lab.table.stop_all() == []
-            await asyncio.wait_for(asyncio.gather(*place.watchers), 20)
+            await asyncio.wait_for(asyncio.gather(*place.watchers), PATIENCE_S)
 
         asyncio.run(work())
 
@@ -215,9 +216,13 @@ class TestLeftBehind:
                 place, lab.table, "node", lambda _: [Grant("write", str(target))], lab._ask
             )
             await runner.run(
-                f"echo x >> {target}", cwd=lab.workspace, timeout_s=30, emit=lambda *_: None, background=True
+                f"echo x >> {target}",
+                cwd=lab.workspace,
+                timeout_s=PATIENCE_S,
+                emit=lambda *_: None,
+                background=True,
             )
-            await asyncio.wait_for(asyncio.gather(*place.watchers), 20)
+            await asyncio.wait_for(asyncio.gather(*place.watchers), PATIENCE_S)
 
         with caplog.at_level(logging.ERROR):
             asyncio.run(work())

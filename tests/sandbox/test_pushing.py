@@ -22,6 +22,7 @@ from engine.conftest import Bench, Open, bench, server
 from engine.support import call, reply
 from sandbox.conftest import git
 from sandbox.test_ledger_of_a_session import ALLOW, effects, ground, person
+from tests_support import PATIENCE_S
 from worldline.policy.pushing import push_outside, pushes_of, uses_lfs, way_on
 from worldline.protocol import commands as c
 from worldline.protocol.model import EffectInfo
@@ -183,7 +184,7 @@ async def test_a_push_that_is_stopped_half_way_is_on_the_record(bench: Open, far
 
     async def stop_when_it_waits() -> None:
         # The look at the remote before it goes through; then the push itself hangs.
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_S):
             while not (far / "waits").exists():
                 await asyncio.sleep(0.01)
         await one.actor.runs.stop_and_settle()
@@ -343,6 +344,10 @@ def test_looking_for_lfs_waits_for_no_pipe(tmp_path: Path) -> None:
     program = "import sys; from pathlib import Path; from worldline.policy.pushing import uses_lfs; print(uses_lfs(Path(sys.argv[1])))"
     os.mkfifo(tmp_path / ".gitattributes")
     done = subprocess.run(
-        [sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", program, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=True,
     )
     assert done.stdout == "False\n"

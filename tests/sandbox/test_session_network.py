@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -23,6 +24,7 @@ from engine.support import call, reply
 from sandbox.conftest import Lab
 from sandbox.test_confined_commands import server as host_server
 from sandbox.test_ledger_of_a_session import ALLOW, ground, person
+from tests_support import PATIENCE_S
 from worldline.core.errors import BadInput
 from worldline.policy.sandbox import selftest
 from worldline.policy.sandbox.model import Grant, Label
@@ -32,7 +34,7 @@ from worldline.protocol import commands as c
 
 __all__ = ["bench", "ground", "server"]
 
-FETCH = "for i in $(seq 200); do curl -sf --max-time 5 {url} && break; sleep .05; done"
+FETCH = "for i in $(seq 2000); do curl -sf --max-time 60 {url} && break; sleep .05; done"
 """A server that was just started may not listen yet."""
 
 
@@ -53,6 +55,15 @@ def within(seconds: float, true: Callable[[], bool]) -> bool:
     return True
 
 
+def free_port() -> int:
+    """Nobody on this machine listens there, and nobody is given it who asks for any."""
+    for port in random.SystemRandom().sample(range(20_000, 30_000), 1_000):
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError("no port is free")
+
+
 def stop(lab: Lab) -> None:
     asyncio.run(lab.table.stop_all())
 
@@ -60,31 +71,32 @@ def stop(lab: Lab) -> None:
 class TestShared:
     @pytest.mark.parametrize(
         ("start", "background"),
-        [("exec python3 -m http.server 8123 --bind {address}", True),
-         ("nohup python3 -m http.server 8123 --bind {address} > log 2>&1 &", False)],
+        [("exec python3 -m http.server {port} --bind {address}", True),
+         ("nohup python3 -m http.server {port} --bind {address} > log 2>&1 &", False)],
         ids=["background", "left behind"],
     )  # fmt: skip
     @pytest.mark.parametrize("address", ["127.0.0.1", "::"])
     def test_a_server_of_one_call_is_there_for_the_next(
         self, lab: Lab, other: SessionNetwork, start: str, background: bool, address: str
     ) -> None:
-        first = lab.run(start.format(address=address), background=background)
+        port = free_port()
+        first = lab.run(start.format(address=address, port=port), background=background)
         try:
             assert first.process_id
-            url = "http://localhost:8123/a.txt" if address == "::" else "http://127.0.0.1:8123/a.txt"
+            url = f"http://{'localhost' if address == '::' else address}:{port}/a.txt"
             got = lab.run(FETCH.format(url=url))
             assert got.output == b"one\n" and not got.denials
             # Nobody else: neither this machine, nor another session, nor a call with a network for itself.
             with pytest.raises(OSError):
-                socket.create_connection(("127.0.0.1", 8123), timeout=1).close()
+                socket.create_connection(("127.0.0.1", port), timeout=1).close()
             own, lab.network = lab.network, other
-            assert lab.run(f"curl -s --max-time 5 {url}; echo $?").output == b"7\n"
+            assert lab.run(f"curl -s --max-time 60 {url}; echo $?").output == b"7\n"
             lab.network = None
-            assert lab.run(f"curl -s --max-time 5 {url}; echo $?").output == b"7\n"
+            assert lab.run(f"curl -s --max-time 60 {url}; echo $?").output == b"7\n"
             lab.network = own
         finally:
             stop(lab)
-        assert lab.run(f"curl -s --max-time 5 {url}; echo $?").output == b"7\n"
+        assert lab.run(f"curl -s --max-time 60 {url}; echo $?").output == b"7\n"
 
     def test_low_ports_are_free_for_everyone(self, lab: Lab) -> None:
         lab.run("exec python3 -m http.server 80", background=True)
@@ -107,11 +119,11 @@ class TestShared:
     def test_what_was_opened_for_one_command_is_not_open_for_another(self, lab: Lab) -> None:
         with host_server() as (port, seen):
             lab.grants = [Grant("net", f"localhost:{port}", "once")]
-            ask = f"curl -s --noproxy '' -m 5 http://localhost:{port}/"
+            ask = f"curl -s --noproxy '' -m 60 http://localhost:{port}/"
             lab.run(f"echo $http_proxy > door; {ask}1 > got; sleep 60", background=True)
             try:
                 got = lab.workspace / "got"
-                assert within(60, lambda: got.exists() and got.stat().st_size > 0)
+                assert within(PATIENCE_S, lambda: got.exists() and got.stat().st_size > 0)
                 lab.grants = []
                 through = lab.run(f"http_proxy=$(cat door) {ask}2; {ask}3")
                 assert b"that of another command" in through.output
@@ -123,7 +135,7 @@ class TestShared:
     def test_many_commands_at_once_have_a_proxy_each(self, lab: Lab) -> None:
         with host_server() as (port, seen):
             lab.answer = lambda host, port: ""
-            line = f"curl -s --noproxy '' -m 10 http://localhost:{port}/"
+            line = f"curl -s --noproxy '' -m 60 http://localhost:{port}/"
 
             async def all_of_them() -> None:
                 results = await asyncio.gather(*(asyncio.to_thread(lab.run, f"{line}{n}") for n in range(5)))
@@ -137,7 +149,7 @@ class TestShared:
         said = lab.run(
             "ls -l /proc/self/fd | grep -c ns/; ls -l /proc/*/fd 2>/dev/null | grep -E 'net:|user:';"
             "nsenter --net=/proc/1/ns/net true; unshare -n true; ip link add x type dummy; ip link set lo down;"
-            "curl -s -m 3 http://127.0.0.1:1/; echo $?"
+            "curl -s -m 60 http://127.0.0.1:1/; echo $?"
         ).output
         assert said.startswith(b"0\n") and b"-> 'net:" not in said and said.endswith(b"7\n"), said
 
@@ -180,13 +192,13 @@ def test_everything_ends_with_the_engine(lab: Lab, how: str) -> None:
     assert engine.stdout is not None and engine.stdin is not None
     try:
         space, shown = map(int, engine.stdout.readline().split())
-        assert within(60, lambda: len([m for m in members(space) if "http.server" in m]) >= 2)
+        assert within(PATIENCE_S, lambda: len([m for m in members(space) if "http.server" in m]) >= 2)
         if how == "killed":
             engine.send_signal(signal.SIGKILL)
         else:
             engine.stdin.close()
-        engine.wait(10)
-        assert within(60, lambda: members(space) == []), members(space)
+        engine.wait(PATIENCE_S)
+        assert within(PATIENCE_S, lambda: members(space) == []), members(space)
         with pytest.raises(OSError):
             socket.create_connection(("127.0.0.1", shown), timeout=1).close()
     finally:
@@ -198,18 +210,20 @@ def test_everything_ends_with_the_engine(lab: Lab, how: str) -> None:
 @pytest.mark.slow
 class TestBrowser:
     async def _serving(self, one: Bench) -> tuple[str, int]:
+        port = free_port()
+        serve = f"echo hello > index.html; exec python3 -m http.server {port}"
         one.script(
-            reply("", call("bash", command="echo hello > index.html; exec python3 -m http.server 8129", background=True)),
-            reply("", call("bash", command=FETCH.format(url="http://127.0.0.1:8129/"))),
+            reply("", call("bash", command=serve, background=True)),
+            reply("", call("bash", command=FETCH.format(url=f"http://127.0.0.1:{port}/"))),
             "done",
-        )  # fmt: skip
+        )
         async with person(one, lambda _: ALLOW):
             assert await one.ask("serve") == "completed"
         listed = await one.actor.handle("effects", c.EffectsAt())
         assert isinstance(listed, c.Effects)
         (process,) = listed.processes
-        assert [(p.port, p.shown) for p in process.ports] == [(8129, 0)]
-        return process.id, 8129
+        assert [(p.port, p.shown) for p in process.ports] == [(port, 0)]
+        return process.id, port
 
     async def test_the_person_opens_a_port_and_it_closes_with_its_process(
         self, bench: Open, ground: Path
@@ -227,7 +241,7 @@ class TestBrowser:
         again = await one.actor.handle("show_port", c.ShowPort(id=process, port=port))
         assert isinstance(again, c.PortShown) and again.url == shown.url
         await one.actor.handle("stop_process", c.StopProcess(id=process))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_S):
             while await asyncio.to_thread(reachable, port):
                 await asyncio.sleep(0.02)
 
@@ -247,15 +261,15 @@ class TestBrowser:
 
     async def test_what_does_not_listen_is_refused(self, bench: Open, ground: Path) -> None:
         one = await bench(workspace=ground / "project", attended=True)
-        process, _ = await self._serving(one)
+        process, port = await self._serving(one)
         with pytest.raises(BadInput, match="does not listen on port 22"):
             await one.actor.handle("show_port", c.ShowPort(id=process, port=22))
         with pytest.raises(BadInput, match="no process"):
-            await one.actor.handle("show_port", c.ShowPort(id="p9", port=8129))
+            await one.actor.handle("show_port", c.ShowPort(id="p9", port=port))
 
 
 def fetch(url: str) -> bytes:
-    with urllib.request.urlopen(url, timeout=10) as answer:
+    with urllib.request.urlopen(url, timeout=PATIENCE_S) as answer:
         return bytes(answer.read())
 
 
