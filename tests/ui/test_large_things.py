@@ -245,6 +245,7 @@ def test_attempts_with_thousands_of_files_are_compared_without_writing_all_of_th
     qtbot.addWidget(view)
     assert view.files.rowCount() == 9000 and view.files.item(0, 0) is not None
     assert view.files.item(8999, 0) is None
+    assert view.files.item(0, 0).text() == "00000.js · many"
     wanted: list[str] = []
     view.diff_wanted.connect(lambda _a, _b, path: wanted.append(path))
     view.files.setCurrentCell(8999, 0)

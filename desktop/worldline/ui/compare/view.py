@@ -41,6 +41,7 @@ from worldline.viewmodel.compare import (
     parting,
     steps_of,
 )
+from worldline.viewmodel.visible import settled
 
 ROLE = Qt.ItemDataRole.UserRole
 FIRST_ROWS, ALL_ROWS = 20_000, 2_000_000
@@ -253,7 +254,9 @@ class CompareView(QWidget):
         table.setRowCount(len(self._found))
 
         def fill(at: int, row: FileRow) -> None:
-            name = QTableWidgetItem(row.path.rpartition("/")[2])
+            folder, _, last = row.path.rpartition("/")
+            # The folder too: many files are called the same.
+            name = QTableWidgetItem(f"{settled(last)} · {settled(folder)}" if folder else last)
             name.setToolTip(as_tip(row.path))
             table.setItem(at, 0, name)
             for column, change in enumerate(row.changes):
