@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -122,3 +123,16 @@ def test_two_sessions_do_not_work_in_one_folder_of_the_person(
     cli("run", *unasked(second, server.base_url), "--prompt", "hello")
     assert list(paths.folder_leases_dir().glob("*.lease")) == []
     assert sorted(p.name for p in plain.parent.iterdir() if "lease" in p.name) == []
+
+
+def test_a_session_of_a_newer_version_is_not_open_elsewhere(
+    cli: Cli, plain: Path, tmp_path: Path, server: RehearsalServer
+) -> None:
+    session = tmp_path / "s.worldline"
+    cli("run", "--workspace", plain, *unasked(session, server.base_url), "--prompt", "hello")
+    with sqlite3.connect(session) as raw:
+        raw.execute("PRAGMA user_version = 99")
+    raw.close()
+    for command in (("run", "--session", session, "--prompt", "x"), ("jump", session, "root")):
+        said = cli(*command, expect=1).err
+        assert "newer version" in said and "Update Worldline" in said and "Close it there" not in said

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from argparse import Namespace
+from pathlib import Path
 from typing import Any
 
 from worldline.cli.output import SCHEMA, print_json, say, told
@@ -13,6 +14,7 @@ from worldline.engine.session import ActorOptions, SessionActor
 from worldline.protocol.commands import Jump, JumpAnswer, JumpPlanFor, ReturnHome
 from worldline.protocol.model import EffectInfo, JumpResult, PlanEntry
 from worldline.protocol.wire import Message
+from worldline.session.lock import writer_lives
 
 
 def jump_command(options: Namespace) -> int:
@@ -28,10 +30,8 @@ async def _jump(options: Namespace) -> int:
     )
     try:
         await actor.start()
-        if actor.shared.doc.damage and not options.dry_run:
-            actor.shared.writable()
-        if actor.shared.info.read_only and not options.dry_run:
-            raise SessionError(actor.shared.info.read_only_why, "Close it there first.", kind="locked")
+        if not options.dry_run:
+            refuse_reading_only(actor)
         plan = await actor.jumps.plan(JumpPlanFor(node=options.node, default_choice=options.yours))
         if options.dry_run:
             _print(options.json, plan.entries, plan.effects_left, actor.shared.doc.cursor, None, plan.note)
@@ -41,6 +41,20 @@ async def _jump(options: Namespace) -> int:
         return 0 if result.verified == result.of else 1
     finally:
         await actor.close()
+
+
+def refuse_reading_only(actor: SessionActor) -> None:
+    """Raise SessionError, with the way out, where the session could be opened for reading alone."""
+    info = actor.shared.info
+    if not info.read_only:
+        return
+    if actor.shared.doc.damage:
+        actor.shared.writable()
+    if writer_lives(Path(info.path)):
+        raise SessionError(
+            f"{info.path} cannot be written: {info.read_only_why}", "Close it there first.", kind="locked"
+        )
+    raise SessionError(f"{info.path} cannot be written: {info.read_only_why}", kind="read_only")
 
 
 def return_command(options: Namespace) -> int:

@@ -9,9 +9,9 @@ from argparse import Namespace
 from typing import Any
 
 from worldline.agent.stops import RunEnd
-from worldline.cli.jump import jump_through
+from worldline.cli.jump import jump_through, refuse_reading_only
 from worldline.cli.output import flag_names, print_line, say, told, usage_json
-from worldline.core.errors import BadInput, SessionError
+from worldline.core.errors import BadInput
 from worldline.core.stop import StopReason
 from worldline.engine.opening import OpenRequest
 from worldline.engine.session import ActorOptions, SessionActor
@@ -67,14 +67,7 @@ async def _run(options: Namespace) -> int:
     loop = asyncio.get_running_loop()
     try:
         await actor.start()
-        if actor.shared.doc.damage:
-            actor.shared.writable()
-        if actor.shared.info.read_only:
-            raise SessionError(
-                f"{actor.shared.info.path} cannot be written: {actor.shared.info.read_only_why}",
-                "Close it there first.",
-                kind="locked",
-            )
+        refuse_reading_only(actor)
         if actor.recovered:
             say(actor.recovered)
         for problem in actor.shared.settings.problems:

@@ -174,7 +174,8 @@ def _document(path: Path, request: OpenRequest) -> tuple[SessionDocument, str]:
             return open_damaged(path, error), ""
         if error.kind not in ("locked", "newer_schema"):
             raise
-        return SessionDocument.open(path, mode="read"), error.message
+        why = error.message if error.kind == "locked" else str(error)
+        return SessionDocument.open(path, mode="read"), why
 
 
 def _branch(doc: SessionDocument, place: dict[str, Any]) -> str:
