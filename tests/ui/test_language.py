@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from worldline.ui.dialogs.settings import SettingsDialog
 from worldline.ui.dialogs.small import NoteDialog
 from worldline.ui.main_window import MainWindow
 from worldline.ui.preferences import settings as window_settings
+from worldline.ui.session_state import SessionState
 from worldline.ui.theme import theme
 from worldline.ui.windows import Windows
 
@@ -242,9 +243,9 @@ def test_the_state_of_the_old_window_tells_nothing_more(full_state: Any, qtbot: 
     full_state.run_started.connect(lambda _run: heard.append("signal"))
     full_state.let_go()
     full_state.request("prompt", {"text": "hello"}, lambda _answer: heard.append("answer"))
-    full_state.request("no such thing", {}, lambda _: None, lambda _error: heard.append("error"))
+    full_state.request("no_such_thing", {}, lambda _: None, lambda _error: heard.append("error"))
     done: list[object] = []
-    full_state.client.request("no such thing", {}, done.append, done.append)
+    full_state.client.request("no_such_thing", {}, done.append, done.append)
     qtbot.waitUntil(lambda: bool(done))
     assert heard == []
 
@@ -297,6 +298,23 @@ def test_what_is_written_in_open_dialogs_is_written_in_those_that_take_their_pla
     for dialog in (approval_now, settings_now, note_now, other):
         dialog.hide()
         dialog.deleteLater()
+
+
+def test_a_note_comes_back_when_its_step_has_come(
+    fake: Callable[..., EngineProcess], settings: QSettings, qtbot: Any
+) -> None:
+    client = fake()
+    window = MainWindow(SessionState(client), settings)
+    qtbot.addWidget(window)
+    window.show()
+    qtbot.waitUntil(lambda: window.complete)
+    window.tree.menu.edit_note(sample.uid(4))
+    assert window.findChild(NoteDialog) is None
+    with qtbot.waitSignal(window.state.loaded):
+        client.start()
+    (note,) = window.findChildren(NoteDialog)
+    note.close()
+    window.close()
 
 
 def test_a_reply_that_is_coming_in_is_shown_from_its_beginning(

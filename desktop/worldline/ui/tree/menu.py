@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QPoint, QRect, Qt, Signal
@@ -132,6 +133,10 @@ class NodeMenu:
         row = self._state.tree.row(uid)
         if row != NO_ROW:
             self.edit(row, "note")
+        elif not self._state.is_loaded:
+            # A window that was made anew is complete before its rows have come.
+            once = Qt.ConnectionType.SingleShotConnection
+            self._state.loaded.connect(partial(self.edit_note, uid), once)
 
     def edit(self, row: int, what: str) -> None:
         known = self._state.tree.labels.get(row)
