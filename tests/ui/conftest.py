@@ -29,6 +29,10 @@ from .languages import forget_language
 __all__ = ["desk"]
 
 FAKE = Path(__file__).with_name("fake_engine.py")
+DONE_BY_A_PERSON = {
+    "backtrack", "compact", "context_edit", "go_on", "jump_plan", "no_such_command", "no_such_thing", "retry_now", "set_credential"
+}  # fmt: skip
+"""What the made-up engines refuse: a test that has it asked for sees a refusal."""
 
 
 def running_timers() -> dict[int, QTimer]:
@@ -69,6 +73,14 @@ def nothing_leaks(qapp: QApplication) -> Iterator[None]:
     for window in windows:
         window.close()  # one test has left it open, and one test fails by it
     assert windows == set()
+
+
+@pytest.fixture(autouse=True)
+def asks_nothing_unknown(tmp_path: Path) -> Iterator[None]:
+    """What a window asks by itself, every made-up engine answers: a refusal is shown, and comes whenever it likes."""
+    yield
+    asked = {name for file in tmp_path.rglob("*.refused") for name in file.read_text("utf-8").split()}
+    assert asked - DONE_BY_A_PERSON == set()
 
 
 @pytest.fixture
@@ -124,6 +136,7 @@ def window_of(
             window.show()
             client.start()
         qtbot.waitUntil(lambda: window.complete, timeout=10_000)
+        full.answered(window.state, qtbot)
         return window
 
     yield make

@@ -164,6 +164,12 @@ class Engine:
             "processes": [],
         }
 
+    def do_credential(self, _params: dict[str, Any]) -> dict[str, Any]:
+        return {"service": "anthropic", "source": "none", "note": ""}
+
+    def do_diagnostics(self, _params: dict[str, Any]) -> dict[str, Any]:
+        return {"items": [{"id": 1, "kind": "retry", "at": 0, "detail": "Overloaded."}]}
+
     def handle(self, request: dict[str, Any]) -> bool:
         number, method = request["id"], request["method"]
         if method == "shutdown":

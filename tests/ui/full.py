@@ -45,6 +45,9 @@ def complete_window(folder: Path, **more: Any) -> Iterator[MainWindow]:
     client.start()
     while not (window.complete and window.state.is_loaded):
         QTest.qWait(10)
+    client.request("search", {"text": ""})
+    while client._callbacks:  # what the window asked by itself is answered before a test looks at it
+        QTest.qWait(10)
     yield window
     window.close()
     client.stop_and_wait(PATIENCE_S)

@@ -63,17 +63,11 @@ class FullEngine(Engine):
         self.do_settings({})["values"].update(params["values"])
         return self.do_settings({})
 
-    def do_credential(self, _params: dict[str, Any]) -> dict[str, Any]:
-        return {"service": "anthropic", "source": "none", "note": ""}
-
     def do_test_rule(self, params: dict[str, Any]) -> dict[str, Any]:
         return {
             "decision": "ask",
             "parts": [{"part": params["command"], "decision": "ask", "rule": "Bash(git push:*)"}],
         }
-
-    def do_diagnostics(self, _params: dict[str, Any]) -> dict[str, Any]:
-        return {"items": [{"id": 1, "kind": "retry", "at": 0, "detail": "Overloaded."}]}
 
     def do_view(self, _params: dict[str, Any]) -> dict[str, Any]:
         return {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from PySide6.QtWidgets import QApplication
 
 from worldline.ui import i18n
@@ -15,5 +17,6 @@ def forget_language() -> None:
         i18n.install(app, "en")
         app.removeTranslator(i18n._translator)
     i18n._translator, i18n.in_use = None, ""
+    os.environ.pop("WORLDLINE_LANG", None)
     words.set_translator(words._source)
     engine_words.use("en")

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QAccessible, QAccessibleInterface
-from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
 from worldline.ui.main_window import MainWindow
@@ -27,7 +26,6 @@ SILENT = {QAccessible.Role.Client, QAccessible.Role.Window, QAccessible.Role.Pan
 def window(qapp: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MainWindow]:
     theme().set_name("light")
     with complete_window(tmp_path_factory.mktemp("accessibility")) as window:
-        QTest.qWait(200)
         yield window
 
 
