@@ -1514,6 +1514,10 @@
         <translation>{title}（在回收文件夹中）</translation>
     </message>
     <message>
+        <source>Kept ready for the next session</source>
+        <translation>为下一个会话预备</translation>
+    </message>
+    <message>
         <source>No session file any more</source>
         <translation>已没有会话文件</translation>
     </message>
@@ -2023,6 +2027,18 @@ The agent works in {work}</source>
     <message>
         <source>work: unasked inside the sandbox</source>
         <translation>工作：沙盒内无需询问</translation>
+    </message>
+    <message>
+        <source>Keep a copy of large repositories ready</source>
+        <translation>为大型仓库预备一份副本</translation>
+    </message>
+    <message>
+        <source>New sessions</source>
+        <translation>新会话</translation>
+    </message>
+    <message>
+        <source>So they begin at once. Made when nothing else goes on; takes 2 GB at most. Listed with the folders of sessions, under Storage.</source>
+        <translation>新会话因此可以立即开始。在空闲时制作，最多占用 2 GB；在“存储空间”的“会话的文件夹”中列出。</translation>
     </message>
     <message>
         <source>The local server knows the whole API</source>

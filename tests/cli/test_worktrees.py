@@ -14,6 +14,7 @@ from tests_support import PATIENCE_S, Done, call_worldline, git, session_in_own_
 from worldline.core import paths
 from worldline.engine import folders
 from worldline.session.document import SessionDocument
+from worldline.workspace import isolate_make
 
 Cli = Callable[..., Done]
 
@@ -160,3 +161,23 @@ def test_lines_come_twice_the_quick_facts_first(here: Cli, session: Path, work: 
     first, second = here("worktrees", "--json", "--lines").lines
     assert (first["looked"], second["looked"]) == (False, True)
     assert first["title"] == second["title"] and second["bytes"] > 0
+
+
+def test_a_copy_that_is_kept_ready_is_listed_and_removed(here: Cli, work: Path, repo: Path) -> None:
+    made = isolate_make.make(repo, least_files=0)
+    assert made.path is not None
+    first, row = rows(here)
+    assert first["path"] == str(work)
+    assert (row["path"], row["session"], row["repository"], row["bytes"]) == (
+        str(made.path), "ready", str(repo), made.bytes,
+    )  # fmt: skip
+    assert row["looked"] and row["lose"] == [] and "next session" in row["note"]
+    assert here("worktrees", "--only", made.path, "--json").json["folders"] == [row]
+    told = here("worktrees").out
+    assert "kept ready" in told and f"copy of {repo}" in told and "Nothing would be lost" in told
+    lines = [line for line in here("worktrees", "--json", "--lines").lines if line["session"] == "ready"]
+    assert lines == [row]
+    done = here("worktrees", "remove", made.path, "--json").json
+    assert (done["bytes"], done["lost"]) == (made.bytes, [])
+    assert [row["path"] for row in rows(here)] == [str(work)] and not made.path.exists()
+    here("worktrees", "remove", made.path, expect=2)

@@ -110,6 +110,32 @@ def test_one_in_use_or_a_link_cannot_be_chosen(qtbot: Any) -> None:
     assert not dialog.remove_button.isEnabled(), "it is being removed"
 
 
+def test_a_copy_that_is_kept_ready_has_a_name_and_can_go(qtbot: Any) -> None:
+    dialog = kept_open(FoldersDialog(), qtbot)
+    copy = SessionFolder(
+        path="/d/project-0",
+        name="project-0",
+        session="ready",
+        repository="/d/project",
+        looked=True,
+        bytes=3_000_000,
+        note="Sooner.",
+    )
+    dialog.show_folder(copy)
+    row = [dialog.table.item(0, column).text() for column in range(4)]
+    assert (
+        row[:2] == ["Kept ready for the next session", "/d/project"]
+        and row[2].startswith("3")
+        and row[3] == "nothing"
+    )
+    assert dialog.what.text() == "Nothing would be lost. Sooner."
+    wanted: list[tuple[str, str]] = []
+    dialog.remove_wanted.connect(lambda path, lose_id: wanted.append((path, lose_id)))
+    dialog.ask()
+    question(dialog).accept()
+    assert wanted == [("/d/project-0", "")]
+
+
 def test_a_refusal_is_told_with_what_to_do_next(work: Path, qtbot: Any) -> None:
     job = FolderJob.of_removal(str(work / "a.txt"), "")
     with qtbot.waitSignal(job.failed, timeout=LONG) as caught:

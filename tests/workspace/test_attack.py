@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from worldline.workspace.isolate import remove_tree
+from worldline.workspace.removal import remove_tree
 
 from .attack import play
 

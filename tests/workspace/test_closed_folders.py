@@ -12,7 +12,7 @@ import pytest
 
 from worldline.workspace.apply import Restorer
 from worldline.workspace.engine import Workspace
-from worldline.workspace.isolate import remove_tree
+from worldline.workspace.removal import remove_tree
 
 from .conftest import go, snapshot
 

@@ -81,12 +81,14 @@ def _tell(folder: SessionFolder) -> None:
         "there": f"session: {folder.title}",
         "trash": f"session: {folder.title} (in the trash)",
         "none": "no session file is known any more",
+        "ready": "kept ready for the next session",
     }[folder.session]
     print("  " + told(where))
     if folder.kind == "store":
         print("  " + told("The files of its steps."))
     if folder.repository:
-        print("  " + told(f"from {folder.repository}, branch {folder.branch or '—'}"))
+        repository = f"from {folder.repository}, branch {folder.branch or '—'}"
+        print("  " + told(f"copy of {folder.repository}" if folder.session == "ready" else repository))
     print("  " + told(_size(folder.bytes) if folder.bytes_complete else f"more than {_size(folder.bytes)}"))
     for text in (folder.in_use, folder.problem, folder.note):
         if text:

@@ -54,6 +54,11 @@ def folder_leases_dir() -> Path:
     return _sub("in-use")
 
 
+def ready_dir() -> Path:
+    """Copies of workspaces that are kept ready for the next session."""
+    return _sub("ready")
+
+
 def trash_dir() -> Path:
     """Session files that the person has deleted, to be had back."""
     return _sub("trash")

@@ -64,7 +64,7 @@ class DiffProcess:
         if process is None or process.returncode is not None:
             process = self._process = await asyncio.create_subprocess_exec(
                 sys.executable, "-m", "worldline.workspace.differ", str(self._store),
-                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, env=_environment(),
+                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, env=child_environment(),
             )  # fmt: skip
         assert process.stdin is not None and process.stdout is not None
         data = json.dumps([method, params]).encode("ascii")
@@ -99,7 +99,7 @@ class DiffProcess:
         await self._end()
 
 
-def _environment() -> dict[str, str]:
+def child_environment() -> dict[str, str]:
     """Ours, with the package importable even when it runs from a source tree."""
     home = str(Path(__file__).resolve().parent.parent.parent)
     known = [part for part in os.environ.get("PYTHONPATH", "").split(os.pathsep) if part]

@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from worldline.workspace.isolate import remove_tree
+from worldline.workspace.removal import remove_tree
 
 logger = logging.getLogger(__name__)
 

@@ -20,7 +20,8 @@ from worldline.protocol.folders import FolderRemoved, SessionFolder
 from worldline.session.catalog import SessionEntry, entry_of, list_sessions
 from worldline.session.lock import WriterLock, read_holder, writer_lives
 from worldline.session.reader import SessionReader
-from worldline.workspace import leases, worktrees
+from worldline.workspace import isolate_ready, leases, worktrees
+from worldline.workspace.isolate_ready import ReadyCopy
 from worldline.workspace.kept import Kept
 from worldline.workspace.loss import Loss
 from worldline.workspace.model import NOT_CAPTURED
@@ -46,6 +47,11 @@ def listing(only: Path | None = None, *, quick_first: bool = False) -> Iterator[
 
     What a crash left of a removal is finished first. Raises `WorkspaceError` (kind `refused`) where `only` is none."""
     worktrees.finish()
+    isolate_ready.finish()
+    ready = isolate_ready.found() if only is None else isolate_ready.found_at(only)
+    if only is not None and ready:
+        yield _ready(ready[0])
+        return
     places = [worktrees.place_of(only)] if only is not None else worktrees.found()
     owners = _owners(places)
     if quick_first:
@@ -58,6 +64,7 @@ def listing(only: Path | None = None, *, quick_first: bool = False) -> Iterator[
             folder = _looked(place, owners[place.path.name])
             folder.bytes, folder.bytes_complete = size.result()
             yield folder
+    yield from (_ready(copy) for copy in ready)
 
 
 def _size(place: Place, end: float) -> tuple[int, bool]:
@@ -69,6 +76,8 @@ def remove(path: Path, lose_id: str) -> FolderRemoved:
 
     Raises `WorkspaceError` as `worktrees.remove` does, and SessionError `locked` while a session that works there is
     open."""
+    if isolate_ready.found_at(path) and not lose_id:
+        return FolderRemoved(path=clean(str(path)), bytes=isolate_ready.remove(path))
     worktrees.finish()
     place = worktrees.place_of(path)
     owners = _owners([place])[place.path.name]
@@ -164,6 +173,18 @@ def _kept(owners: list[Owner]) -> Kept:
 
 
 # --- in words ----------------------------------------------------------------------------------------------------
+
+
+def _ready(copy: ReadyCopy) -> SessionFolder:
+    return SessionFolder(
+        path=str(copy.path),
+        name=copy.path.name,
+        session="ready",
+        repository=clean(str(copy.source)),
+        looked=True,
+        bytes=copy.bytes,
+        note="The next session on this repository takes it and so begins at once. Without it that session copies the files first.",
+    )
 
 
 def _facts(place: Place, owners: list[Owner]) -> SessionFolder:

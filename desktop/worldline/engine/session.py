@@ -31,6 +31,7 @@ from worldline.engine.opening import Opened, OpenRequest, open_session, plant_ro
 from worldline.engine.ports import PortDesk
 from worldline.engine.queries import Queries
 from worldline.engine.questions import Questions
+from worldline.engine.ready import ReadyDesk
 from worldline.engine.recovery import recover_workspace, sentence_about_crash
 from worldline.engine.runs import Runs
 from worldline.engine.settings import Settings
@@ -112,6 +113,7 @@ class SessionActor:
         self.edits = Edits(shared, self.files, self.jumps, self.models, lambda: self.runs.busy)
         self.storage = StorageDesk(shared, lambda: self.runs.busy)
         self.soundness = Soundness(shared, self.runs.stop)
+        self.ready = ReadyDesk(shared, lambda: self.runs.busy or shared.turnstile.locked())
         self.recovered = ""
         self._background = Background(shared.status)
         self.compacting = Compacting(shared, lambda: self.runs.busy, self._run_compaction)
@@ -150,6 +152,7 @@ class SessionActor:
         self.runs.queue.announce()
         self.lines.wake()
         self._background.begin(self.soundness.look(), "file check")
+        self.ready.begin()
         self._background.begin(self._warm_up(), "model client")
         for work in self._after_hello:
             self._background.begin(work(), "after the hello")
@@ -185,6 +188,7 @@ class SessionActor:
             left.push_async_callback(self._background.end)
             left.push_async_callback(self.files.close)
             left.push_async_callback(self.lines.close)
+            left.push_async_callback(self.ready.close)
             left.push_async_callback(self.approvals.sandbox.settle)
             left.push_async_callback(self.processes.stop_all)
             left.push_async_callback(self.runs.stop_and_settle, RunEnd(reason, why, offers=["retry"]))
@@ -226,6 +230,7 @@ class SessionActor:
         handler = self._handlers.get(method)
         if handler is None:
             raise WorldlineError(f"{method} is not available in this version.", "", kind="unavailable")
+        self.ready.noticed(method)
         result = handler(params)
         return result if isinstance(result, Message) else await result
 

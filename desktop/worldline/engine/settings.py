@@ -30,6 +30,7 @@ DEFAULTS: dict[str, Any] = {
     "auto_compact": True,
     "sandbox": "on",
     "retention_days": 0,
+    "ready_copy": True,
 }
 _SHAPES: dict[str, tuple[type[Any], ...]] = {
     **{key: (type(value),) for key, value in DEFAULTS.items()},
@@ -56,6 +57,7 @@ _PROJECT_MAY_NOT_SET = frozenset(
         "timeouts",
         "full_api",
         "retention_days",
+        "ready_copy",
     }
 )
 """A repository that is only being looked at must not send the person's key elsewhere or lift their limits."""

@@ -24,7 +24,7 @@ from worldline.protocol.folders import FolderRemoved, SessionFolder
 from worldline.session.catalog import SessionEntry, entry_of, list_sessions
 from worldline.session.lock import WriterLock
 from worldline.workspace import durable, storage
-from worldline.workspace.isolate import remove_tree
+from worldline.workspace.removal import remove_tree
 from worldline.workspace.store import Store
 
 logger = logging.getLogger(__name__)

@@ -8,14 +8,16 @@ from worldline.protocol.wire import Message
 
 
 class SessionFolder(Message):
-    """A worktree in the data folder, or a store that no session is left for. Of one that was not `looked` at yet only the facts above that field are known."""
+    """A worktree in the data folder, a copy that is kept ready to become one, or a store that no session is left for. Of one
+    that was not `looked` at yet only the facts above that field are known."""
 
     kind: Literal["folder", "store"] = "folder"
     """A store holds the files of the steps of a deleted session; of one all that is said is about these."""
     path: str
     name: str
-    session: Literal["there", "trash", "none"] = "none"
-    """Where the session file is that works in it; "none" = no session file is known any more."""
+    session: Literal["there", "trash", "none", "ready"] = "none"
+    """Where the session file is that works in it; "none" = no session file is known any more, "ready" = the next session
+    takes it."""
     title: str = ""
     session_file: str = ""
     repository: str = ""

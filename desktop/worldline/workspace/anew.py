@@ -17,7 +17,7 @@ from worldline.core import paths
 from worldline.core.errors import WorkspaceError
 from worldline.workspace import durable, gitmove, guard
 from worldline.workspace.engine import Workspace
-from worldline.workspace.isolate import remove_tree
+from worldline.workspace.removal import remove_tree
 from worldline.workspace.repos import GitRoot
 from worldline.workspace.states import RootState
 from worldline.workspace.store import Store

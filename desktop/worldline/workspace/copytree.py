@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import stat
+from collections.abc import Mapping
 from pathlib import Path
 
 from worldline.workspace.capture import umask
@@ -38,33 +39,45 @@ def without_worktree(config: bytes) -> bytes:
     return _WORKTREE_LINE.sub(b"", config)
 
 
-class _Survey(Walk):
-    """A walk that notes what is there and reads nothing, not even the stat data of regular files: the copy has it from
-    the file that it opens."""
+class StatSurvey(Walk):
+    """A walk that notes what is there, with its stat data, and reads nothing."""
 
-    _plain: frozenset[str] = frozenset()
+    _entries: Mapping[str, os.DirEntry[str]] = {}
+    """Of the folder that is being listed."""
 
     def _names(self, fd: int) -> list[tuple[str, bool, int]]:
         with os.scandir(fd) as entries:
-            found = list(entries)
-        self._plain = frozenset(entry.name for entry in found if entry.is_file(follow_symlinks=False))
-        return [(entry.name, entry.is_dir(follow_symlinks=False), entry.inode()) for entry in found]
+            self._entries = {entry.name: entry for entry in entries}
+        return [(e.name, e.is_dir(follow_symlinks=False), e.inode()) for e in self._entries.values()]
 
     def _file(self, here: Found, name: str, limit: int, known: FileSig | None) -> None:
-        if name in self._plain:
-            here.files[name] = _PLAIN
-        else:
-            super()._file(here, name, limit, known)
-
-    def _read(self, here: Found, name: str, limit: int, known: FileSig | None, now: os.stat_result) -> None:
-        if stat.S_ISREG(now.st_mode) or stat.S_ISLNK(now.st_mode):
-            here.files[name] = (now.st_mtime_ns, now.st_ctime_ns, now.st_size, now.st_ino, now.st_mode, b"")
+        try:
+            now = self._entries[name].stat(follow_symlinks=False)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            here.skipped[name] = f"cannot be read ({error.strerror or error})"
+            return
+        if stat.S_ISREG(mode := now.st_mode) or stat.S_ISLNK(mode):
+            here.files[name] = (now.st_mtime_ns, now.st_ctime_ns, now.st_size, now.st_ino, mode, b"")
         else:
             here.skipped[name] = "is no regular file"
 
 
+class _Survey(StatSurvey):
+    """Without the stat data of regular files: the copy has it from the file that it opens."""
+
+    def _file(self, here: Found, name: str, limit: int, known: FileSig | None) -> None:
+        if self._entries[name].is_file(follow_symlinks=False):
+            here.files[name] = _PLAIN
+        else:
+            super()._file(here, name, limit, known)
+
+
 class Copy:
     """One copy. The source is only read."""
+
+    survey: type[Walk] = _Survey
 
     def __init__(self, root: GitRoot, dest: Path, include: RuleSet, progress: ProgressCall | None) -> None:
         self.root, self.dest, self.progress = root, dest, progress
@@ -111,11 +124,14 @@ class Copy:
         source, dest = SafeTree(self.root.work), SafeTree(self.dest)
         try:
             top = Dir()
-            _Survey(self._context).run(source.root_fd, top)
+            self.survey(self._context).run(source.root_fd, top)
+            self._before(top)
             self._folder(top, "", source.root_fd, dest.root_fd)
         finally:
             source.close()
             dest.close()
+            # No ring of references: all that was learned goes with the copy, and the collector has nothing to look through.
+            self._context.enter_root = self._context.is_linked = None
         for path, inner in self._roots.items():
             self._repository(path, inner)
 
@@ -123,10 +139,13 @@ class Copy:
         """In a repository inside of this one."""
         return any(path.startswith(f"{inner}/") for inner in self._roots)
 
+    def _before(self, top: Dir) -> None:
+        """What there is to copy is known; nothing is copied yet."""
+
     # --- files ------------------------------------------------------------------------------------------------
 
     def _folder(self, node: Dir, prefix: str, source: int, dest: int) -> None:
-        for name, sig in node.files.items():
+        for name, sig in self._missing(node, prefix, dest).items():
             pair = self._file(name, prefix, sig, source, dest)
             if pair is not None:
                 path = prefix + name
@@ -137,23 +156,30 @@ class Copy:
             if reason != IGNORED:
                 self.notes.append(f"{prefix}{name} {reason}; it was not copied")
         for name, child in node.dirs.items():
-            if child.in_ignored and not _holds_files(child):
-                continue
-            self._child(child, name, prefix, source, dest)
+            if is_wanted(child):
+                self._child(child, name, prefix, source, dest)
 
     def _child(self, child: Dir, name: str, prefix: str, source: int, dest: int) -> None:
         flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-        os.mkdir(name, 0o700, dir_fd=dest)
+        self._make_folder(name, prefix + name, dest)
         inner_source = os.open(name, flags, dir_fd=source)
         try:
             inner_dest = os.open(name, flags, dir_fd=dest)
             try:
                 self._folder(child, f"{prefix}{name}/", inner_source, inner_dest)
-                os.fchmod(inner_dest, stat.S_IMODE(child.mode))
+                if os.fstat(inner_dest).st_mode != child.mode:
+                    os.fchmod(inner_dest, stat.S_IMODE(child.mode))
             finally:
                 os.close(inner_dest)
         finally:
             os.close(inner_source)
+
+    def _missing(self, node: Dir, prefix: str, dest: int) -> dict[str, FileSig]:
+        """Files of this folder that are to be written."""
+        return node.files
+
+    def _make_folder(self, name: str, path: str, dest: int) -> None:
+        os.mkdir(name, 0o700, dir_fd=dest)
 
     def _was_ignored(self, node: Dir, path: str, name: str) -> bool:
         include = self._context.include
@@ -226,6 +252,11 @@ class Copy:
         config = target / "config"
         with contextlib.suppress(FileNotFoundError):
             config.write_bytes(without_worktree(config.read_bytes()))
+
+
+def is_wanted(child: Dir) -> bool:
+    """Whether a folder is copied at all."""
+    return not child.in_ignored or _holds_files(child)
 
 
 def _holds_files(node: Dir) -> bool:

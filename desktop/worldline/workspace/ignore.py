@@ -174,6 +174,8 @@ class RuleSet:
 
     def match(self, path: str, name: str, is_dir: bool) -> bool | None:
         """True ignored, False named by a `!` rule, None not mentioned."""
+        if not self._rules:
+            return None
         relative = self._outer + path[len(self.base) :]
         by_name = self._any_name is not None and self._any_name.match(name) is not None
         by_path = self._any_path is not None and self._any_path.match(relative) is not None

@@ -9,11 +9,13 @@ from __future__ import annotations
 import hashlib
 import os
 import struct
+import sys
 from collections.abc import Callable
 from typing import NamedTuple
 
 from worldline.workspace.objects import MODE_DIR
 
+_ENCODING, _ERRORS = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()
 ASSUME_VALID = 0x8000
 EXTENDED = 0x4000
 
@@ -134,13 +136,14 @@ def _parse(data: bytes, hash_size: int) -> tuple[list[Entry], bytes | None]:
     if magic != b"DIRC" or version not in (2, 3, 4):
         raise UnreadableIndex("its staging area has an unknown format")
     fixed = struct.Struct(f">10I{hash_size}sH")
+    unpack, size_of_fixed, encoding = fixed.unpack_from, fixed.size, (_ENCODING, _ERRORS)
     entries = []
     at = 12
     name = b""
-    for _ in range(count):
+    for _ in range(count):  # tens of thousands of times while somebody waits
         start = at
-        *numbers, oid, flags = fixed.unpack_from(data, at)
-        at += fixed.size
+        ctime, ctime_ns, mtime, mtime_ns, dev, ino, mode, uid, gid, size, oid, flags = unpack(data, at)
+        at += size_of_fixed
         extra = 0
         if version >= 3 and flags & EXTENDED:
             extra = struct.unpack_from(">H", data, at)[0]
@@ -151,16 +154,15 @@ def _parse(data: bytes, hash_size: int) -> tuple[list[Entry], bytes | None]:
             end = data.index(b"\0", at)
             name = data[at:end]
             at = start + ((end - start) // 8 + 1) * 8
-        stat = (*numbers[:6], numbers[7], numbers[8])
         entries.append(
             Entry(
-                os.fsdecode(name),
-                numbers[6],
+                name.decode(*encoding),
+                mode,
                 oid,
                 (flags >> 12) & 3,
                 (flags & ASSUME_VALID) | (extra << 16),
-                stat,
-                numbers[9],
+                (ctime, ctime_ns, mtime, mtime_ns, dev, ino, uid, gid),
+                size,
             )
         )
     return entries, _extensions(data, at, len(data) - hash_size, entries)
@@ -171,20 +173,25 @@ def encode(entries: list[Entry]) -> bytes:
     extended = any(entry.flags >> 16 for entry in entries)
     parts = [struct.pack(">4sII", b"DIRC", 3 if extended else 2, len(entries))]
     fixed = struct.Struct(">10I20sH")
-    names = [(os.fsencode(entry.path), entry.stage, number) for number, entry in enumerate(entries)]
+    names = [
+        (entry.path.encode(_ENCODING, _ERRORS), entry.stage, number) for number, entry in enumerate(entries)
+    ]
     names.sort()
-    for name, _, number in names:
-        entry = entries[number]
-        extra = entry.flags >> 16
-        flags = (entry.flags & ASSUME_VALID) | (entry.stage << 12) | min(len(name), 0xFFF)
+    pack, padding = fixed.pack, [b"\0" * count for count in range(9)]
+    for name, stage, number in names:
+        _, mode, oid, _, more, stat, size = entries[number]
+        extra = more >> 16
+        flags = (more & ASSUME_VALID) | (stage << 12) | min(len(name), 0xFFF)
         if extra:
             flags |= EXTENDED
-        stat = entry.stat
-        row = fixed.pack(*stat[:6], entry.mode, stat[6], stat[7], entry.size, entry.oid, flags)
+        ctime, ctime_ns, mtime, mtime_ns, dev, ino, uid, gid = stat
+        parts.append(pack(ctime, ctime_ns, mtime, mtime_ns, dev, ino, mode, uid, gid, size, oid, flags))
+        length = fixed.size + len(name)
         if extra:
-            row += struct.pack(">H", extra)
-        row += name
-        parts.append(row + b"\0" * (8 - len(row) % 8))
+            parts.append(struct.pack(">H", extra))
+            length += 2
+        parts.append(name)
+        parts.append(padding[8 - length % 8])
     if any(entry.mode == MODE_DIR for entry in entries):
         parts.append(b"sdir\0\0\0\0")
     body = b"".join(parts)
@@ -194,10 +201,10 @@ def encode(entries: list[Entry]) -> bytes:
 def stat_of(status: os.stat_result) -> tuple[Stat, int]:
     """What git would remember of a file to see later that it did not change."""
     word = 0xFFFFFFFF
+    ctime, mtime = divmod(status.st_ctime_ns, 10**9), divmod(status.st_mtime_ns, 10**9)
     stat = (
-        status.st_ctime_ns // 10**9 & word, status.st_ctime_ns % 10**9, status.st_mtime_ns // 10**9 & word,
-        status.st_mtime_ns % 10**9, status.st_dev & word, status.st_ino & word, status.st_uid & word,
-        status.st_gid & word,
+        ctime[0] & word, ctime[1], mtime[0] & word, mtime[1], status.st_dev & word, status.st_ino & word,
+        status.st_uid & word, status.st_gid & word,
     )  # fmt: skip
     return stat, status.st_size & word
 

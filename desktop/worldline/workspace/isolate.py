@@ -13,10 +13,10 @@ nothing that measurements on a busy disk could tell from chance.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import shutil
-import stat
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,11 +26,16 @@ import pygit2
 from worldline.core import paths
 from worldline.core.errors import WorkspaceError
 from worldline.core.plainfile import read_plain
-from worldline.workspace import copytree, guard, indexfile, leases, nogc
+from worldline.workspace import copytree, guard, indexfile, isolate_ready, leases, nogc
 from worldline.workspace.carried import uncommitted
 from worldline.workspace.ignore import RuleSet
+from worldline.workspace.isolate_ready import Ready
+from worldline.workspace.isolate_update import Doubt, Update
 from worldline.workspace.model import ProgressCall
+from worldline.workspace.removal import remove_tree
 from worldline.workspace.repos import GitRoot, Head
+
+logger = logging.getLogger(__name__)
 
 INCLUDE_FILE = ".worktreeinclude"
 _CARRIED_OPERATIONS = ("MERGE_", "CHERRY_PICK_HEAD", "REVERT_HEAD", "SQUASH_MSG", "AUTO_MERGE", "sequencer/",
@@ -38,6 +43,7 @@ _CARRIED_OPERATIONS = ("MERGE_", "CHERRY_PICK_HEAD", "REVERT_HEAD", "SQUASH_MSG"
 )  # fmt: skip
 
 _WORD = 0xFFFFFFFF
+_S = 10**9
 
 
 @dataclass(slots=True)
@@ -83,31 +89,32 @@ def prepare(
     the folder instead). On any failure nothing of it stays."""
     folder = Path(source).expanduser().absolute()
     guard.refuse(folder)
+    root, outer = root_of(folder)
+    with nogc.paused():
+        isolated = _Maker(root, session_id, include_rules(root.work, include_ignored), progress).run()
+        root.entries = []
+    if outer:
+        # A part of a worktree could not be put back with its HEAD and staging area.
+        isolated.notes.append(f"You opened {outer.rstrip('/')}; the agent works in the whole repository.")
+    return isolated
+
+
+def root_of(folder: Path) -> tuple[GitRoot, str]:
+    """The repository that a worktree for this folder is made of, and where in it the folder is. Raises `WorkspaceError`
+    (kinds `no_repository`, `cannot_isolate`)."""
     root = GitRoot.find(folder, "") or GitRoot.find_outer(folder)
     if root is None:
         raise WorkspaceError(
             f"{folder} is not in a git repository.", "Work in the folder itself.", kind="no_repository"
         )
     outer, root.outer, root.trouble = root.outer, "", root.find_trouble()
-    if root.trouble:
+    if root.trouble or root.repo is None:
         raise WorkspaceError(
             f"A worktree of {root.work} cannot be made: {root.trouble}.",
             "Work in the folder itself.",
             kind="cannot_isolate",
         )
-    if root.repo is None:
-        raise WorkspaceError(
-            f"A worktree of {root.work} cannot be made: {root.trouble}.",
-            "Work in the folder itself.",
-            kind="cannot_isolate",
-        )
-    maker = _Maker(root, session_id, include_rules(root.work, include_ignored), progress)
-    with nogc.paused():
-        isolated = maker.run()
-    if outer:
-        # A part of a worktree could not be put back with its HEAD and staging area.
-        isolated.notes.append(f"You opened {outer.rstrip('/')}; the agent works in the whole repository.")
-    return isolated
+    return root, outer
 
 
 def take_back(source: Path, session_id: str, isolated: Isolated) -> None:
@@ -128,6 +135,8 @@ class _Maker:
         self.name = f"{slug[:40]}-{session_id}"
         self.dest = paths.worktrees_dir() / self.name
         self.entry = root.common / "worktrees" / self.name
+        self.files = self.dest
+        """Where the files are as long as the worktree is being made."""
         self.notes: list[str] = []
 
     def run(self) -> Isolated:
@@ -137,13 +146,29 @@ class _Maker:
                 "Open it, or remove it first.",
                 kind="exists",
             )
+        ready = isolate_ready.claim(self.root.work)
+        if ready is not None:
+            try:
+                return self._make(ready)
+            except (WorkspaceError, Doubt) as reason:
+                # Whatever it is: made anew, the worktree is right, or the same refusal comes from there.
+                logger.warning("a copy that was kept ready is not used: %s", reason)
+            finally:
+                isolate_ready.discard(ready.folder)
+        return self._make(None)
+
+    def _make(self, ready: Ready | None) -> Isolated:
+        self.notes = []
+        self.files = ready.files if ready is not None else self.dest
         head = self.root.head()
         start = self._rebased() or head.commit
         branch = f"worldline/{self.session}/start"
         ref = f"refs/heads/{branch}"
         made_branch = False
         try:
-            self.dest.mkdir(parents=True, mode=0o700)
+            copy = self._copy(ready)
+            if ready is not None:
+                isolate_ready.plan(ready, dest=self.dest, entry=self.entry, ref=ref, commit=start)
             leases.take(self.dest, self.session)
             self._write_info(head)
             self.entry.mkdir(parents=True)
@@ -152,14 +177,17 @@ class _Maker:
                 self.root.repo.references.create(ref, pygit2.Oid(hex=start), force=False)
                 made_branch = True
             self._write_entry(ref)
-            copy = copytree.Copy(self.root, self.dest, self.include, self.progress)
-            copy.run()
+            if ready is None:
+                copy.run()
             self.notes += copy.notes
             entries = self._write_index(copy)
             self._carry_operation(ref, head)
             number = uncommitted(self.root, copy, head, entries) if entries is not None else 0
+            if ready is not None:
+                isolate_ready.hand_over(ready, self.dest)
         except BaseException as error:
-            self.remove(ref if made_branch else "", start)
+            # Of a copy that was kept ready nothing is in its place yet.
+            self.remove(ref if made_branch else "", start, files=ready is None)
             if isinstance(error, (OSError, pygit2.GitError, KeyError, ValueError)):
                 raise WorkspaceError(
                     f"The worktree could not be made ({error}).",
@@ -170,6 +198,15 @@ class _Maker:
         return Isolated(
             self.dest, self.dest, head.commit, head.branch, branch, copy.included, self.notes, number
         )
+
+    def _copy(self, ready: Ready | None) -> copytree.Copy:
+        """A copy that is up to date, out of one that was kept ready; or one that is still to be run."""
+        if ready is None:
+            self.dest.mkdir(parents=True, mode=0o700)
+            return copytree.Copy(self.root, self.dest, self.include, self.progress)
+        update = Update(self.root, ready.files, self.include, self.progress, ready.manifest)
+        update.run()
+        return update
 
     def _rebased(self) -> str:
         """Where the branch was that is being rebased: git wants to find it there at the end. "" = no rebase."""
@@ -191,7 +228,7 @@ class _Maker:
         (self.entry / "commondir").write_text("../..\n", "utf-8")
         (self.entry / "gitdir").write_bytes(os.fsencode(self.dest / ".git") + b"\n")
         (self.entry / "HEAD").write_text(f"ref: {ref}\n", "utf-8")
-        (self.dest / ".git").write_bytes(b"gitdir: " + os.fsencode(self.entry) + b"\n")
+        (self.files / ".git").write_bytes(b"gitdir: " + os.fsencode(self.entry) + b"\n")
         for name in ("info/sparse-checkout", "config.worktree"):
             own = self.root.gitdir / name
             if own.is_file():
@@ -227,10 +264,11 @@ class _Maker:
                     "A rebase is in progress in your folder. Here it goes on with a branch of the session; yours stays as it is."
                 )
 
-    def remove(self, ref: str, commit: str) -> None:
+    def remove(self, ref: str, commit: str, *, files: bool = True) -> None:
         """Take away what this failed attempt made; nothing else is in these folders."""
         shutil.rmtree(self.entry, ignore_errors=True)
-        remove_tree(self.dest)
+        if files:
+            remove_tree(self.dest)
         leases.release(self.dest)
         self.dest.with_name(self.name + ".info").unlink(missing_ok=True)
         if ref and self.root.resolve(ref) == commit:
@@ -240,32 +278,23 @@ class _Maker:
 
 def _with_stat(entry: indexfile.Entry, copy: copytree.Copy, written_ns: int) -> indexfile.Entry:
     """Clean in the source means clean in the copy; whatever is not sure is left for git to read."""
-    pair = copy.pairs.get(entry.path)
-    if pair is not None and entry.stage == 0:
+    path, mode, oid, stage, flags, old, old_size = entry
+    pair = copy.pairs.get(path)
+    if pair is not None and stage == 0:
         (mtime, ctime, size, inode), made = pair
-        old = entry.stat
-        seen = (
-            ctime // 10**9 & _WORD,
-            ctime % 10**9,
-            mtime // 10**9 & _WORD,
-            mtime % 10**9,
-            inode & _WORD,
-            size & _WORD,
-        )
-        if (old[0], old[1], old[2], old[3], old[5], entry.size) == seen and mtime < written_ns:
+        ctime_s, ctime_ns, mtime_s, mtime_ns, _, old_inode, _, _ = old
+        if (
+            mtime % _S == mtime_ns
+            and ctime % _S == ctime_ns
+            and ctime // _S & _WORD == ctime_s
+            and mtime // _S & _WORD == mtime_s
+            and inode & _WORD == old_inode
+            and size & _WORD == old_size
+            and mtime < written_ns
+        ):
             new, new_size = indexfile.stat_of(made)
-            return indexfile.Entry(entry.path, entry.mode, entry.oid, entry.stage, entry.flags, new, new_size)
-    return indexfile.Entry(*entry[:5], indexfile.NO_STAT, 0)
-
-
-def remove_tree(folder: Path) -> None:
-    """Remove a folder with all in it as far as that is possible; never raises for what stays."""
-    for place, names, _ in os.walk(folder):
-        for name in names:  # folders without write permission would keep their files
-            path = Path(place) / name
-            if not path.is_symlink():
-                path.chmod(stat.S_IMODE(path.stat().st_mode) | 0o700)
-    shutil.rmtree(folder, ignore_errors=True)
+            return indexfile.Entry(path, mode, oid, stage, flags, new, new_size)
+    return indexfile.Entry(path, mode, oid, stage, flags, indexfile.NO_STAT, 0)
 
 
 def release(worktree: Path) -> None:

@@ -25,9 +25,9 @@ from worldline.core import paths
 from worldline.core.errors import WorkspaceError
 from worldline.core.plainfile import read_plain
 from worldline.workspace import durable, leases
-from worldline.workspace.isolate import remove_tree
 from worldline.workspace.kept import Kept
 from worldline.workspace.loss import Look, Loss
+from worldline.workspace.removal import remove_tree
 from worldline.workspace.repos import GitRoot
 
 logger = logging.getLogger(__name__)

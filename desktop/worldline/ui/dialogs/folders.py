@@ -177,6 +177,8 @@ class FoldersDialog(Dialog):
     def _whose(self, folder: SessionFolder) -> str:
         if folder.session == "trash":
             return self.tr("{title}  (in the trash)").format(title=folder.title)
+        if folder.session == "ready":
+            return self.tr("Kept ready for the next session")
         return folder.title if folder.session == "there" else self.tr("No session file any more")
 
     def _from(self, folder: SessionFolder) -> str:

@@ -1,0 +1,164 @@
+"""A copy that is kept ready: made in quiet times by a process of its own, never beside work, and taken by the next session."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests_support import PATIENCE_S, git
+from worldline.core import paths
+from worldline.engine import ready
+from worldline.engine.ready import ReadyDesk
+from worldline.protocol.commands import SetSettings, Stop
+from worldline.workspace import isolate_make, isolate_ready
+
+
+@pytest.fixture
+def large(tmp_path: Path) -> Path:
+    """A repository that a copy is kept of."""
+    folder = tmp_path / "large"
+    folder.mkdir()
+    for number in range(isolate_make.LEAST_FILES):
+        (folder / f"f{number}").write_text(f"{number}\n")
+    git(folder, "init", "-q", "-b", "main")
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "one")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ready, "QUIET_S", 0.05)
+
+
+async def until(condition: Callable[[], object]) -> None:
+    end = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < end
+        await asyncio.sleep(0.005)
+
+
+def gone(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+async def at_work(desk: ReadyDesk) -> int:
+    """The process that makes it, held where it is."""
+    await until(lambda: desk.process is not None)
+    assert desk.process is not None
+    os.kill(desk.process.pid, signal.SIGSTOP)
+    return desk.process.pid
+
+
+async def test_the_next_session_takes_it(bench: Any, large: Path) -> None:
+    first = await bench(workspace=large)
+    assert not isolate_ready.found()
+    first.actor.greeted()
+    await until(lambda: first.actor.ready.made)
+    (copy,) = isolate_ready.found()
+    assert copy.source == large and git(large, "worktree", "list").count("\n") == 1
+    inode = (copy.path / "files").stat().st_ino
+    second = await bench(workspace=large)
+    assert second.root.stat().st_ino == inode and not isolate_ready.found()
+    assert git(second.root, "status", "--porcelain") == "" and len(list(second.root.iterdir())) == 1_001
+    # The window of that session has another one made.
+    second.actor.greeted()
+    await until(lambda: second.actor.ready.made)
+    assert len(isolate_ready.found()) == 1
+
+
+@pytest.mark.parametrize("how", ["command", "run", "end"])
+async def test_it_is_never_made_beside_work(bench: Any, large: Path, how: str) -> None:
+    b = await bench(workspace=large)
+    b.actor.greeted()
+    desk = b.actor.ready
+    pid = await at_work(desk)
+    if how == "command":
+        # Asking for something that only reads disturbs nothing.
+        await b.actor.handle("storage", Stop())
+        assert desk.process is not None and desk.process.pid == pid
+        desk.noticed("jump")
+    elif how == "run":
+        desk._busy = lambda: True
+    else:
+        await b.actor.close()
+        assert gone(pid)
+    await until(lambda: gone(pid))
+    assert desk.made == 0 and not isolate_ready.found()
+    if how == "end":
+        return
+    desk._busy = lambda: False
+    await until(lambda: desk.made)
+    assert len(isolate_ready.found()) == 1
+    assert len(list(paths.ready_dir().iterdir())) == 1, "what was left half made is removed"
+
+
+async def test_nothing_begins_while_a_run_goes_on(bench: Any, large: Path) -> None:
+    b = await bench(workspace=large)
+    asked = 0
+
+    def busy() -> bool:
+        nonlocal asked
+        asked += 1
+        return asked < 4
+
+    b.actor.ready._busy = busy
+    b.actor.greeted()
+    await until(lambda: b.actor.ready.process is not None or asked > 4)
+    assert asked >= 4
+
+
+async def test_who_does_not_want_it_has_none(bench: Any, large: Path) -> None:
+    b = await bench(workspace=large)
+    b.actor.greeted()
+    await until(lambda: b.actor.ready.made)
+    assert len(isolate_ready.found()) == 1
+    await b.actor.handle("set_settings", SetSettings(values={"ready_copy": False}))
+    await until(lambda: b.actor.ready.made == 2)
+    assert not list(paths.ready_dir().iterdir())
+    c = await bench(workspace=large)
+    c.actor.greeted()
+    task = c.actor.ready._task
+    assert task is not None
+    await asyncio.wait_for(task, PATIENCE_S)
+    assert c.actor.ready.made == 0 and not list(paths.ready_dir().iterdir())
+
+
+@pytest.mark.parametrize("how", ["in place", "no window", "reading"])
+async def test_sessions_without_need_of_it(bench: Any, large: Path, how: str) -> None:
+    b = await bench(workspace=large, in_place=how == "in place" or None)
+    if how == "reading":
+        b.actor.shared.info.read_only = True
+    if how != "no window":
+        b.actor.greeted()
+    assert b.actor.ready._task is None
+
+
+async def test_a_small_repository_is_left_alone(bench: Any, repo: Path) -> None:
+    b = await bench(workspace=repo)
+    b.actor.greeted()
+    await until(lambda: b.actor.ready.made)
+    assert not list(paths.ready_dir().iterdir())
+
+
+def test_the_process_ends_with_the_one_that_started_it(large: Path) -> None:
+    made = subprocess.run(
+        [sys.executable, "-m", "worldline.workspace.isolate_make", str(large)], stdin=subprocess.DEVNULL, check=False,
+        timeout=PATIENCE_S,
+    )  # fmt: skip
+    assert made.returncode == 1 and not isolate_ready.found()
+    isolate_ready.finish()
+    assert not list(paths.ready_dir().iterdir())
