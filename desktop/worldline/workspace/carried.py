@@ -38,10 +38,25 @@ def uncommitted(root: GitRoot, copy: Copy, head: Head, entries: list[Entry]) -> 
             changed.add(entry.path)
         elif entry.stat == NO_STAT:
             touched.append(entry.path)
+    tree = repo[head.commit].peel(pygit2.Tree) if head.commit else None
+    try:
+        index = repo.index
+    except (
+        pygit2.GitError
+    ):  # libgit2 reads no sparse index: counted without it, what may be changed as changed
+        staged = tracked if tree is None else {e.path for e in entries if not _is_in(tree, e)}
+        return len(changed | staged | set(touched))
     changed.update(path for path in touched[:LOOKED_INTO] if repo.status_file(path) & _CHANGED)
     changed.update(touched[LOOKED_INTO:])
-    if not head.commit:
+    if tree is None:
         return len(changed | tracked)
-    tree = repo[head.commit].peel(pygit2.Tree)
-    changed.update(delta.new_file.path for delta in repo.index.diff_to_tree(tree).deltas)
+    changed.update(delta.new_file.path for delta in index.diff_to_tree(tree).deltas)
     return len(changed)
+
+
+def _is_in(tree: pygit2.Tree, entry: Entry) -> bool:
+    try:
+        there = tree[entry.path.rstrip("/")]
+    except KeyError:
+        return False
+    return there.id == pygit2.Oid(raw=entry.oid)
