@@ -108,7 +108,7 @@ def claim(work: Path) -> Ready | None:
             raise BadManifest("it is of another folder")
         if (owned / FILES).is_symlink() or not (owned / FILES).is_dir():
             raise BadManifest("its files are not there")
-    except (OSError, BadManifest) as error:
+    except (OSError, ValueError) as error:  # `BadManifest` is a ValueError
         logger.warning("%s is thrown away: %s", place, error)
         discard(owned)
         return None
