@@ -15,7 +15,7 @@ import pytest
 
 from tests_support import PATIENCE_S
 from worldline.core import log, paths
-from worldline.core.errors import SessionError, WorldlineError
+from worldline.core.errors import BadInput, WorldlineError
 from worldline.engine.opening import OpenRequest, open_session
 from worldline.engine.outbox import Outbox, encode
 from worldline.engine.server import EngineServer
@@ -94,7 +94,7 @@ def test_a_session_that_cannot_be_made_leaves_no_worktree(repo: Path, tmp_path: 
     path = tmp_path / "s.worldline"
     path.with_name(path.name + ".lock").mkdir()  # its lock cannot be taken
 
-    with pytest.raises(SessionError):
+    with pytest.raises(BadInput):
         open_session(OpenRequest(session=path, workspace=repo))
 
     assert (refs(), sorted(p.name for p in paths.worktrees_dir().iterdir())) == before
