@@ -47,12 +47,11 @@ def state_check(path: Path) -> Iterator[Callable[[str], bool] | None]:
     from worldline.session.document import SessionDocument
 
     try:
-        doc = SessionDocument.open(path, mode="read")
+        with SessionDocument.open(path, mode="read") as doc:
+            place = doc.info()["workspace"]
     except SessionError:
         yield None
         return
-    place = doc.info()["workspace"]
-    doc.close()
     folder = place.get("store", "")
     if not folder or not Path(folder).is_dir():
         yield (lambda state: False) if folder else None

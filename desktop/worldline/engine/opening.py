@@ -91,8 +91,7 @@ def open_for_reading(request: OpenRequest) -> Opened:
 
 
 def _open_existing(path: Path, request: OpenRequest, *, need_folder: bool = True) -> Opened:
-    doc, why = _document(path, request)
-    facts = doc.info()
+    doc, facts, why = _document(path, request)
     place = facts["workspace"]
     work_path = Path(place.get("path", ""))
     work: WorkThread | None = None
@@ -162,20 +161,31 @@ def _refuse(doc: SessionDocument, folder: Path, slug: str) -> None:
         raise
 
 
-def _document(path: Path, request: OpenRequest) -> tuple[SessionDocument, str]:
-    """The document, and why it is open for reading only where that was not asked for."""
+def _document(path: Path, request: OpenRequest) -> tuple[SessionDocument, dict[str, Any], str]:
+    """The document, what is known of it as a whole, and why it is open for reading only where that was not asked for."""
     try:
         if request.damaged is not None:
             raise request.damaged
-        return SessionDocument.open(path, mode="read" if request.read_only else "write"), ""
+        return *_with_facts(SessionDocument.open(path, mode="read" if request.read_only else "write")), ""
     except SessionError as error:
         if error.kind == "damaged":
             # Never written to. What is readable is shown, the rest is named.
-            return open_damaged(path, error), ""
+            return *_with_facts(open_damaged(path, error)), ""
         if error.kind not in ("locked", "newer_schema"):
             raise
         why = error.message if error.kind == "locked" else str(error)
-        return SessionDocument.open(path, mode="read"), why
+        return *_with_facts(SessionDocument.open(path, mode="read")), why
+
+
+def _with_facts(doc: SessionDocument) -> tuple[SessionDocument, dict[str, Any]]:
+    try:
+        facts = doc.info()
+        doc.records("branch")  # these are wanted for opening, so damage in them is met here
+        doc.runs()
+    except BaseException:
+        doc.close()
+        raise
+    return doc, facts
 
 
 def _branch(doc: SessionDocument, place: dict[str, Any]) -> str:

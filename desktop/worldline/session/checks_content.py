@@ -8,6 +8,7 @@ from pathlib import Path
 
 from worldline.core.jsontext import loads
 from worldline.session import bodies
+from worldline.session.facts import is_fact, unreadable
 from worldline.session.faults import Found, bad
 
 
@@ -60,6 +61,19 @@ def _users(connection: sqlite3.Connection) -> dict[int, str]:
         for seq, *ids in connection.execute(f"SELECT {key}, message, detail, task, search FROM {table}"):
             found.update((body_id, f"node number {seq}") for body_id in ids if body_id is not None)
     return found
+
+
+def check_facts(connection: sqlite3.Connection, path: Path) -> Found:
+    for number, key, value in connection.execute("SELECT id, key, value FROM meta"):
+        if not is_fact(key, value):
+            yield bad(
+                "bad_fact",
+                f"meta {number}",
+                f"What is stored of the session under {key!r} is damaged.",
+                "The tree, and every node.",
+            )
+    for table, row in unreadable(connection, thorough=True):
+        yield bad("bad_record", f"{table} {row}", "It is no JSON object.", "The tree, and every node.")
 
 
 def check_states(connection: sqlite3.Connection, state_exists: Callable[[str], bool]) -> Found:

@@ -8,6 +8,7 @@ takes several times as long.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import sqlite3
 import threading
 from pathlib import Path
@@ -15,15 +16,19 @@ from pathlib import Path
 from worldline.core.errors import SessionError
 from worldline.core.header_reader import HeaderColumns
 from worldline.session import connect
+from worldline.session.facts import unreadable
 
 _MOST = 4
 """Faults that are looked for; one is enough to know."""
 
 
 def page_faults(connection: sqlite3.Connection) -> list[str]:
-    """What SQLite finds wrong, in its words; empty for a sound file. Raises what it raises where it cannot go on."""
+    """What SQLite finds wrong, in its words, and rows whose JSON is none; empty for a sound file. Raises what it raises where it cannot go on."""
     found = [str(line) for (line,) in connection.execute(f"PRAGMA quick_check({_MOST})")]
-    return [] if found == ["ok"] else found
+    if found != ["ok"]:
+        return found
+    rows = itertools.islice(unreadable(connection, thorough=False), _MOST)
+    return [f"row {number} of {table} cannot be read" for table, number in rows]
 
 
 def tree_faults(columns: HeaderColumns) -> list[str]:

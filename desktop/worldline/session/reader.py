@@ -17,6 +17,7 @@ from worldline.core.kinds import NodeKind
 from worldline.core.stop import StopReason
 from worldline.core.usage import Usage
 from worldline.session import bodies, connect, lock, marks, search
+from worldline.session.facts import workspace_of
 from worldline.session.model import Marks, NodeBody, Record, RunRecord, SearchHit
 from worldline.session.tree import SessionTree
 
@@ -342,10 +343,10 @@ class SessionReader:
 
     def info(self) -> dict[str, Any]:
         """What is known of the session as a whole: path, title, created, workspace, app_version, nodes, read_only,
-        read_only_why, and whatever else was set by `set_meta`."""
+        read_only_why, and whatever else was set by `set_meta`. Raises SessionError `damaged`."""
         facts: dict[str, Any] = dict(self.meta())
         with connect.reading(self.path):
-            facts["workspace"] = loads(facts.get("workspace", "{}"))
+            facts["workspace"] = workspace_of(facts.get("workspace", "{}"))
             facts["created"] = int(facts.get("created", 0))
         facts.setdefault("title", "")
         facts.update(

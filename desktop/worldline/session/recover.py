@@ -17,10 +17,11 @@ from pathlib import Path
 from worldline.core.errors import SessionError
 from worldline.core.ids import is_node_id, new_uid
 from worldline.core.jsontext import dumps, loads
-from worldline.core.kinds import NodeFlag, NodeKind
+from worldline.core.kinds import NodeFlag, NodeKind, Outcome
 from worldline.session import bodies, connect
 from worldline.session.copies import Copies, Rows
 from worldline.session.document import now_ms
+from worldline.session.facts import COLUMNS, is_fact
 from worldline.session.pages import PageFile, Value
 from worldline.session.schema import LOST_KIND
 
@@ -91,6 +92,12 @@ def _is_node(row: list[Value]) -> bool:
     )
 
 
+def _known_words(row: list[Value]) -> bool:
+    kind, outcome = str(row[3]), str(row[6])
+    known = kind in (LOST_KIND, NodeKind.UNKNOWN.value) or NodeKind.of(kind) is not NodeKind.UNKNOWN
+    return known and (outcome == Outcome.NONE.value or Outcome.of(outcome) is not Outcome.NONE)
+
+
 def _is_end(row: list[Value]) -> bool:
     return (
         _ints(row[1], row[2], row[5], row[6], *row[8:11])
@@ -122,6 +129,9 @@ _SHAPES: dict[int, tuple[tuple[str, Callable[[list[Value]], bool]], ...]] = {
 """Number of columns → tables with rows of that width. The first value of each row is the key, which SQLite keeps as the rowid.
 Bodies are kept as the first schema has them, without `head`."""
 
+_JSON_AT = {"records": 5, "runs": 4, "run_ends": 6}
+"""Table → place of the column that is JSON."""
+
 
 def recover(path: Path, out: Path) -> Recovered:
     """Save whatever is readable of `path` into the new file `out`.
@@ -133,7 +143,13 @@ def recover(path: Path, out: Path) -> Recovered:
         raise SessionError(f"{out} is already there.", "Choose another name.", kind="exists")
     with connect.told(path):
         rows, copies = _collect(path)
+    # A word that nobody knows is that of a newer version, or a damaged one: then the copy beside the text has it right.
+    doubtful = {seq: row for seq, row in rows["nodes"].items() if not _known_words(row)}
+    for seq in doubtful:
+        del rows["nodes"][seq]
     copies.fill(rows)
+    for seq, row in doubtful.items():
+        rows["nodes"].setdefault(seq, row)
     if not rows["nodes"] and not rows["meta"]:
         raise SessionError(f"Nothing of a session can be found in {path.name}.", kind="not_a_session")
     report = Recovered(out, rebuilt_nodes=copies.nodes)
@@ -174,7 +190,26 @@ def _collect(path: Path) -> tuple[Rows, Copies]:
     return found, copies
 
 
+def _leave_out(rows: Rows, report: Recovered) -> None:
+    """What is stored as JSON and is none: a session that holds it cannot be opened."""
+    for table, _, fits in COLUMNS:
+        for rowid, row in list(rows[table].items()):
+            at = _JSON_AT[table]
+            if fits(row[at]):
+                continue
+            report.notes.append(f"{table} {rowid}: what it says is damaged")
+            if table == "records":
+                del rows[table][rowid]
+            else:
+                row[at] = "{}"  # that there was a run, and how it ended, is worth more
+    for rowid, row in list(rows["meta"].items()):
+        if not is_fact(row[1], row[2]):
+            report.notes.append(f"what was stored of the session under {row[1]!r} is damaged")
+            del rows["meta"][rowid]
+
+
 def _write(target: sqlite3.Connection, rows: Rows, report: Recovered, source: Path) -> None:
+    _leave_out(rows, report)
     for body_id, row in sorted(rows["bodies"].items()):
         _insert(target, "bodies", body_id, [*row[1:5], None, row[5]])
     report.bodies = len(rows["bodies"])
