@@ -11,7 +11,7 @@ import pytest
 
 from engine.support import HOLD, Hand, call, holds, let_go, reply
 from tests_support import PATIENCE_S
-from worldline.protocol.commands import AnswerApproval, AnswerQuestion, Prompt
+from worldline.protocol.commands import AnswerApproval, AnswerQuestion, HeadersSince, Prompt
 from worldline.rehearsal.events import Call
 
 ASK = call("ask_user", question="Which one?", choices=["red", "blue"])
@@ -265,3 +265,18 @@ async def test_old_failures_are_sent_shortened(bench: Any) -> None:
     ]
     assert len(results) == 12
     assert len(results[0]) < len(results[-1]) / 2
+
+
+async def test_a_call_that_waits_says_so_also_to_a_window_that_comes_later(bench: Any) -> None:
+    b = await bench(attended=True, mode="ask")
+    b.script(reply("", call("bash", command="make")), "Then not.")
+    await b.actor.runs.prompt(Prompt(text="go", mode="ask"))
+    while not b.actor.approvals.open():
+        await asyncio.sleep(0.01)
+    rows = await b.actor.queries.headers(HeadersSince())
+    assert rows.headers[-1].outcome == "waiting"
+    approval = b.actor.approvals.open()[0]
+    b.actor.approvals.answer(AnswerApproval(id=approval.id, digest=approval.digest, decision="deny"))
+    await b.actor.runs.idle()
+    rows = await b.actor.queries.headers(HeadersSince())
+    assert "waiting" not in [row.outcome for row in rows.headers]

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import QApplication, QDialog, QMessageBox, QWidget
 from worldline.client.process import EngineProcess
 from worldline.core.paths import place_of
 from worldline.ui import preferences
+from worldline.ui.dialogs.desk import desk_of
 from worldline.ui.dialogs.first_start import FirstStartDialog
 from worldline.ui.dialogs.new_session import NewSessionDialog
 from worldline.ui.main_window import MainWindow
@@ -328,5 +329,30 @@ def test_the_first_start_is_asked_once_also_when_the_language_is_changed_in_it(
     assert len(asked()) == (0 if later else 1)
     for one in asked():
         one.reject()
+    renewed.close()
+    client.stop_and_wait(8)
+
+
+def test_a_window_made_anew_tells_of_a_crash_that_comes_after_and_not_again_of_the_one_before(
+    windows: Recorded, tmp_path: Path, qtbot: Any
+) -> None:
+    script = tmp_path / "crash.json"
+    told = {"recovered": "The program ended in the middle of 1 step (run make)."}
+    script.write_text(json.dumps(sample.script(**told)), "utf-8")
+    client = EngineProcess([], command=[sys.executable, str(full.ENGINE), str(script)])
+    window = windows.open_client(client, opened_with="s.worldline")
+    state = window.state
+    qtbot.waitUntil(lambda: desk_of(state).recovery is not None, timeout=30_000)
+    first = desk_of(state).recovery
+    assert first is not None
+    first.accept()
+    windows._renew()
+    renewed = windows.sessions[0]
+    qtbot.waitUntil(lambda: renewed.complete and renewed.state.is_loaded, timeout=30_000)
+    assert desk_of(renewed.state).recovery is None
+
+    client.state_changed.emit("restarting")
+    client.greet_again()
+    qtbot.waitUntil(lambda: desk_of(renewed.state).recovery is not None, timeout=30_000)
     renewed.close()
     client.stop_and_wait(8)

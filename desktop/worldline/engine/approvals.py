@@ -143,6 +143,10 @@ class Approvals:
     def open(self) -> list[Approval]:
         return self._desk.pending()
 
+    def nodes(self) -> set[str]:
+        """The nodes of the calls that wait."""
+        return {approval.node for approval in self._desk.pending()}
+
     def waiting(self) -> bool:
         return bool(self._desk.pending())
 

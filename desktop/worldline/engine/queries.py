@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import base64
 import time
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
 from worldline.agent.stops import offers_for
 from worldline.core import paths
 from worldline.core.errors import BadInput
-from worldline.core.kinds import NodeKind
+from worldline.core.headers import NodeHeader
+from worldline.core.kinds import NodeKind, Outcome
 from worldline.core.stop import StopReason
 from worldline.core.usage import Usage
 from worldline.engine.shared import Shared
@@ -52,8 +54,10 @@ def diagnostic(record: Record) -> Diagnostic:
 
 
 class Queries:
-    def __init__(self, shared: Shared) -> None:
+    def __init__(self, shared: Shared, waiting: Callable[[], Collection[str]] = tuple) -> None:
+        """`waiting`: the nodes whose calls wait for the person; that is stored nowhere."""
         self._shared = shared
+        self._waiting = waiting
 
     async def headers(self, p: c.HeadersSince) -> c.Headers:
         """In slices: a running answer goes on between them."""
@@ -62,12 +66,18 @@ class Queries:
         found: list[Header] = []
         while left > 0:
             rows = doc.headers(since, min(left, _SLICE))
-            found += [Header.of(r) for r in rows]
+            found += [self._header(r) for r in rows]
             if len(rows) < min(left, _SLICE):
                 break
             left, since = left - len(rows), rows[-1].seq
             await asyncio.sleep(0)
         return c.Headers(headers=found, cursor=doc.cursor)
+
+    def _header(self, row: NodeHeader) -> Header:
+        header = Header.of(row)
+        if row.outcome is Outcome.RUNNING and row.uid in self._waiting():
+            header.outcome = Outcome.WAITING.value
+        return header
 
     def bodies(self, p: c.Nodes) -> c.Bodies:
         if len(p.nodes) > _MAX_BODIES:

@@ -59,7 +59,7 @@ class SessionState(SessionWay):
     def go_on_from(self, before: SessionState) -> None:
         """Take the place of another state of the same engine: before anything more has come."""
         self.keep_way(before)
-        self._crash_told = True
+        self._crash_told = self.client.state == "running"
         self.opened_before = before.opened_before or before.is_loaded
         self.streaming = before.streaming.copy()
 
@@ -129,6 +129,7 @@ class SessionState(SessionWay):
     def _on_engine_state(self, state: str) -> None:
         if state in ("restarting", "gone"):
             self.ready = False
+            self._crash_told = False  # what comes next is another crash
             self.run = None
             self.streaming.clear()
             self.jumping = False
