@@ -16,7 +16,8 @@ from worldline.workspace.gitcopy import GitCopier
 from worldline.workspace.ignore import RuleSet, Stack
 from worldline.workspace.keep import Keeper
 from worldline.workspace.model import ProgressCall
-from worldline.workspace.repos import GitRoot, Head, global_rules, operation_of
+from worldline.workspace.outer_rules import global_rules
+from worldline.workspace.repos import GitRoot, Head, operation_of
 from worldline.workspace.scan import Walk
 from worldline.workspace.states import VERSION, RootState, State, put_index, put_omitted, put_progress
 from worldline.workspace.store import Store

@@ -17,7 +17,8 @@ from worldline.workspace.filesig import FileSig
 from worldline.workspace.folders import IGNORED, Context, Dir
 from worldline.workspace.ignore import RuleSet, Stack
 from worldline.workspace.model import ProgressCall
-from worldline.workspace.repos import GitRoot, global_rules, stack_for
+from worldline.workspace.outer_rules import global_rules, stack_for
+from worldline.workspace.repos import GitRoot
 from worldline.workspace.safefs import SafeTree
 from worldline.workspace.scan import Found, Walk
 from worldline.workspace.store import Store

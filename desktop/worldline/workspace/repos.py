@@ -19,7 +19,7 @@ import pygit2
 from worldline.core.plainfile import read_plain
 from worldline.workspace import gitfiles, indexfile
 from worldline.workspace.filesig import is_fresh
-from worldline.workspace.ignore import RuleSet, Stack
+from worldline.workspace.ignore import RuleSet
 from worldline.workspace.objects import MODE_GITLINK
 
 _PROGRESS_FILES = (
@@ -379,29 +379,3 @@ class GitRoot:
             return read_plain(self.common / "info" / "exclude")
         except OSError:
             return b""
-
-
-def global_rules(root: GitRoot | None) -> bytes:
-    """Text of the person's own ignore file (`core.excludesFile`), b"" when there is none."""
-    name = ""
-    try:
-        config = (
-            root.repo.config
-            if root is not None and root.repo is not None
-            else pygit2.Config.get_global_config()
-        )
-        if "core.excludesfile" in config:
-            name = str(config["core.excludesfile"] or "")
-    except (OSError, KeyError, pygit2.GitError):
-        name = ""
-    base = Path(os.environ.get("XDG_CONFIG_HOME") or "~/.config")
-    path = Path(name) if name else base / "git" / "ignore"
-    try:
-        return read_plain(path.expanduser())
-    except (OSError, RuntimeError):  # RuntimeError: there is no home folder
-        return b""
-
-
-def stack_for(root: GitRoot | None, global_text: bytes) -> Stack:
-    stack: Stack = (RuleSet(global_text),)
-    return (*stack, root.exclude_rules()) if root is not None else stack
