@@ -46,7 +46,7 @@ def test_one_torn_row_hides_nothing_else(torn: Path, capsys: pytest.CaptureFixtu
     code, seen, said = run(capsys, "inspect", str(torn), "--json")
     assert code == 1 and "damaged" in said
     assert [n["preview"] for n in seen["nodes"] if n["kind"] == "user"] == ["first", "third"]
-    assert any("1 steps are lost" in text for text in seen["damage"])
+    assert any("1 step is lost" in text for text in seen["damage"])
     code, body, _ = run(capsys, "view", str(torn), "cursor", "--json")
     assert code == 0 and "third" in json.dumps(body["messages"])
     assert torn.read_bytes() == before

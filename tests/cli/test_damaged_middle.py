@@ -69,3 +69,17 @@ def test_nothing_is_written_to_it(cli: Callable[..., Done], middle: Path, server
     assert cli("jump", middle, "root", expect=1).err.count("is damaged") == 1
     with SessionDocument.open(middle, mode="read") as doc:
         assert len(doc.tree) == nodes
+
+
+def test_recover_says_in_words_what_did_not_come_through(
+    cli: Callable[..., Done], middle: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "new.worldline"
+    done = cli("recover", middle, "--out", out)
+    assert "301 nodes saved" in done.out
+    lost = json.loads(cli("recover", middle, "--out", tmp_path / "other.worldline", "--json").out)[
+        "lost_bodies"
+    ]
+    assert len(lost) == len(set(lost)) > 1
+    assert f"The text or result of {len(lost)} steps is lost." in done.err
+    assert cli("verify", out).out

@@ -83,8 +83,8 @@ def recover_command(options: Namespace) -> int:
         print_json({"schema": SCHEMA, **asdict(found), "out": str(found.out)})
     else:
         print(told(f"{found.out}: {found.nodes} nodes saved."))
-        for note in found.notes:
-            say(told(note))
+        for loss in found.losses():
+            say(told(loss))
     return 0 if found.nodes else 1
 
 

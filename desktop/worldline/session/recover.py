@@ -43,8 +43,25 @@ class Recovered:
     lost_nodes: list[int] = field(default_factory=list)
     """Numbers of nodes that are gone, in the numbering of the damaged file."""
     lost_bodies: list[str] = field(default_factory=list)
-    """uids of nodes whose text or result is gone."""
+    """uids of nodes whose text is gone, and which results are; each once."""
     notes: list[str] = field(default_factory=list)
+
+    def body_lost(self, whose: str) -> None:
+        if whose not in self.lost_bodies:
+            self.lost_bodies.append(whose)
+
+    def losses(self) -> list[str]:
+        """What did not come through, for the person; empty = everything did."""
+        told = []
+        if count := len(self.lost_nodes):
+            told.append("1 step is lost." if count == 1 else f"{count} steps are lost.")
+        if count := len(self.lost_bodies):
+            told.append(
+                "The text or result of 1 step is lost."
+                if count == 1
+                else f"The text or result of {count} steps is lost."
+            )
+        return told + self.notes
 
 
 def _ints(*values: Value) -> bool:
@@ -323,7 +340,7 @@ def _mend(target: sqlite3.Connection, rows: Rows, values: list[Value], kind: str
                 values[at] = None
             values[6] = int(values[6] or 0) | NodeFlag.INCOMPLETE if isinstance(values[6], int) else 0
             if at in (18, 19):
-                report.lost_bodies.append(str(values[0]))
+                report.body_lost(str(values[0]))
 
 
 def _write_ends(target: sqlite3.Connection, rows: Rows, numbers: dict[int, int], report: Recovered) -> None:
@@ -339,7 +356,8 @@ def _write_ends(target: sqlite3.Connection, rows: Rows, numbers: dict[int, int],
         for at in range(10, 14):
             if values[at] is not None and values[at] not in rows["bodies"]:
                 values[at] = _lost_result(target, rows, node) if at == 10 else None
-                report.lost_bodies.append(f"result of node number {node}")
+                if at in (10, 11):
+                    report.body_lost(f"result of node number {node}")
         _insert(target, "node_ends", rowid, values)
 
 

@@ -36,9 +36,4 @@ def open_damaged(path: Path, problem: SessionError) -> SessionDocument:
 
 
 def _told(problem: SessionError, found: Recovered) -> list[str]:
-    damage = [problem.message, f"{found.nodes} steps of it can be read, and are shown."]
-    if found.lost_nodes:
-        damage.append(f"{len(found.lost_nodes)} steps are lost.")
-    if found.lost_bodies:
-        damage.append(f"The text or result of {len(found.lost_bodies)} steps is lost.")
-    return damage + found.notes
+    return [problem.message, f"{found.nodes} steps of it can be read, and are shown.", *found.losses()]
