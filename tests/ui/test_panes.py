@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import gc
+import importlib
+import weakref
 from typing import Any
 
 import pytest
@@ -363,3 +365,21 @@ def test_a_window_that_goes_while_it_warms_up_does_not_leave_the_collector_off(q
     thread.join(30)
     QApplication.processEvents()
     assert gc.isenabled()
+
+
+def test_only_the_first_window_of_a_process_freezes_what_is_there(qtbot: Any) -> None:
+    """A later one would freeze what a window that has gone has left."""
+    for name in panes.LIBRARIES:
+        importlib.import_module(name)
+    owner, frozen = QObject(), gc.get_freeze_count()
+    left = QObject()
+    left.itself = left  # type: ignore[attr-defined]
+    gone = weakref.ref(left)
+    del left
+    warmer = panes.Warmer(owner)
+    with qtbot.waitSignal(warmer.done):
+        warmer.start()
+        assert gc.isenabled()
+    assert gc.get_freeze_count() == frozen
+    gc.collect()
+    assert gone() is None

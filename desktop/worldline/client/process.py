@@ -206,12 +206,17 @@ class EngineProcess(QObject):
         `on_error` gets {"message", "kind", "hint", "code"}; without one an error is logged."""
         number = self._next_id
         self._next_id += 1
-        self._callbacks[number] = (on_result, on_error, method)
+        entry = (on_result, on_error, method)
         if self._link is None or self.state in ("stopped", "gone", "stopping"):
-            QTimer.singleShot(
-                0, self, lambda: self._fail(number, "The engine is not running.", "engine_gone")
-            )
+
+            def refuse() -> None:
+                self._callbacks[number] = entry
+                self._fail(number, "The engine is not running.", "engine_gone")
+
+            # It has the callbacks alone: when all of this goes before, nothing of whoever asked stays.
+            QTimer.singleShot(0, self, refuse)
             return number
+        self._callbacks[number] = entry
         self._link.send({"jsonrpc": "2.0", "id": number, "method": method, "params": dict(params or {})})
         return number
 

@@ -57,8 +57,8 @@ class Again(QObject):
         super().__init__(dialog)
         self.how = how
         self.about = about
-        if (carried := _carried_for(dialog, about)) is not None:
-            write_again(dialog, carried.written)
+        if (written := _carried_for(dialog, about)) is not None:
+            write_again(dialog, written)
 
 
 class Carried(QObject):
@@ -67,18 +67,19 @@ class Carried(QObject):
 
     def __init__(self, window: QWidget, dialogs: list[OpenDialog]) -> None:
         super().__init__(window)
-        self.dialogs = list(dialogs)
-        QTimer.singleShot(LATE_MS, self, self.dialogs.clear)
+        # Not how they are opened: that may hold on to the dialog before, and so to its window.
+        self.written = [(one.kind, one.about, one.written) for one in dialogs]
+        QTimer.singleShot(LATE_MS, self, self.written.clear)
 
 
-def _carried_for(dialog: QDialog, about: str) -> OpenDialog | None:
+def _carried_for(dialog: QDialog, about: str) -> Written | None:
     above: QObject | None = dialog.parent()
     while above is not None:
         for carried in above.findChildren(Carried, options=Qt.FindChildOption.FindDirectChildrenOnly):
-            for one in carried.dialogs:
-                if one.kind is type(dialog) and one.about == about:
-                    carried.dialogs.remove(one)
-                    return one
+            for one in carried.written:
+                if one[:2] == (type(dialog), about):
+                    carried.written.remove(one)
+                    return one[2]
         above = above.parent()
     return None
 

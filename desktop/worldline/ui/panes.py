@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -86,11 +87,15 @@ class Warmer(QObject):
         super().__init__(parent)
         ended = _Ended()
         ended.reached.connect(self._on_reached)
-        self._thread = threading.Thread(target=self._run, args=(ended,), name="warm-up", daemon=True)
+        self._first = not all(name in sys.modules for name in LIBRARIES)
+        """Of the process: for a later window there is nothing to import, and what is there then is not to be kept."""
+        run = self._run if self._first else self._end
+        self._thread = threading.Thread(target=run, args=(ended,), name="warm-up", daemon=True)
 
     def start(self) -> None:
-        # A collection in the middle of an import holds every thread for as long as it takes.
-        gc.disable()
+        if self._first:
+            # A collection in the middle of an import holds every thread for as long as it takes.
+            gc.disable()
         self._thread.start()
 
     @staticmethod
@@ -104,9 +109,13 @@ class Warmer(QObject):
             # them off for all others.
             gc.freeze()
             gc.enable()
-            # Without a window nobody hears it; whoever needs the modules imports them then.
-            ended.reached.emit()
-            ended.deleteLater()
+            Warmer._end(ended)
+
+    @staticmethod
+    def _end(ended: _Ended) -> None:
+        # Without a window nobody hears it; whoever needs the modules imports them then.
+        ended.reached.emit()
+        ended.deleteLater()
 
     def _on_reached(self) -> None:
         self._thread.join()
