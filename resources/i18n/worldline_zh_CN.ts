@@ -2037,8 +2037,8 @@ The agent works in {work}</source>
         <translation>新会话</translation>
     </message>
     <message>
-        <source>So they begin at once. Made when nothing else goes on; takes 2 GB at most. Listed with the folders of sessions, under Storage.</source>
-        <translation>新会话因此可以立即开始。在空闲时制作，最多占用 2 GB；在“存储空间”的“会话的文件夹”中列出。</translation>
+        <source>So they begin sooner. Made when nothing else goes on; takes 2 GB at most. Listed with the folders of sessions, under Storage.</source>
+        <translation>新会话因此可以更快开始。在空闲时制作，最多占用 2 GB；在“存储空间”的“会话的文件夹”中列出。</translation>
     </message>
     <message>
         <source>The local server knows the whole API</source>

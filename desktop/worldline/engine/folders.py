@@ -183,7 +183,7 @@ def _ready(copy: ReadyCopy) -> SessionFolder:
         repository=clean(str(copy.source)),
         looked=True,
         bytes=copy.bytes,
-        note="The next session on this repository takes it and so begins at once. Without it that session copies the files first.",
+        note="The next session on this repository takes it and so begins sooner. Without it that session copies the files first.",
     )
 
 

@@ -173,7 +173,7 @@ class ModelPage(Page):
         self.ready = QCheckBox(self.tr("Keep a copy of large repositories ready"), self)
         self.ready.clicked.connect(lambda on: self.changed.emit({"ready_copy": on}))
         self.row(self.tr("New sessions"), self.ready,
-                 self.tr("So they begin at once. Made when nothing else goes on; takes 2 GB at most. Listed with the folders of "
+                 self.tr("So they begin sooner. Made when nothing else goes on; takes 2 GB at most. Listed with the folders of "
                          "sessions, under Storage."))  # fmt: skip
         self.base_url = QLineEdit(self)
         self.base_url.setPlaceholderText("https://api.anthropic.com")
