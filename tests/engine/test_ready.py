@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -35,9 +35,34 @@ def large(tmp_path: Path) -> Path:
     return folder
 
 
+HELD = """
+import os, sys, time
+os.nice = lambda by: 0
+if "worldline.workspace.isolate_make" in sys.orig_argv:
+    from worldline.workspace import isolate_ready
+    put = isolate_ready.put_ready
+    hold = os.environ["HOLD_COPY"]
+    def late(*words):
+        while os.path.exists(hold):
+            open(hold + ".there", "w").close()
+            time.sleep(0.01)
+        return put(*words)
+    isolate_ready.put_ready = late
+"""
+"""In the process that makes it: it has its turn as everybody has, and is found at work however late one comes."""
+
+
 @pytest.fixture(autouse=True)
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+def hold(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A copy is made at once; as long as the returned file is there, its process does not
+    come to its end."""
     monkeypatch.setattr(ready, "QUIET_S", 0.05)
+    monkeypatch.setattr(ready, "shutil", SimpleNamespace(which=lambda _: None))
+    (tmp_path / "held").mkdir()
+    (tmp_path / "held" / "sitecustomize.py").write_text(HELD)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path / "held"), os.environ["PYTHONPATH"]]))
+    monkeypatch.setenv("HOLD_COPY", str(tmp_path / "hold"))
+    return tmp_path / "hold"
 
 
 async def until(condition: Callable[[], object]) -> None:
@@ -55,11 +80,10 @@ def gone(pid: int) -> bool:
     return False
 
 
-async def at_work(desk: ReadyDesk) -> int:
-    """The process that makes it, held where it is."""
-    await until(lambda: desk.process is not None)
+async def at_work(desk: ReadyDesk, hold: Path) -> int:
+    """The process that has nearly made it, and is held there."""
+    await until(hold.with_name("hold.there").exists)
     assert desk.process is not None
-    os.kill(desk.process.pid, signal.SIGSTOP)
     return desk.process.pid
 
 
@@ -81,11 +105,12 @@ async def test_the_next_session_takes_it(bench: Any, large: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["command", "run", "end"])
-async def test_it_is_never_made_beside_work(bench: Any, large: Path, how: str) -> None:
+async def test_it_is_never_made_beside_work(bench: Any, large: Path, how: str, hold: Path) -> None:
+    hold.touch()
     b = await bench(workspace=large)
     b.actor.greeted()
     desk = b.actor.ready
-    pid = await at_work(desk)
+    pid = await at_work(desk, hold)
     if how == "command":
         # Asking for something that only reads disturbs nothing.
         await b.actor.handle("storage", Stop())
@@ -100,6 +125,7 @@ async def test_it_is_never_made_beside_work(bench: Any, large: Path, how: str) -
     assert desk.made == 0 and not isolate_ready.found()
     if how == "end":
         return
+    hold.unlink()
     desk._busy = lambda: False
     await until(lambda: desk.made)
     assert len(isolate_ready.found()) == 1
@@ -162,3 +188,11 @@ def test_the_process_ends_with_the_one_that_started_it(large: Path) -> None:
     assert made.returncode == 1 and not isolate_ready.found()
     isolate_ready.finish()
     assert not list(paths.ready_dir().iterdir())
+
+
+def test_the_process_comes_to_its_end_in_order(large: Path) -> None:
+    command = [sys.executable, "-m", "worldline.workspace.isolate_make", str(large)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.wait(PATIENCE_S) == 0
+        assert process.stderr is not None and process.stderr.read() == b""
+    assert len(isolate_ready.found()) == 1

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests_support import PATIENCE_S
 from worldline.core import paths
 from worldline.core.errors import WorkspaceError
 from worldline.workspace import indexfile, isolate, isolate_make, isolate_ready, leases, worktrees
@@ -29,6 +30,7 @@ from .test_isolate import INNER, SUBMODULE
 from .test_random import NAMES, _operate
 
 Sh = Callable[..., str]
+HOUR_NS = 3_600_000_000_000
 TICK_NS = 30_000_000
 """Longer than the clock of any file system here takes to go on."""
 
@@ -288,9 +290,9 @@ def test_the_manifest_of_another_folder(work: Path, sh: Sh, tmp_path: Path) -> N
 
 def test_an_original_that_changed_a_moment_ago_is_copied_again(work: Path, sh: Sh) -> None:
     sh("git init -q -b main . && echo a > a && git add . && git commit -qm i")
-    made = make(work, settled_ns=60_000_000_000)
+    made = make(work, settled_ns=HOUR_NS)
     assert made.path is not None
-    assert make(work, settled_ns=60_000_000_000).reused == 0
+    assert make(work, settled_ns=HOUR_NS).reused == 0
     assert make(work).reused == 0  # what was not trusted does not become so by waiting
     assert make(work).reused == 1
 
@@ -461,7 +463,7 @@ def test_two_never_take_the_same(work: Path, sh: Sh) -> None:
     isolate_ready.finish()
     assert taken.is_dir()  # its owner lives
     for one in several:
-        one.communicate("\n", timeout=60)
+        one.communicate("\n", timeout=PATIENCE_S)
     isolate_ready.finish()
     assert os.listdir(paths.ready_dir()) == []
 
@@ -518,7 +520,7 @@ print("whole")
 
 def _killed(what: str, step: int, work: Path) -> bool:
     """False: it came to its end before that step."""
-    out, _ = child("-c", KILL, what, str(step), str(work)).communicate(timeout=60)
+    out, _ = child("-c", KILL, what, str(step), str(work)).communicate(timeout=PATIENCE_S)
     return "whole" not in out
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
+import select
 import shutil
 import sys
 import threading
@@ -116,15 +117,23 @@ def remove_all() -> None:
         isolate_ready.remove(copy.path)
 
 
+def _is_left() -> bool:
+    """Standard input is held open by whoever started this, and nothing is written to it: its end alone can be read."""
+    return bool(select.select([0], [], [], 0)[0])
+
+
 def _end_with_parent() -> None:
-    """Standard input is held open by whoever started this; when that one is gone, so is the wish for a copy."""
-    sys.stdin.buffer.read()
+    """When whoever started this is gone, so is the wish for a copy."""
+    # Not by `sys.stdin`: a thread that waits in there at the end of the process makes a crash of that end.
+    os.read(0, 1)
     os._exit(1)
 
 
 def main(words: Sequence[str]) -> int:
     """`--remove-all`, or the folder to copy."""
     os.nice(19)
+    if _is_left():
+        return 1
     threading.Thread(target=_end_with_parent, daemon=True).start()
     if list(words) == ["--remove-all"]:
         remove_all()
