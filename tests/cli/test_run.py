@@ -267,3 +267,34 @@ def test_in_the_own_folder_head_leaves_and_returns(cli: CLI, server: Any, repo: 
     back = cli("return", session, "--files", "back", "--json").json
     assert back["branch"] == "main" == git(repo, "branch", "--show-current")
     assert cli("return", session).code == 0
+
+
+@pytest.mark.parametrize("approve", ["deny", "allow"])
+def test_it_is_said_that_no_sandbox_starts_here_and_why(
+    cli: CLI, server: Any, repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, approve: str
+) -> None:
+    """As where a system refuses user namespaces to everybody: commands were denied, or ran as they were, without a word."""
+    broken = tmp_path / "bin" / "bwrap"
+    broken.parent.mkdir()
+    broken.write_text('#!/bin/sh\necho "bwrap: setting up uid map: Permission denied" >&2\nexit 1\n')
+    broken.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{broken.parent}:{os.environ['PATH']}")
+    command = [
+        "run",
+        "--workspace",
+        repo,
+        "--prompt",
+        "push",
+        "--approve",
+        approve,
+        "--base-url",
+        server.base_url,
+    ]
+    said = cli(*command).err
+    assert "The sandbox is not complete on this machine." in said
+    assert "bwrap: setting up uid map: Permission denied." in said
+    monkeypatch.setenv("WORLDLINE_LANG", "zh")
+    said = cli(*command).err
+    line = next(line for line in said.splitlines() if "bwrap: setting up uid map" in line)
+    assert "此机器上的沙盒不完整。" in line
+    assert " the " not in line.lower(), "every sentence of it is translated"

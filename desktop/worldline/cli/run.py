@@ -192,8 +192,12 @@ class Printer:
             if self._mid_line:
                 print()
             say(f"{reason.value}{': ' + told(detail) if detail else ''}")
-            if (problem := self.actor.shared.status.now.sandbox_problem) and problem not in detail:
+            now, settings = self.actor.shared.status.now, self.actor.shared.settings
+            if (problem := now.sandbox_problem) and problem not in detail:
                 say(problem)
+            elif now.sandbox in ("none", "partial") and settings.get("sandbox") != "off":
+                # Why commands were denied, or what those that were allowed could do.
+                say(f"The sandbox is not complete on this machine. {now.sandbox_why}")
             say(f"session {doc.path}")
         if reason is StopReason.COMPLETED:
             return 0

@@ -127,6 +127,11 @@ def _how_to_fix() -> str:
     )
 
 
+def _ended(said: str) -> str:
+    """The words of a program as the end of a sentence: more sentences follow, which are translated one by one."""
+    return said if said.endswith((".", "!", "?")) else f"{said}."
+
+
 def _try(label: Label, network: SessionNetwork | None = None) -> SelfTest:
     with contextlib.ExitStack() as stack:
         root = Path(
@@ -155,7 +160,7 @@ def _try(label: Label, network: SessionNetwork | None = None) -> SelfTest:
         try:
             output = _run_patiently(argv, Profile(workspace, private, network=network), label)
         except (SandboxFailed, OSError, subprocess.TimeoutExpired) as error:
-            return SelfTest("none", f"The sandbox did not start here: {error}", _how_to_fix())
+            return SelfTest("none", f"The sandbox did not start here: {_ended(str(error))}", _how_to_fix())
         could = [line.removeprefix("DONE ") for line in output.splitlines() if line.startswith("DONE ")]
         # The proof is what happened, not what was printed.
         if target.read_text() != "before":
@@ -216,7 +221,7 @@ def _run(argv: list[str], profile: Profile, label: Label) -> str:
 def _judge(label: Label, works: bool, could: list[str], output: str) -> SelfTest:
     if not works:
         return SelfTest(
-            "none", f"Nothing runs in the sandbox here: {output.strip()[-200:]}", _how_to_fix(), could
+            "none", f"Nothing runs in the sandbox here: {_ended(output.strip()[-200:])}", _how_to_fix(), could
         )
     if label == "complete":
         pipes = _PIPES if could == ["pipe"] else ""
