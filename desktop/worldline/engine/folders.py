@@ -250,8 +250,8 @@ def _notes(place: Place, owners: list[Owner], loss: Loss) -> Iterator[str]:
         if loss.lines:
             yield "What is listed came after the last node, or is kept by none."
     if owners and owners[0].where == "there":
-        yield "Its session is not deleted: without the folder it can be read and exported on the command line, and not be opened to go on."
+        yield "Its session is not deleted: when it is opened again, the folder can be made anew with the files of its last step."
     elif owners:
-        yield "Its session is in the trash: when it is had back, it can be read and exported on the command line, and not be opened to go on."
+        yield "Its session is in the trash: when it is had back and opened, the folder can be made anew with the files of its last step."
     if place.branch:
         yield "Its branches stay in the repository."
