@@ -37,6 +37,19 @@ def test_linear_runs_fold_and_what_matters_stays() -> None:
     assert text.side == [("+61", "ok"), ("−3", "bad")]
 
 
+def test_a_step_that_changed_what_runs_later_is_not_folded_away() -> None:
+    raws = [dict(raw) for raw in sample.session()]
+    raws[4]["flags"] = int(raws[4].get("flags", 0)) | NodeFlag.CODE_RUNS_LATER
+    tree = TreeModel()
+    tree.extend(header_of(raw) for raw in raws)
+    items = TreeItems(tree)
+    items.show(keep=[26])
+    assert 5 in shown(items)
+    items.open_run(6)
+    items.close_run(6)
+    assert 5 in shown(items)
+
+
 def test_a_run_opens_and_closes_again() -> None:
     items = TreeItems(model())
     items.show()

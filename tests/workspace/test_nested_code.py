@@ -94,3 +94,16 @@ def test_what_a_configuration_runs() -> None:
         "credential.https://a.helper = store",
     ]  # fmt: skip
     assert in_config(b"\xff\xfe[[[") == []
+
+
+def test_a_repository_without_a_git_folder_has_the_badge_as_well(ws: Workspace, work: Path) -> None:
+    """Whoever changes into such a folder and runs git (a prompt of the shell does) is in that repository."""
+    a = state(ws)
+    run_sh("git init -q --bare n; rm n/hooks/*; git -C n config core.fsmonitor ./evil; mkdir plain; printf '[core]\nx = 1\n' > plain/config",
+           work)  # fmt: skip
+    done = ws.capture(a)
+    assert done.runs_later == ["n/config"]
+    found = {change.path: change.runs_later for change in changes(ws, a, done.state)}
+    assert found["n/config"] and not found["plain/config"]
+    run_sh("git -C n config user.name somebody", work)
+    assert ws.capture(done.state).runs_later == []

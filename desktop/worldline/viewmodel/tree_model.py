@@ -30,7 +30,12 @@ BAD = frozenset(
 )
 _PROMPTS = frozenset({KIND_CODE[NodeKind.USER], KIND_CODE[NodeKind.IMPORTED_USER]})
 MARKS = (
-    NodeFlag.EFFECT | NodeFlag.IRREVERSIBLE | NodeFlag.CHECKS_FAILED | NodeFlag.NOT_CAPTURED | NodeFlag.HIDDEN
+    NodeFlag.EFFECT
+    | NodeFlag.IRREVERSIBLE
+    | NodeFlag.CHECKS_FAILED
+    | NodeFlag.NOT_CAPTURED
+    | NodeFlag.CODE_RUNS_LATER
+    | NodeFlag.HIDDEN
 )
 _MARK_BITS = int(MARKS)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+from worldline.workspace.nested_code import in_config
 from worldline.workspace.objects import MODE_DIR
 from worldline.workspace.store import Store
 from worldline.workspace.treediff import Difference
@@ -29,11 +30,18 @@ _SCRIPT_KEYS = ("scripts", "bin", "husky", "lint-staged", "simple-git-hooks", "p
 
 
 _CONTENT = ("package.json", "pyproject.toml", "setup.cfg", "cargo.toml", "composer.json")
+_GIT_CONFIG = ("config", "config.worktree")
+"""In a folder that git takes for a repository without files of its own (one with `HEAD`, `objects` and `refs`), and it does so
+in any folder that somebody changes into."""
+
+
+_MOST_READ = 1 << 20
+"""Bytes of a file whose content says whether it runs later."""
 
 
 def asks_content(path: str) -> bool:
     """Whether both contents are needed to say it."""
-    return path.rpartition("/")[2].lower() in _CONTENT
+    return path.rpartition("/")[2].lower() in (*_CONTENT, *_GIT_CONFIG)
 
 
 def runs_later(path: str, old: bytes | None = None, new: bytes | None = None) -> bool:
@@ -42,6 +50,9 @@ def runs_later(path: str, old: bytes | None = None, new: bytes | None = None) ->
     name = path.rpartition("/")[2].lower()
     if name == "package.json":
         return old is None or new is None or _scripts(old) != _scripts(new)
+    if name in _GIT_CONFIG and new is not None:
+        had = set(in_config(old or b""))
+        return any(program not in had for program in in_config(new)) or _PLACES.search(path) is not None
     if name in _CONTENT:
         return old is None or new is None or _hooks(old) != _hooks(new)
     return name in _NAMES or _PLACES.search(path) is not None
@@ -52,9 +63,12 @@ def difference_runs_later(store: Store, difference: Difference) -> bool:
     old, new = difference.old, difference.new
     if new is None or new.mode == MODE_DIR:
         return False
-    if not asks_content(difference.path) or old is None or old.mode == MODE_DIR:
+    if not asks_content(difference.path):
         return runs_later(difference.path)
-    return runs_later(difference.path, store.read(old.oid), store.read(new.oid))
+    if store.size_of(new.oid) > _MOST_READ:
+        return True  # nobody writes such a file by hand; git would read it all the same
+    before = store.read(old.oid) if old is not None and old.mode != MODE_DIR else None
+    return runs_later(difference.path, before, store.read(new.oid))
 
 
 def _scripts(data: bytes) -> object:
