@@ -27,6 +27,9 @@ def diff_command(options: Namespace) -> int:
                     await shared.work.close()
 
         text = asyncio.run(patch())
-    sys.stdout.buffer.write(text.encode("utf-8", "surrogateescape"))
+    if sys.stdout.isatty():
+        sys.stdout.write(text.encode("utf-8", "replace").decode())
+    else:
+        sys.stdout.buffer.write(text.encode("utf-8", "surrogateescape"))
     sys.stdout.flush()
     return 0

@@ -10,6 +10,7 @@ from typing import Any
 
 from worldline.cli.output import print_error, say, told
 from worldline.cli.parser import build_parser
+from worldline.cli.terminal import guard
 from worldline.core import log
 from worldline.core.errors import BadInput, SessionError, WorldlineError
 from worldline.core.loading import without_collections
@@ -45,6 +46,8 @@ def main(argv: Sequence[str]) -> int:
         options = build_parser().parse_args(argv)
     except SystemExit as end:  # argparse has said what is wrong, on standard error
         return end.code if isinstance(end.code, int) else 2
+    if options.command != "engine":
+        guard()
     with without_collections():
         module = import_module(_WHERE[options.command])
     command: Callable[[Any], int] = getattr(module, options.command.replace("-", "_") + "_command")
