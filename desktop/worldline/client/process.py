@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from shiboken6 import isValid
 
 if TYPE_CHECKING:
     from worldline.client.link import Link
@@ -210,11 +211,13 @@ class EngineProcess(QObject):
         if self._link is None or self.state in ("stopped", "gone", "stopping"):
 
             def refuse() -> None:
-                self._callbacks[number] = entry
-                self._fail(number, "The engine is not running.", "engine_gone")
+                if isValid(self):
+                    self._callbacks[number] = entry
+                    self._fail(number, "The engine is not running.", "engine_gone")
 
-            # It has the callbacks alone: when all of this goes before, nothing of whoever asked stays.
-            QTimer.singleShot(0, self, refuse)
+            # It has the callbacks alone, and runs out also when this object goes before: with this object as its
+            # context it would be kept for good then, with the window of whoever asked.
+            QTimer.singleShot(0, refuse)
             return number
         self._callbacks[number] = entry
         self._link.send({"jsonrpc": "2.0", "id": number, "method": method, "params": dict(params or {})})
