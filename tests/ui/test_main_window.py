@@ -278,10 +278,12 @@ def test_a_session_that_cannot_be_opened_says_what_to_do(fake: Any, settings: QS
 
     client = fake(refuse="The session is open elsewhere.")
     window = MainWindow(SessionState(client), settings)
+    window.opened_with = "/home/me/sessions/shop-3cee.worldline"
     qtbot.addWidget(window)
     with qtbot.waitSignal(window.state.refused, timeout=10_000):
         window.show()
         client.start()
+    assert window.title_label.text() == "shop-3cee", "it is not being opened any more"
     notice = window.notices.items["engine"]
     assert notice.text.text() == "The session is open elsewhere. Close it."
     assert [button.text() for button in notice.buttons] == ["Try again", "Other sessions…"]
@@ -359,3 +361,22 @@ def test_what_cannot_be_opened_is_said_where_one_would_write(
     window.state.client.stop_and_wait(PATIENCE_S)
     window.deleteLater()
     QApplication.processEvents()
+
+
+@pytest.mark.parametrize("buttons", [0, 3])
+def test_a_line_above_the_status_is_as_high_as_its_text(window_of: Open, qtbot: Any, buttons: int) -> None:
+    window = window_of()
+    long = (
+        "The folder of this session, /home/me/.local/share/worldline/worktrees/shop-3cee, is not there. " * 3
+    )
+    notice = window.notices.say(
+        "a", long, buttons=[("Make the folder anew", window.close)] * buttons, closable=False
+    )
+    short = window.notices.say("b", "One line.")
+
+    def fits() -> None:
+        text = notice.text
+        assert text.height() >= text.heightForWidth(text.width()) > text.fontMetrics().height()
+        assert short.height() < notice.height()
+
+    qtbot.waitUntil(fits, timeout=30_000)

@@ -39,7 +39,9 @@ class Notice(QFrame):
         row.addWidget(self._picture, 0, Qt.AlignmentFlag.AlignVCenter)
         self.text = WrapLabel(text, self)
         self.text.setWordWrap(True)
-        self.text.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        policy.setHeightForWidth(True)  # of a label that wraps; a new policy forgets it
+        self.text.setSizePolicy(policy)
         row.addWidget(self.text, 1)
         self.buttons: list[QPushButton] = []
         for label, call in buttons:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Qt
@@ -11,6 +12,7 @@ from worldline.ui import icons
 from worldline.ui.notices import Button
 from worldline.viewmodel import tree_text
 from worldline.viewmodel.status import short_branch, stop_words
+from worldline.viewmodel.visible import settled
 from worldline.viewmodel.words import refusal
 
 if TYPE_CHECKING:
@@ -93,6 +95,9 @@ class WindowNotices(QObject):
 
     def _refused(self, error: dict[str, Any]) -> None:
         client = self._window.state.client
+        name = Path(self._window.opened_with).stem
+        if name and not self._window.state.info:
+            self._window.title_label.setText(settled(name))  # nothing is being opened any more
         buttons: list[Button] = [
             (self.tr("Try again"), client.restart),
             (self.tr("Other sessions…"), self._window.start_asked.emit),
