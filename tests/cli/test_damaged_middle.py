@@ -83,3 +83,21 @@ def test_recover_says_in_words_what_did_not_come_through(
     assert len(lost) == len(set(lost)) > 1
     assert f"The text or result of {len(lost)} steps is lost." in done.err
     assert cli("verify", out).out
+
+
+@pytest.mark.parametrize("beginning", [b"SQMite format 3", bytes(range(200)) * 20])
+def test_a_damaged_beginning_is_no_reason_to_call_it_something_else(
+    cli: Callable[..., Done], tmp_path: Path, beginning: bytes
+) -> None:
+    path = long_session(tmp_path / "s.worldline")
+    path.write_bytes(beginning + path.read_bytes()[len(beginning) :])
+    done = cli("verify", path, "--json", expect=1)
+    assert "`worldline recover` saves what is readable" in done.json["faults"][0]["still_works"]
+    assert "is damaged: its beginning cannot be read" in cli("inspect", path, expect=1).err
+    assert "301 nodes saved" in cli("recover", path, "--out", tmp_path / "new.worldline").out
+
+
+def test_another_file_is_not_taken_for_a_damaged_session(cli: Callable[..., Done], tmp_path: Path) -> None:
+    path = tmp_path / "log.worldline"
+    path.write_text("a line of a log\n" * 20_000)
+    assert "is not a session" in cli("verify", path, expect=2).err

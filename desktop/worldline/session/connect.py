@@ -7,6 +7,7 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 from urllib.parse import quote
 
 from worldline.core import header_reader
@@ -15,6 +16,11 @@ from worldline.core.header_reader import FIRST_SCHEMA, SCHEMA_VERSION
 from worldline.session import schema
 
 _MAGIC = b"SQLite format 3\0"
+PAGE = 4096
+"""Bytes of a page of a session file."""
+_PAGE_KINDS = (b"\x02", b"\x05", b"\x0a", b"\x0d")
+_LOOKED_AT = 16
+"""Pages whose first letter is looked at where the beginning of a file is not that of a session."""
 _BUSY_MS = 5000
 
 
@@ -87,6 +93,7 @@ def check_file(path: Path) -> None:
     try:
         with path.open("rb") as file:
             head = file.read(len(_MAGIC))
+            ours = head != _MAGIC and path.suffix == ".worldline" and _has_pages(file)
     except OSError as problem:
         raise translate(problem, path, saving=False) from problem
     if head == _MAGIC:
@@ -97,7 +104,23 @@ def check_file(path: Path) -> None:
             "It is left as it is. `worldline recover` saves what is readable into a new file.",
             kind="damaged",
         )
+    if ours:
+        raise SessionError(
+            f"{path.name} is damaged: its beginning cannot be read.",
+            "It is left as it is. `worldline recover` saves what is readable into a new file.",
+            kind="damaged",
+        )
     raise _foreign(path)
+
+
+def _has_pages(file: BinaryIO) -> bool:
+    """Whether what follows the first page has the form of SQLite's pages: each begins with one of four letters."""
+    letters = []
+    for number in range(1, _LOOKED_AT + 1):
+        file.seek(number * PAGE)
+        letters.append(file.read(1))
+    there = [letter for letter in letters if letter]
+    return len(there) >= 3 and sum(letter in _PAGE_KINDS for letter in there) * 4 >= len(there) * 3
 
 
 def _foreign(path: Path) -> SessionError:
@@ -120,7 +143,7 @@ def create_file(path: Path) -> None:
             passing.unlink(missing_ok=True)
             os.close(os.open(passing, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
             with contextlib.closing(sqlite3.connect(passing, isolation_level=None)) as connection:
-                connection.execute("PRAGMA page_size = 4096")
+                connection.execute(f"PRAGMA page_size = {PAGE}")
                 connection.execute("PRAGMA synchronous = FULL")
                 connection.executescript(schema.create_script())
                 connection.execute("PRAGMA journal_mode = WAL")
