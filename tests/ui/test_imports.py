@@ -123,7 +123,7 @@ for target in (*panes.PANES.values(), *panes.ATTACHMENTS):
 print(json.dumps([sorted(libraries), parts, sorted(set(sys.modules) - known)]))
 """
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENCE_S, check=False
     )
     assert done.returncode == 0, done.stderr
     libraries, parts, rest = json.loads(done.stdout.splitlines()[-1])
