@@ -201,6 +201,10 @@ def test_banners(window_of: Open) -> None:
     )
     assert window.notices.items["demo"].text.text().startswith("The model is scripted")
     assert window.notices.items["read_only"].text.text() == "Read only. It is open elsewhere."
+    chat = window.panes["chat"]
+    assert isinstance(chat, ChatPane)
+    # A reason of several lines would be cut off there, and stay when it is none any more.
+    assert chat.composer.edit.placeholderText() == "This session is open for reading only."
     window.state.go(sample.uid(9))
     assert window.state.cursor == sample.uid(27)
     assert window.state.selection == sample.uid(9)

@@ -123,10 +123,9 @@ class Composing(QObject):
     def _on_info(self) -> None:
         info = self._state.info
         self.composer.edit.root = str(info.get("work_path") or "")
+        # Why is said in the line above the status, which has room for it and changes when the reason goes.
         self.composer.set_read_only(
-            (str(info.get("read_only_why")) or self.tr("This session is open for reading only."))
-            if info.get("read_only")
-            else ""
+            self.tr("This session is open for reading only.") if info.get("read_only") else ""
         )
         path = str(info.get("path") or "")
         if path and not info.get("read_only"):
