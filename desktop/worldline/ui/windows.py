@@ -7,6 +7,7 @@ import os
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 from PySide6.QtCore import QCoreApplication, QObject, QSettings, QSize, Qt, QTimer, Signal
 from PySide6.QtWidgets import QApplication, QDialog, QWidget
@@ -27,8 +28,9 @@ FOREIGN = (".jsonl", ".zip")
 """Endings of files that are imported: sessions of other agents, exports, and bundles."""
 MANY = 5
 """Windows that are opened at once without a question."""
-LET_GO_MS = 200
-"""After a window has gone: by then nobody waits for anything."""
+LET_GO_MS = (200, 1_000, 5_000, 20_000)
+"""After a window has gone: by then mostly nobody waits for anything. On a busy machine an answer or an event may still be
+on its way and hold what it is for, so it is looked at again, as long as something of the window is there."""
 NAMED = 4
 """Files that are named when they cannot be opened."""
 
@@ -49,6 +51,8 @@ class Windows(QObject):
         self.sessions: list[MainWindow] = []
         self._after: dict[MainWindow, list[str]] = {}
         """Closed windows whose engines still end → what is to be opened then."""
+        self._gone: WeakSet[QObject] = WeakSet()
+        """Windows that have gone, and their sessions, for as long as the memory holds them."""
         self.room: QSize | None = None
         """No window begins larger than this: its lower edge would lie below the screen."""
         self.start_view: StartView | None = None
@@ -206,6 +210,7 @@ class Windows(QObject):
             if not old.closing:
                 new = self.sessions[at] = renewed(old)
                 self._listen(new)
+                self._gone.update((old, old.state))
         self._let_go_later()
 
     def _remember(self, info: dict[str, Any]) -> None:
@@ -254,13 +259,19 @@ class Windows(QObject):
         if window in self.sessions:
             self.sessions.remove(window)
             window.deleteLater()
+            self._gone.update((window, window.state))
             self._let_go_later()
         for path in self._after.pop(window, []):
             self.open(path)
         self._quit_if_last()
 
-    def _let_go_later(self) -> None:
-        QTimer.singleShot(LET_GO_MS, self, _let_go)
+    def _let_go_later(self, tried: int = 0) -> None:
+        def look() -> None:
+            _let_go()
+            if self._gone and tried + 1 < len(LET_GO_MS):
+                self._let_go_later(tried + 1)
+
+        QTimer.singleShot(LET_GO_MS[tried], self, look)
 
     def _quit_if_last(self) -> None:
         if not self.sessions and self.start_view is None:
