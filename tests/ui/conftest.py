@@ -51,6 +51,7 @@ def nothing_leaks(qapp: QApplication) -> Iterator[None]:
     ticking = running_timers()
     if theme().name != "light":
         theme().set_name("light")
+    gc.enable()  # a start of the program in a test before this one leaves it off for its first seconds
     yield
     if i18n._translator is not None:
         forget_language()
