@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QScrollArea, QWidget
 
 from worldline.ui import tab_order
 from worldline.ui.chat.row_base import QuietButton
@@ -46,6 +46,11 @@ def walk(window: QWidget) -> list[QWidget]:
 
 def is_seen(window: QWidget, widget: QWidget) -> bool:
     """Whether the picture with the focus on the widget differs from the one without."""
+    above = widget.parentWidget()
+    while above is not None:
+        if isinstance(above, QScrollArea):
+            above.ensureWidgetVisible(widget)  # as Tab does
+        above = above.parentWidget()
     widget.setFocus(Qt.FocusReason.TabFocusReason)
     QApplication.processEvents()
     focused = window.grab().toImage()
