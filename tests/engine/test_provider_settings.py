@@ -84,8 +84,6 @@ async def test_a_wrong_file_is_told_and_the_defaults_hold(bench: Any) -> None:
 async def test_another_server_stands_in_and_the_way_back_is_shown(bench: Any) -> None:
     with RehearsalServer(Scenario.of(Reply(text="From elsewhere.")), checker=check) as other:
         b = await bench(chain=[{"model": "rehearsal", "base_url": other.base_url}], retry={"attempts": 2})
-        b.actor.models.gateway.settings.cool_down_s = 0.01
-        b.actor.models.gateway._cool.seconds = 0.01
         b.server.drill("overloaded", 2)
         assert await b.ask("go") == "completed"
         (node,) = b.nodes("assistant")
@@ -94,6 +92,8 @@ async def test_another_server_stands_in_and_the_way_back_is_shown(bench: Any) ->
         (noted,) = b.diagnostics("fallback")
         assert other.base_url in noted.data["data"]["to"]
         b.script("Here again.")
+        (rest,) = b.actor.models.gateway._cool._resting.values()
+        rest.until = 0  # it has rested
         assert await b.ask("and now?") == "completed"
         assert b.actor.shared.status.now.fallback_why == ""
         assert b.diagnostics("fallback")[-1].data["data"]["back"] is True
