@@ -51,8 +51,8 @@ class Windows(QObject):
         self.sessions: list[MainWindow] = []
         self._after: dict[MainWindow, list[str]] = {}
         """Closed windows whose engines still end → what is to be opened then."""
-        self._gone: WeakSet[QObject] = WeakSet()
-        """Windows that have gone, and their sessions, for as long as the memory holds them."""
+        self._gone: WeakSet[Any] = WeakSet()
+        """Windows that have gone, their sessions and trees, for as long as the memory holds them."""
         self.room: QSize | None = None
         """No window begins larger than this: its lower edge would lie below the screen."""
         self.start_view: StartView | None = None
@@ -210,7 +210,7 @@ class Windows(QObject):
             if not old.closing:
                 new = self.sessions[at] = renewed(old)
                 self._listen(new)
-                self._gone.update((old, old.state))
+                self._gone.update((old, old.state, old.state.tree))
         self._let_go_later()
 
     def _remember(self, info: dict[str, Any]) -> None:
@@ -259,7 +259,7 @@ class Windows(QObject):
         if window in self.sessions:
             self.sessions.remove(window)
             window.deleteLater()
-            self._gone.update((window, window.state))
+            self._gone.update((window, window.state, window.state.tree))
             self._let_go_later()
         for path in self._after.pop(window, []):
             self.open(path)
