@@ -43,17 +43,21 @@ def storage() -> QWidget:
     return dialog
 
 
+def _alone(dialog: QWidget, question: QWidget | None) -> QWidget:
+    """The question of a dialog, without the dialog."""
+    assert question is not None
+    question.setParent(None)
+    dialog.deleteLater()
+    return question
+
+
 def storage_question() -> QWidget:
     from worldline.ui.dialogs.storage import StorageDialog
 
     dialog = storage()
     assert isinstance(dialog, StorageDialog)
     dialog._ask()
-    question = dialog.question
-    assert question is not None
-    question.setParent(None)
-    dialog.deleteLater()
-    return question
+    return _alone(dialog, dialog.question)
 
 
 def folders() -> QWidget:
@@ -73,11 +77,7 @@ def folders_question() -> QWidget:
     dialog = folders()
     assert isinstance(dialog, FoldersDialog)
     dialog.ask()
-    question = dialog.question
-    assert question is not None
-    question.setParent(None)
-    dialog.deleteLater()
-    return question
+    return _alone(dialog, dialog.question)
 
 
 def session_delete() -> QWidget:

@@ -127,7 +127,7 @@ class Journal:
         try:
             os.link(self.folder / _NAME, self.folder / phase)
         except FileExistsError:
-            pass
+            pass  # marked already, by a run that was killed: the mark is all that counts
         except OSError as error:
             if error.errno not in NO_LINKS:
                 raise
