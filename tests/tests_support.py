@@ -208,14 +208,22 @@ def check_files(work: Path, expect: dict[str, Any]) -> None:
         assert not (work / path).exists(), path
 
 
-def call_worldline(*arguments: str | Path, expect: int = 0) -> Done:
-    """A command in this process, a second cheaper each than in one of its own: to look at what others did."""
+def call_worldline(*arguments: str | Path, expect: int | None = 0) -> Done:
+    """A command in this process, a second cheaper each than in one of its own. It speaks the language of the environment, as a
+    process that begins does."""
+    from worldline.cli import output
     from worldline.cli.main import main
+    from worldline.viewmodel import engine_words
 
     out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        code = main([str(argument) for argument in arguments])
-    assert code == expect, out.getvalue() + err.getvalue()
+    output._catalogue.cache_clear()
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            code = main([str(argument) for argument in arguments])
+    finally:
+        output._catalogue.cache_clear()
+        engine_words.use("en")
+    assert expect is None or code == expect, out.getvalue() + err.getvalue()
     return Done(code, out.getvalue(), err.getvalue())
 
 

@@ -7,6 +7,8 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -73,3 +75,14 @@ class Engine:
     def kill(self) -> None:
         self.child.kill()
         self.end()
+
+
+@contextmanager
+def engine_on(*arguments: str | Path) -> Iterator[Engine]:
+    """An engine that has opened its session; it is told to end after the block."""
+    engine = Engine(*arguments)
+    try:
+        engine.ask("hello", protocol=1)
+        yield engine
+    finally:
+        engine.end()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -16,8 +17,10 @@ from worldline.session.health import FileCheck
 from worldline.session.model import NodeDraft
 
 
-def long_session(path: Path) -> Path:
-    """Some pages of texts; the one with `needle-150` on it is in the middle."""
+@pytest.fixture(scope="module")
+def long_session(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """To be copied. Some pages of texts; the one with `needle-150` on it is in the middle."""
+    path = tmp_path_factory.mktemp("long") / "s.worldline"
     with SessionDocument.create(path, title="long", workspace={"mode": "none"}) as doc:
         parent = doc.append(NodeDraft(NodeKind.ROOT, None)).uid
         for number in range(300):
@@ -31,14 +34,14 @@ def long_session(path: Path) -> Path:
 
 
 @pytest.fixture
-def middle(tmp_path: Path) -> Path:
-    path = long_session(tmp_path / "s.worldline")
+def middle(long_session: Path, tmp_path: Path) -> Path:
+    path = Path(shutil.copy(long_session, tmp_path))
     damage_page_of(path, b"needle-150 ")
     return path
 
 
-def test_the_cheap_look_finds_a_page_that_nobody_reads(middle: Path, tmp_path: Path) -> None:
-    assert FileCheck(long_session(tmp_path / "sound.worldline")).run() == []
+def test_the_cheap_look_finds_a_page_that_nobody_reads(long_session: Path, middle: Path) -> None:
+    assert FileCheck(long_session).run() == []
     with SessionDocument.open(middle, mode="read") as doc:
         assert len(doc.headers()) == 301, "opening meets no damage"
     assert FileCheck(middle).run()
@@ -87,9 +90,9 @@ def test_recover_says_in_words_what_did_not_come_through(
 
 @pytest.mark.parametrize("beginning", [b"SQMite format 3", bytes(range(200)) * 20])
 def test_a_damaged_beginning_is_no_reason_to_call_it_something_else(
-    cli: Callable[..., Done], tmp_path: Path, beginning: bytes
+    cli: Callable[..., Done], long_session: Path, tmp_path: Path, beginning: bytes
 ) -> None:
-    path = long_session(tmp_path / "s.worldline")
+    path = Path(shutil.copy(long_session, tmp_path))
     path.write_bytes(beginning + path.read_bytes()[len(beginning) :])
     done = cli("verify", path, "--json", expect=1)
     assert "`worldline recover` saves what is readable" in done.json["faults"][0]["still_works"]

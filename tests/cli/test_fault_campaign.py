@@ -37,7 +37,7 @@ def test_a_campaign(cli: Any, tmp_path: Path) -> None:
             done = cli(
                 "run", "--workspace", work, "--session", session, "--in-place", "--base-url", server.base_url,
                 "--model", "faulty", "--mode", "work", "--approve", "allow", "--prompt", f"goal {len(results)}",
-                "--max-turns", "500", "--json", expect=None, timeout=900,
+                "--max-turns", "500", "--json", expect=None,
             )  # fmt: skip
             assert done.code in (0, 1), done.err
             assert "Traceback" not in done.err, done.err

@@ -13,7 +13,7 @@ KEY = "sk-ant-api03-REAL-KEY"
 
 @pytest.mark.parametrize("named_by", ["option", "environment"])
 def test_a_real_key_never_reaches_another_server(
-    cli: Any, server: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named_by: str
+    program: Any, server: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named_by: str
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
     monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", KEY)
@@ -24,7 +24,7 @@ def test_a_real_key_never_reaches_another_server(
     where = ["--base-url", server.base_url] if named_by == "option" else []
     if named_by == "environment":
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.base_url + "/v1")
-    done = cli(
+    done = program(
         "run", "--workspace", work, "--session", tmp_path / "s.worldline", *where,
         "--model", "rehearsal", "--prompt", "hello", "--json",
     )  # fmt: skip

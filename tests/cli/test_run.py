@@ -1,4 +1,4 @@
-"""`run`, `inspect`, `view`, `jump`, `diff`, `verify`, `effects`: from a prompt to a fork, in subprocesses."""
+"""`run`, `inspect`, `view`, `jump`, `diff`, `verify`, `effects`: from a prompt to a fork."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ CLI = Callable[..., Any]
 
 
 @pytest.mark.slow
-def test_from_a_prompt_to_a_fork(cli: CLI, server: Any, repo: Path, tmp_path: Path) -> None:
+def test_from_a_prompt_to_a_fork(cli: CLI, program: CLI, server: Any, repo: Path, tmp_path: Path) -> None:
     session = tmp_path / "s.worldline"
     before = {p.name: p.read_bytes() for p in repo.iterdir() if p.is_file()}
     index = (repo / ".git" / "index").read_bytes()
     common = ["--session", session, "--base-url", server.base_url, "--mode", "work", "--json"]
 
-    done = cli("run", "--workspace", repo, "--prompt", "make the file", *common)
+    done = program("run", "--workspace", repo, "--prompt", "make the file", *common)
     events = done.lines
     assert events[-1]["event"] == "result"
     assert events[-1]["stop_reason"] == "completed"
@@ -51,7 +51,7 @@ def test_from_a_prompt_to_a_fork(cli: CLI, server: Any, repo: Path, tmp_path: Pa
     dry = cli("jump", session, first[:8], "--dry-run", "--json").json
     assert [e["path"] for e in dry["plan"] if e["action"] == "overwrite"] == ["a.txt"]
     assert (work / "a.txt").read_text() == "beta\n"
-    jumped = cli("jump", session, first[:8], "--json").json
+    jumped = program("jump", session, first[:8], "--json").json
     assert jumped["cursor"] == first
     assert jumped["verified"]["files"] == jumped["verified"]["of"] == 1
     assert (work / "a.txt").read_text() == "alpha\n"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import pytest
 from tests_support import Done, call_worldline, session_in_own_folder
 from worldline.core import paths
 from worldline.session.document import SessionDocument
+from worldline_engine import engine_on
 
 Cli = Callable[..., Done]
 here: Cli = call_worldline
@@ -108,19 +108,9 @@ def test_a_removal_that_was_cut_off_is_finished(session: Path, store: Path) -> N
 def test_an_open_session_in_the_trash_keeps_its_files(session: Path, store: Path) -> None:
     trashed = to_trash(session)
     [row] = stores()
-    engine = subprocess.Popen(
-        [sys.executable, "-m", "worldline", "engine", "--session", str(trashed)],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    with engine:
-        assert engine.stdin is not None and engine.stdout is not None
-        hello = {"jsonrpc": "2.0", "id": 1, "method": "hello", "params": {"protocol": 1}}
-        engine.stdin.write(json.dumps(hello) + "\n")
-        engine.stdin.flush()
-        engine.stdout.readline()
+    with engine_on("--session", trashed):
         assert here("worktrees", "remove", store, "--yes-lose", row["lose_id"], expect=1).err
         assert store.is_dir()
-        engine.stdin.close()
 
 
 def test_what_is_no_store_of_ours_is_named_and_stays(store: Path, session: Path) -> None:

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,6 +14,7 @@ from worldline.core.kinds import NodeKind
 from worldline.rehearsal.server import RehearsalServer
 from worldline.session.document import SessionDocument
 from worldline.session.model import NodeDraft
+from worldline_engine import engine_on
 
 Cli = Callable[..., Done]
 
@@ -28,23 +25,6 @@ def plain(tmp_path: Path) -> Path:
     folder.mkdir()
     (folder / "a.txt").write_text("alpha\n")
     return folder
-
-
-@contextmanager
-def engine_on(*options: str | Path) -> Iterator[None]:
-    """An engine that has opened its session."""
-    engine = subprocess.Popen(
-        [sys.executable, "-m", "worldline", "engine", *map(str, options)],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    with engine:
-        assert engine.stdin is not None and engine.stdout is not None
-        hello = {"jsonrpc": "2.0", "id": 1, "method": "hello", "params": {"protocol": 1}}
-        engine.stdin.write(json.dumps(hello) + "\n")
-        engine.stdin.flush()
-        assert engine.stdout.readline()
-        yield
-        engine.stdin.close()
 
 
 def test_return_speaks_of_no_branch_where_there_is_no_git(

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests_support import PATIENCE_S, Done, call_worldline, git, session_in_own_folder
+from tests_support import PATIENCE_S, Done, git, session_in_own_folder
 from worldline.core import paths
 from worldline.engine import folders
 from worldline.session.document import SessionDocument
 from worldline.workspace import isolate_make
+from worldline_engine import engine_on
 
 Cli = Callable[..., Done]
-
-
-@pytest.fixture
-def here() -> Cli:
-    """A command without a process of its own: a second cheaper each."""
-
-    return call_worldline
 
 
 @pytest.fixture
@@ -49,11 +41,11 @@ def to_trash(session: Path) -> Path:
 
 
 def test_a_folder_is_listed_and_goes_only_as_confirmed(
-    cli: Cli, here: Cli, session: Path, work: Path, repo: Path, monkeypatch: pytest.MonkeyPatch
+    cli: Cli, session: Path, work: Path, repo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(folders, "SIZE_S", PATIENCE_S)
     monkeypatch.setattr(folders, "ALL_SIZES_S", PATIENCE_S)
-    [row] = rows(here)
+    [row] = rows(cli)
     assert (row["path"], row["session"], row["title"], row["session_file"]) == (
         str(work), "there", "project", str(session),
     )  # fmt: skip
@@ -83,101 +75,88 @@ def test_a_folder_is_listed_and_goes_only_as_confirmed(
     cli("worktrees", "remove", work, expect=2)
 
 
-def test_without_its_session_nothing_keeps_the_files(here: Cli, session: Path, work: Path) -> None:
+def test_without_its_session_nothing_keeps_the_files(cli: Cli, session: Path, work: Path) -> None:
     session.unlink()
-    [row] = rows(here)
+    [row] = rows(cli)
     assert row["session"] == "none" and row["title"] == ""
     assert row["lose"] == ["changed file a.txt", "untracked file new.txt"] and row["kept"] == 0
-    told = here("worktrees")
+    told = cli("worktrees")
     assert "no session file is known any more" in told.out and row["lose_id"] in told.out
-    here("worktrees", "remove", work, "--yes-lose", row["lose_id"])
+    cli("worktrees", "remove", work, "--yes-lose", row["lose_id"])
     assert not work.exists()
-    assert "no folder" in here("worktrees").err
+    assert "no folder" in cli("worktrees").err
 
 
 def test_a_session_that_lies_elsewhere_or_is_damaged_is_known(
-    here: Cli, session: Path, work: Path, tmp_path: Path
+    cli: Cli, session: Path, work: Path, tmp_path: Path
 ) -> None:
-    [row] = rows(here)
+    [row] = rows(cli)
     elsewhere = tmp_path / "mine.worldline"
     session.rename(elsewhere)
-    here("inspect", elsewhere, "--json")
-    assert rows(here)[0]["session"] == "none", (
-        "a file that was moved is known when it is opened to be written"
-    )
-    here("jump", elsewhere, "root", "--json")
-    [row] = rows(here)
+    cli("inspect", elsewhere, "--json")
+    assert rows(cli)[0]["session"] == "none", "a file that was moved is known when it is opened to be written"
+    cli("jump", elsewhere, "root", "--json")
+    [row] = rows(cli)
     assert (row["session"], row["session_file"]) == ("there", str(elsewhere))
     slug = row["name"].removeprefix("project-")
     broken = paths.sessions_dir() / f"{slug}.worldline"
     broken.write_bytes(b"nothing of the kind")
     elsewhere.unlink()
-    assert rows(here)[0]["session_file"] == str(broken)
+    assert rows(cli)[0]["session_file"] == str(broken)
 
 
-def test_one_that_is_open_keeps_its_folder(here: Cli, session: Path, work: Path) -> None:
-    engine = subprocess.Popen(
-        [sys.executable, "-m", "worldline", "engine", "--session", str(session)],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    with engine:
-        assert engine.stdin is not None and engine.stdout is not None
-        engine.stdin.write('{"jsonrpc":"2.0","id":1,"method":"hello","params":{"protocol":1}}\n')
-        engine.stdin.flush()
-        while '"id":1' not in engine.stdout.readline().replace(" ", ""):
-            pass
-        [row] = rows(here)
-        assert f"process {engine.pid}" in row["in_use"]
-        refused = here("worktrees", "remove", work, "--yes-lose", row["lose_id"], "--json", expect=1)
+def test_one_that_is_open_keeps_its_folder(cli: Cli, session: Path, work: Path) -> None:
+    with engine_on("--session", session) as engine:
+        [row] = rows(cli)
+        assert f"process {engine.child.pid}" in row["in_use"]
+        refused = cli("worktrees", "remove", work, "--yes-lose", row["lose_id"], "--json", expect=1)
         assert refused.lines[-1]["error"]["kind"] == "leased" and work.is_dir()
-        engine.stdin.close()
-        engine.stdout.read()
     # The lock of the file alone is enough: a session that is open keeps its folder without a lease too.
     doc = SessionDocument.open(session)
     try:
-        assert rows(here)[0]["in_use"].startswith("Its session is open")
-        refused = here("worktrees", "remove", work, "--json", expect=1)
+        assert rows(cli)[0]["in_use"].startswith("Its session is open")
+        refused = cli("worktrees", "remove", work, "--json", expect=1)
         assert refused.lines[-1]["error"]["kind"] == "leased" and work.is_dir()
     finally:
         doc.close()
-    here("worktrees", "remove", work)
+    cli("worktrees", "remove", work)
     assert not work.exists()
 
 
-def test_a_bundle_has_a_folder_too(here: Cli, session: Path, work: Path, tmp_path: Path) -> None:
+def test_a_bundle_has_a_folder_too(cli: Cli, session: Path, work: Path, tmp_path: Path) -> None:
     bundle = tmp_path / "b.bundle"
-    here("export", session, "--format", "bundle", "--out", bundle)
-    out = Path(here("import", bundle, "--out", tmp_path / "in", "--json").json["files"][0]["out"])
-    [row] = [row for row in rows(here) if row["session_file"] == str(out)]
+    cli("export", session, "--format", "bundle", "--out", bundle)
+    out = Path(cli("import", bundle, "--out", tmp_path / "in", "--json").json["files"][0]["out"])
+    [row] = [row for row in rows(cli) if row["session_file"] == str(out)]
     assert row["session"] == "there" and row["lose"] == [] and row["kept"] >= 3
     (Path(row["path"]) / "files" / "own.txt").write_text("o")
-    [row] = here("worktrees", "--only", row["path"], "--json").json["folders"]
+    [row] = cli("worktrees", "--only", row["path"], "--json").json["folders"]
     assert row["lose"] == ["file own.txt (git cannot say whether it is in a commit)"]
-    here("worktrees", "remove", row["path"], "--yes-lose", row["lose_id"])
-    assert [one["session_file"] for one in rows(here)] == [str(session)]
+    cli("worktrees", "remove", row["path"], "--yes-lose", row["lose_id"])
+    assert [one["session_file"] for one in rows(cli)] == [str(session)]
 
 
-def test_lines_come_twice_the_quick_facts_first(here: Cli, session: Path, work: Path) -> None:
-    first, second = here("worktrees", "--json", "--lines").lines
+def test_lines_come_twice_the_quick_facts_first(cli: Cli, session: Path, work: Path) -> None:
+    first, second = cli("worktrees", "--json", "--lines").lines
     assert (first["looked"], second["looked"]) == (False, True)
     assert first["title"] == second["title"] and second["bytes"] > 0
 
 
-def test_a_copy_that_is_kept_ready_is_listed_and_removed(here: Cli, work: Path, repo: Path) -> None:
+def test_a_copy_that_is_kept_ready_is_listed_and_removed(cli: Cli, work: Path, repo: Path) -> None:
     made = isolate_make.make(repo, least_files=0)
     assert made.path is not None
-    first, row = rows(here)
+    first, row = rows(cli)
     assert first["path"] == str(work)
     assert (row["path"], row["session"], row["repository"], row["bytes"]) == (
         str(made.path), "ready", str(repo), made.bytes,
     )  # fmt: skip
     assert row["looked"] and row["lose"] == [] and "next session" in row["note"]
-    assert here("worktrees", "--only", made.path, "--json").json["folders"] == [row]
-    told = here("worktrees").out
+    assert cli("worktrees", "--only", made.path, "--json").json["folders"] == [row]
+    told = cli("worktrees").out
     assert "kept ready" in told and f"copy of {repo}" in told and "Nothing would be lost" in told
-    lines = [line for line in here("worktrees", "--json", "--lines").lines if line["session"] == "ready"]
+    lines = [line for line in cli("worktrees", "--json", "--lines").lines if line["session"] == "ready"]
     assert lines == [row]
-    done = here("worktrees", "remove", made.path, "--json").json
+    done = cli("worktrees", "remove", made.path, "--json").json
     assert (done["bytes"], done["lost"]) == (made.bytes, [])
-    assert [row["path"] for row in rows(here)] == [str(work)] and not made.path.exists()
-    here("worktrees", "remove", made.path, expect=2)
+    assert [row["path"] for row in rows(cli)] == [str(work)] and not made.path.exists()
+    cli("worktrees", "remove", made.path, expect=2)

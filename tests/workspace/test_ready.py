@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import stat
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -489,8 +490,8 @@ KILL = """
 import os, signal, sys
 from pathlib import Path
 from worldline.workspace import copytree, durable, indexfile, isolate, isolate_make, isolate_ready, leases, safefs
-what, step, work = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3])
-count = 0
+work = Path(sys.argv[1])
+count = step = 0
 def counted(module, name):
     plain = getattr(module, name)
     def call(*args, **options):
@@ -510,18 +511,41 @@ for module, name in (
     (isolate_ready.shutil, "rmtree"), (durable, "sync_filesystem"), (os, "fsync"), (isolate.indexfile, "encode"),
 ):
     counted(module, name)
-if what == "make":
-    isolate_make.make(work, least_files=0, settled_ns=0)
-else:
-    isolate.prepare(work, "aaaaaaaa")
-print("whole")
+for line in sys.stdin:
+    what, at = line.split()
+    one = os.fork()
+    if not one:
+        try:
+            count, step = 0, int(at)
+            if what == "make":
+                isolate_make.make(work, least_files=0, settled_ns=0)
+            else:
+                isolate.prepare(work, "aaaaaaaa")
+            os._exit(0)
+        except BaseException:
+            import traceback
+            traceback.print_exc()
+        os._exit(1)
+    print(os.waitstatus_to_exitcode(os.waitpid(one, 0)[1]), flush=True)
 """
+"""Everything is loaded once; each kill is that of a process of its own, forked from there."""
 
 
-def _killed(what: str, step: int, work: Path) -> bool:
-    """False: it came to its end before that step."""
-    out, _ = child("-c", KILL, what, str(step), str(work)).communicate(timeout=PATIENCE_S)
-    return "whole" not in out
+@pytest.fixture
+def killed(work: Path) -> Iterator[Callable[[str, int], bool]]:
+    """Makes or takes a copy up to this step. False: it came to its end before."""
+    parent = child("-c", KILL, str(work))
+    assert parent.stdin is not None and parent.stdout is not None
+
+    def ask(what: str, step: int) -> bool:
+        parent.stdin.write(f"{what} {step}\n")
+        parent.stdin.flush()
+        code = int(parent.stdout.readline())
+        assert code in (0, -signal.SIGKILL)
+        return code != 0
+
+    yield ask
+    parent.communicate(timeout=PATIENCE_S)
 
 
 KILLS = "git init -q -b main . && echo 1 > a && mkdir d && echo f > d/f && ln -s a l && echo '.env' > .gitignore && echo K > .env && git add . && git commit -qm i && echo 2 > a"  # fmt: skip
@@ -529,7 +553,7 @@ KILLS = "git init -q -b main . && echo 1 > a && mkdir d && echo f > d/f && ln -s
 
 @pytest.mark.slow
 @pytest.mark.parametrize("what", ["make", "update"])
-def test_a_kill_while_it_is_made(work: Path, sh: Sh, what: str) -> None:
+def test_a_kill_while_it_is_made(work: Path, sh: Sh, killed: Callable[[str, int], bool], what: str) -> None:
     sh(KILLS)
     before = snapshot(work, skip=())
     step = 0
@@ -539,7 +563,7 @@ def test_a_kill_while_it_is_made(work: Path, sh: Sh, what: str) -> None:
             make(work)
             (work / "a").write_text(str(step))
             before["a"] = (before["a"][0], str(step).encode())
-        if not _killed("make", step, work):
+        if not killed("make", step):
             break
         assert snapshot(work, skip=()) == before
         isolate_ready.finish()
@@ -563,7 +587,7 @@ def _clean(work: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_kill_while_it_is_taken(work: Path, sh: Sh) -> None:
+def test_a_kill_while_it_is_taken(work: Path, sh: Sh, killed: Callable[[str, int], bool]) -> None:
     sh(KILLS)
     _clean(work)
     files = snapshot(work)
@@ -574,7 +598,7 @@ def test_a_kill_while_it_is_taken(work: Path, sh: Sh) -> None:
         (work / "a").write_text(str(step))
         files["a"] = (files["a"][0], str(step).encode())
         refs = sh("git for-each-ref; git rev-parse HEAD")
-        if not _killed("take", step, work):
+        if not killed("take", step):
             break
         assert snapshot(work) == files
         isolate_ready.finish()
