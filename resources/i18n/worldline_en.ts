@@ -66,6 +66,16 @@
     </message>
 </context>
 <context>
+    <name>ChipStrip</name>
+    <message numerus="yes">
+        <source>%n line(s)</source>
+        <translation>
+            <numerusform>%n line</numerusform>
+            <numerusform>%n lines</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>CompareView</name>
     <message numerus="yes">
         <source>%n file(s)</source>
@@ -82,13 +92,6 @@
         <translation>
             <numerusform>Making %n picture ready…</numerusform>
             <numerusform>Making %n pictures ready…</numerusform>
-        </translation>
-    </message>
-    <message numerus="yes">
-        <source>%n line(s)</source>
-        <translation>
-            <numerusform>%n line</numerusform>
-            <numerusform>%n lines</numerusform>
         </translation>
     </message>
 </context>

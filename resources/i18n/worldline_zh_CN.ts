@@ -353,6 +353,10 @@
         <source>Bring it</source>
         <translation>带过去</translation>
     </message>
+    <message>
+        <source>Bringing it…</source>
+        <translation>正在带过去……</translation>
+    </message>
     <message numerus="yes">
         <source>… and %n more</source>
         <translation>
@@ -519,6 +523,35 @@
     <message>
         <source>Conversation</source>
         <translation>对话</translation>
+    </message>
+</context>
+<context>
+    <name>ChipStrip</name>
+    <message>
+        <source>Take out of the queue</source>
+        <translation>移出队列</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n line(s)</source>
+        <translation>
+            <numerusform>%n 行</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Pasted text · {}</source>
+        <translation>粘贴的文本 · {}</translation>
+    </message>
+    <message>
+        <source>Remove the text</source>
+        <translation>移除文本</translation>
+    </message>
+    <message>
+        <source>Image {} · {}</source>
+        <translation>图片 {} · {}</translation>
+    </message>
+    <message>
+        <source>Remove the image</source>
+        <translation>移除图片</translation>
     </message>
 </context>
 <context>
@@ -763,32 +796,6 @@
         </translation>
     </message>
     <message>
-        <source>Take out of the queue</source>
-        <translation>移出队列</translation>
-    </message>
-    <message numerus="yes">
-        <source>%n line(s)</source>
-        <translation>
-            <numerusform>%n 行</numerusform>
-        </translation>
-    </message>
-    <message>
-        <source>Pasted text · {}</source>
-        <translation>粘贴的文本 · {}</translation>
-    </message>
-    <message>
-        <source>Remove the text</source>
-        <translation>移除文本</translation>
-    </message>
-    <message>
-        <source>Image {} · {}</source>
-        <translation>图片 {} · {}</translation>
-    </message>
-    <message>
-        <source>Remove the image</source>
-        <translation>移除图片</translation>
-    </message>
-    <message>
         <source>≈ {} tokens</source>
         <translation>≈ {} 词元</translation>
     </message>
@@ -807,9 +814,29 @@
         <source>Message to the agent</source>
         <translation>给智能体的消息</translation>
     </message>
+    <message>
+        <source>Let go to attach it</source>
+        <translation>松开即可附上</translation>
+    </message>
+    <message>
+        <source>Let go to name it in the message</source>
+        <translation>松开即可在消息中引用</translation>
+    </message>
+    <message>
+        <source>Let go to put the text here</source>
+        <translation>松开即可把文字放到这里</translation>
+    </message>
 </context>
 <context>
     <name>Composing</name>
+    <message>
+        <source>The engine is starting again. What you write stays here until you can send it.</source>
+        <translation>引擎正在重新启动。你写的内容会留在这里，可以发送时再发送。</translation>
+    </message>
+    <message>
+        <source>The engine is not running. What you write stays here until you can send it.</source>
+        <translation>引擎没有运行。你写的内容会留在这里，可以发送时再发送。</translation>
+    </message>
     <message>
         <source>This session is open for reading only.</source>
         <translation>此会话以只读方式打开。</translation>
@@ -1920,6 +1947,10 @@ The agent works in {work}</source>
         <translation>你打开的是 {root}
 智能体在 {work} 中工作</translation>
     </message>
+    <message>
+        <source>Let go to open</source>
+        <translation>松开即可打开</translation>
+    </message>
 </context>
 <context>
     <name>MarkedCommand</name>
@@ -2193,6 +2224,10 @@ The agent works in {work}</source>
     <message>
         <source>This folder is not in a git repository: the agent works in place. Every step is saved all the same.</source>
         <translation>此文件夹不在 git 仓库中：智能体就地工作。每一步同样会保存。</translation>
+    </message>
+    <message>
+        <source>Let go to work in this folder</source>
+        <translation>松开即可在此文件夹中工作</translation>
     </message>
     <message>
         <source>This is your home folder. Choose a project in it.</source>
@@ -2830,6 +2865,10 @@ The agent works in {work}</source>
         <source>“{title}” is in {place} now.</source>
         <translation>“{title}”现在位于 {place}。</translation>
     </message>
+    <message>
+        <source>Let go to open or import</source>
+        <translation>松开即可打开或导入</translation>
+    </message>
 </context>
 <context>
     <name>Settings</name>
@@ -3037,6 +3076,10 @@ Every step becomes a node, and a click on a node takes the files back to it.</so
     <message>
         <source>Sessions (*.worldline *.jsonl *.zip)</source>
         <translation>会话 (*.worldline *.jsonl *.zip)</translation>
+    </message>
+    <message>
+        <source>Let go to open</source>
+        <translation>松开即可打开</translation>
     </message>
 </context>
 <context>
@@ -4410,6 +4453,41 @@ Click a node to go back to it, files included.</source>
     <message>
         <source>Testing…</source>
         <translation>正在测试…</translation>
+    </message>
+</context>
+<context>
+    <name>home</name>
+    <message>
+        <source>1 file</source>
+        <translation>1 个文件</translation>
+    </message>
+    <message>
+        <source>{n} files</source>
+        <translation>{n} 个文件</translation>
+    </message>
+    <message>
+        <source>The branch {branch} has the work now ({files}). Merge it when you like.</source>
+        <translation>成果已在分支 {branch} 上（{files}），可随时合并。</translation>
+    </message>
+    <message>
+        <source>Brought to {branch} as commit {commit} ({files}).</source>
+        <translation>已作为提交 {commit} 带到 {branch}（{files}）。</translation>
+    </message>
+    <message>
+        <source>Brought to your folder as commit {commit} ({files}).</source>
+        <translation>已作为提交 {commit} 带到你的文件夹（{files}）。</translation>
+    </message>
+    <message>
+        <source>Brought to {root} as uncommitted changes ({files}).</source>
+        <translation>已作为未提交的更改带到 {root}（{files}）。</translation>
+    </message>
+    <message>
+        <source>Kept as you have them: {n}.</source>
+        <translation>保留你的版本：{n} 个。</translation>
+    </message>
+    <message>
+        <source>Could not be brought: {n}.</source>
+        <translation>未能带到：{n} 个。</translation>
     </message>
 </context>
 <context>

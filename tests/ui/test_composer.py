@@ -10,13 +10,21 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
-from PySide6.QtGui import QDragEnterEvent, QDropEvent, QImage, QInputMethodEvent, QKeySequence
+from PySide6.QtGui import (
+    QDragEnterEvent,
+    QDragLeaveEvent,
+    QDropEvent,
+    QImage,
+    QInputMethodEvent,
+    QKeySequence,
+)
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from tests_support import measured
 from worldline.ui.chat.composer import Composer
 from worldline.ui.chat.pasting import packed
+from worldline.ui.dropping import DropFrame
 
 
 @pytest.fixture
@@ -139,7 +147,7 @@ def test_queued_messages_are_chips_that_can_be_taken_out(composer: Composer) -> 
     edits: list[tuple[int, object]] = []
     composer.queue_edit.connect(lambda number, text: edits.append((number, text)))
     composer.set_queue([{"id": 7, "text": "and then this"}])
-    chip = composer._chips.itemAt(0).widget()
+    chip = composer.chips.line.itemAt(0).widget()
     chip.close_button.click()  # type: ignore[union-attr]
     assert edits == [(7, None)]
 
@@ -269,6 +277,31 @@ def drop(composer: Composer, *files: Path) -> None:
     assert let_go.isAccepted()
 
 
+def test_the_composer_says_what_would_come_of_what_is_dragged_over_it(
+    composer: Composer, tmp_path: Path
+) -> None:
+    def over(**what: Any) -> str:
+        data = QMimeData()
+        data.setUrls([QUrl.fromLocalFile(str(tmp_path / name)) for name in what.get("files", [])])
+        if "text" in what:
+            data.setText(what["text"])
+        where, keys = composer.edit.viewport().rect().center(), Qt.KeyboardModifier.NoModifier
+        event = QDragEnterEvent(where, Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton, keys)
+        QApplication.sendEvent(composer.edit.viewport(), event)
+        return next((one.words for one in composer.findChildren(DropFrame) if one.isVisible()), "")
+
+    assert over(files=["a.py"]) == over(files=["a.py", "b.png"]) == "Let go to name it in the message"
+    assert over(files=["b.png", "c.JPG"]) == "Let go to attach it"
+    assert over(text="some words") == "Let go to put the text here"
+    QApplication.sendEvent(composer.edit.viewport(), QDragLeaveEvent())
+    assert not any(one.isVisible() for one in composer.findChildren(DropFrame))
+    over(files=["a.py"])
+    drop(composer, tmp_path / "a.py")
+    assert not any(one.isVisible() for one in composer.findChildren(DropFrame))
+    composer.set_read_only("Open elsewhere.")
+    assert over(files=["a.py"]) == ""
+
+
 def test_files_are_dropped_where_the_pointer_is_and_named_from_the_folder(
     composer: Composer, tmp_path: Path
 ) -> None:
@@ -364,7 +397,7 @@ def test_many_pictures_and_messages_leave_the_composer_as_wide_as_it_was(compose
     composer.set_queue([{"id": number, "text": "a message that waits " * 4} for number in range(10)])
     composer.layout().activate()
     assert composer.minimumSizeHint().width() < 600
-    assert composer._chips.count() == 31
+    assert composer.chips.line.count() == 31
 
 
 def test_a_drop_is_never_taken_for_a_move(composer: Composer, tmp_path: Path) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QEvent
+from PySide6.QtWidgets import QApplication, QWidget
+from shiboken6 import isValid
 
 from worldline.protocol.model import DiffRow, FileChange, FileDiff
 from worldline.ui import gallery_data as sample
@@ -227,6 +229,35 @@ def test_only_the_preview_of_the_chosen_way_counts_and_it_is_brought_once(
     dialog.go_button.click()
     assert [one[1]["dry_run"] for one in engine.take("bring_home")] == [False]
     dialog.close()
+
+
+def test_what_was_brought_home_is_said_also_when_the_dialog_was_closed_meanwhile(
+    state: SessionState, engine: Engine, qtbot: Any
+) -> None:
+    owner = QWidget()
+    qtbot.addWidget(owner)
+    told: list[str] = []
+    failures: list[dict[str, Any]] = []
+    state.brought_home.connect(told.append)
+    state.failed.connect(failures.append)
+
+    def bring() -> Any:
+        dialog = open_bring_home(state, uid(9), owner)
+        engine.take("bring_home")[-1][2](brought("a.py"))
+        dialog.go_button.click()
+        assert dialog._note.text() == "Bringing it…"
+        return dialog
+
+    dialog = bring()
+    engine.take("bring_home")[0][2]({**brought("a.py"), "done": True})
+    assert not dialog.isVisible() and len(told) == 1 and told[0].endswith("as uncommitted changes (1 file).")
+    for answer in ({**brought("a.py"), "done": True}, {**brought("a.py"), "note": "Choose for each."}):
+        dialog = bring()
+        dialog.close()
+        QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+        assert not isValid(dialog)
+        engine.take("bring_home")[0][2](answer)
+    assert len(told) == 2 and failures == [{"message": "Choose for each."}]
 
 
 def test_every_conflict_can_be_decided_and_stays_decided(

@@ -20,6 +20,7 @@ from worldline.ui.chat.pane import ChatPane
 from worldline.ui.dialogs.desk import desk_of
 from worldline.ui.main_window import MainWindow
 from worldline.ui.session_state import SessionState
+from worldline.ui.theme import theme
 
 from . import full, sample
 
@@ -275,6 +276,57 @@ def test_an_engine_that_dies_is_said_and_comes_back(window_of: Open, qtbot: Any)
     assert told[0].startswith("The engine stopped. Nothing saved is lost.")
     qtbot.waitUntil(lambda: "engine" not in window.notices.items, timeout=10_000)
     assert len(window.state.tree) == 27
+
+
+def test_nothing_is_offered_while_the_engine_starts_again_that_needs_one(window_of: Open, qtbot: Any) -> None:
+    window = window_of()
+    composer = window.findChild(ChatPane).composing.composer
+    asked: list[dict[str, Any]] = []
+    composer.send.connect(asked.append)
+    seen: list[tuple[bool, bool, bool, str, str]] = []
+
+    def look(_state: str) -> None:
+        if window.state.client.state == "restarting":
+            composer.edit.submitted.emit()
+            seen.append(
+                (composer._stop.isHidden(), composer._interrupt.isHidden(), composer._go.isEnabled(),
+                 composer._go.text(), composer._note.text())
+            )  # fmt: skip
+
+    window.state.engine_state_changed.connect(look)
+    with qtbot.waitSignal(window.state.run_started, timeout=60_000):
+        window.state.request("prompt", {"text": "forever"})
+    composer.edit.set_text("and then this")
+    assert not composer._stop.isHidden() and window.actions_list["stop"].isEnabled()
+    with qtbot.waitSignal(window.state.hello, timeout=60_000):
+        os.kill(window.state.client.pid, signal.SIGKILL)
+        qtbot.waitUntil(lambda: bool(seen), timeout=60_000)
+        assert not window.actions_list["stop"].isEnabled() and "●" not in window.windowTitle()
+    why = "The engine is starting again. What you write stays here until you can send it."
+    assert seen == [(True, True, False, "Send", why)] and asked == []
+    # It is there again: what was written waits, and the reason is gone.
+    qtbot.waitUntil(lambda: composer._go.isEnabled(), timeout=60_000)
+    assert composer.text() == "and then this" and composer._note.isHidden()
+
+
+def test_what_was_brought_home_is_a_line(window_of: Open) -> None:
+    window = window_of()
+    window.state.brought_home.emit("Brought to /shop as uncommitted changes (2 files).")
+    assert window.notices.items["brought_home"].text.text().startswith("Brought to /shop")
+
+
+def test_the_icon_of_the_window_follows_the_theme(window_of: Open) -> None:
+    window = window_of()
+
+    def inked() -> set[str]:
+        image = window.windowIcon().pixmap(64).toImage()
+        pixels = (image.pixelColor(x, y) for x in range(64) for y in range(64))
+        return {color.name() for color in pixels if color.alpha() == 255}
+
+    light, token = inked(), theme().tokens.color("accent").name()
+    assert token in light
+    theme().set_name("dark")
+    assert theme().tokens.color("accent").name() in inked() and token not in inked()
 
 
 def test_a_session_that_cannot_be_opened_says_what_to_do(fake: Any, settings: QSettings, qtbot: Any) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import QEvent, QMimeData, QPoint, QPointF, QSettings, Qt, QUrl
-from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent
 from PySide6.QtWidgets import QApplication, QDialog, QMessageBox, QWidget
 
 from worldline.client.process import EngineProcess
@@ -22,6 +22,7 @@ from worldline.ui import preferences
 from worldline.ui.dialogs.desk import desk_of
 from worldline.ui.dialogs.first_start import FirstStartDialog
 from worldline.ui.dialogs.new_session import NewSessionDialog
+from worldline.ui.dropping import DropFrame
 from worldline.ui.main_window import MainWindow
 from worldline.ui.theme import theme
 from worldline.ui.windows import MANY, Windows
@@ -122,6 +123,36 @@ def test_what_is_no_file_of_this_computer_is_not_welcome(windows: Recorded, qtbo
     qtbot.addWidget(dialog)
     assert let_go(dialog, QUrl("https://example.org/shop")) is None
     assert dialog.folder.text() == ""
+
+
+def test_where_something_can_be_let_go_is_seen_while_it_is_dragged(
+    windows: Recorded, tmp_path: Path, qtbot: Any
+) -> None:
+    view, dialog = windows.show_start(), NewSessionDialog()
+    qtbot.addWidget(dialog)
+    dialog.show()
+    for over, words in ((view, "Let go to open"), (dialog, "Let go to work in this folder")):
+
+        def drag(*urls: QUrl, over: QWidget = over) -> None:
+            data = QMimeData()
+            data.setUrls(list(urls))
+            left, keys = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+            QApplication.sendEvent(over, QDragEnterEvent(QPoint(9, 9), ACTIONS, data, left, keys))
+
+        def frame(over: QWidget = over) -> DropFrame | None:
+            return next((one for one in over.findChildren(DropFrame) if one.isVisible()), None)
+
+        drag(QUrl("https://example.org/shop"))
+        assert frame() is None
+        drag(*files(tmp_path))
+        shown = frame()
+        assert shown is not None and shown.words == words and shown.size() == over.size()
+        # What is below it goes on to get the drag.
+        assert over.childAt(shown.rect().center()) is not shown
+        QApplication.sendEvent(over, QDragLeaveEvent())
+        assert frame() is None
+    assert let_go(dialog, *files(tmp_path)) is not None
+    assert not any(one.isVisible() for one in dialog.findChildren(DropFrame))
 
 
 def test_many_windows_are_not_opened_without_a_question(

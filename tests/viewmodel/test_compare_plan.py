@@ -5,10 +5,20 @@ from __future__ import annotations
 import random
 
 from tests_support import calls_of
+from worldline.core.headers import NodeHeader
 from worldline.core.kinds import NodeKind
 from worldline.protocol.commands import Attempt, Compare
 from worldline.protocol.model import FileChange, PlanEntry
-from worldline.viewmodel.compare import Step, StepRow, align, checks_words, file_rows, parting
+from worldline.viewmodel.compare import (
+    Step,
+    StepRow,
+    align,
+    checks_words,
+    file_rows,
+    parting,
+    steps_of,
+    title_of,
+)
 from worldline.viewmodel.plan import group, short_paths
 
 
@@ -23,6 +33,28 @@ def test_steps_are_aligned_until_they_part_and_meet_again() -> None:
     assert parting(rows) == 2
     for column, wanted in enumerate(("abxd", "abyzd", "abd")):
         assert "".join(row[column] for row in texts) == wanted
+
+
+def test_titles_and_replies_are_without_the_marks_of_markdown() -> None:
+    assert title_of("## Fix **the** `parser`\n\n- now") == "Fix the parser now"
+    assert title_of("**" + "long " * 20 + "end**", 22) == "long long long long l…"
+    attempt = Attempt(
+        leaf="b",
+        title="t",
+        outcome="ok",
+        stop_reason="",
+        steps=2,
+        files=[],
+        added=0,
+        removed=0,
+        path=["a", "b"],
+    )
+    headers = {
+        uid: NodeHeader(seq=at, parent=at - 1, created=0, uid=uid, kind=kind, preview="**Done**: `x` works")
+        for at, (uid, kind) in enumerate({"a": NodeKind.USER, "b": NodeKind.ASSISTANT}.items(), 1)
+    }
+    # What the person wrote stays as it was written.
+    assert [step.text for step in steps_of(attempt, headers)] == ["**Done**: `x` works", "Done: x works"]
 
 
 def test_files_more_attempts_touched_come_first() -> None:

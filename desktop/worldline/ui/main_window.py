@@ -30,7 +30,15 @@ from worldline.viewmodel.visible import settled
 # A class of Qt that is named at runtime costs its enums, up to 3 ms before the first paint.
 if TYPE_CHECKING:
     from PySide6.QtCore import QSettings
-    from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent, QPaintEvent, QResizeEvent
+    from PySide6.QtGui import (
+        QCloseEvent,
+        QDragEnterEvent,
+        QDragLeaveEvent,
+        QDropEvent,
+        QKeyEvent,
+        QPaintEvent,
+        QResizeEvent,
+    )
 
 TITLE_HEIGHT = 36
 """Of the line above all: buttons that come after the first paint must not move the rest."""
@@ -151,9 +159,8 @@ class MainWindow(QMainWindow):
         self.commands = WindowActions(self)
 
     def _add_buttons(self) -> None:
-        from worldline.ui import icons
-
-        self.setWindowIcon(icons.logo())
+        theme().changed.connect(self._show_logo)
+        self._show_logo()
         self.drawer_button = self.actions_list.button("toggle_tree", self.title_bar)
         self._title_row.insertWidget(0, self.drawer_button)
         for name in ("back", "forward", "find_in_tree", "palette"):
@@ -175,6 +182,11 @@ class MainWindow(QMainWindow):
 
     def _restyle(self) -> None:
         self.title_label.setFont(theme().font_ui(1, bold=True))
+
+    def _show_logo(self) -> None:
+        from worldline.ui import icons
+
+        self.setWindowIcon(icons.logo())
 
     def _info_changed(self, info: dict[str, Any]) -> None:
         self.title_label.setText(settled(str(info.get("title") or self.tr("Session"))))
@@ -267,12 +279,17 @@ class MainWindow(QMainWindow):
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         from worldline.ui import dropping
 
-        dropping.welcome(event)
+        dropping.welcome(event, self, self.tr("Let go to open"))
+
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        from worldline.ui import dropping
+
+        dropping.end(self)
 
     def dropEvent(self, event: QDropEvent) -> None:
         from worldline.ui import dropping
 
-        if found := dropping.files(event):
+        if found := dropping.files(event, self):
             self.dropped.emit(found)
 
     @property

@@ -60,6 +60,8 @@ class SessionSignals(QObject):
     """The changes pane is to compare with this node."""
     as_model_sees_asked = Signal(str)
     bring_home_asked = Signal(str)
+    brought_home = Signal(str)
+    """The person's own folder or branch has the work of a node now: what it got, in words."""
     export_asked = Signal(str)
     reveal_asked = Signal(str)
     """Show this node in the tree and the chat (without going there)."""

@@ -138,6 +138,8 @@ class SessionState(SessionWay):
             for question in list(self.questions):
                 self.questions.pop(question)
                 self.question_gone.emit(question)
+            # What the engine said last is not so any more: nothing runs and nothing can be stopped.
+            self._set_status({**self.status, "state": "starting", "run": "", "sentence": ""})
         self.engine_state_changed.emit(state)
 
     def _on_hello(self, result: dict[str, Any]) -> None:

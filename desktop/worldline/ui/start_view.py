@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QSettings, QSize, Qt, Signal
-from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent, QKeySequence
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDragLeaveEvent, QDropEvent, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import (
     QFileDialog,
     QHBoxLayout,
@@ -38,7 +38,6 @@ class StartView(QWidget):
         super().__init__()
         self._settings = settings
         self.setWindowTitle("Worldline")
-        self.setWindowIcon(icons.logo())
         self.setAcceptDrops(True)
         self.resize(880, 600)
         self.setMinimumSize(520, 420)
@@ -127,6 +126,7 @@ class StartView(QWidget):
         return button
 
     def _restyle(self) -> None:
+        self.setWindowIcon(icons.logo())
         self._logo.setPixmap(icons.pixmap("worldline", "accent", 40, self.devicePixelRatioF()))
         self._name.setFont(theme().font_ui(9, bold=True))
         for button in (self.folder_button, self.file_button, self.demo_button):
@@ -205,10 +205,13 @@ class StartView(QWidget):
         dialog.open()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        dropping.welcome(event)
+        dropping.welcome(event, self, self.tr("Let go to open"))
+
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        dropping.end(self)
 
     def dropEvent(self, event: QDropEvent) -> None:
-        if found := dropping.files(event):
+        if found := dropping.files(event, self):
             self.dropped.emit(found)
 
     def closeEvent(self, event: QCloseEvent) -> None:

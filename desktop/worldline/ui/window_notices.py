@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QApplication, QSystemTrayIcon
 
 from worldline.ui import icons
 from worldline.ui.notices import Button
+from worldline.ui.theme import theme
 from worldline.viewmodel import tree_text
 from worldline.viewmodel.status import short_branch, stop_words
 from worldline.viewmodel.visible import settled
@@ -33,6 +34,7 @@ class WindowNotices(QObject):
         state.refused.connect(self._refused)
         state.failed.connect(self._failed)
         state.jumped.connect(self._jumped)
+        state.brought_home.connect(self._brought_home)
         state.writer_changed.connect(self._writer_changed)
         state.problems.connect(self._problems)
         state.status_changed.connect(self._sandbox)
@@ -169,6 +171,9 @@ class WindowNotices(QObject):
             "jump", " · ".join(parts), icon="go", buttons=[(self.tr("Back"), state.go_back)], seconds=20
         )
 
+    def _brought_home(self, text: str) -> None:
+        self._window.notices.say("brought_home", text, icon="home", color="ok", seconds=60)
+
     def _chosen(self, uids: list[str]) -> None:
         notices, state = self._window.notices, self._window.state
         if not uids:
@@ -224,9 +229,14 @@ class WindowNotices(QObject):
         if self._tray is None:
             self._tray = QSystemTrayIcon(icons.logo(64), self)
             self._tray.messageClicked.connect(self._to_front)
+            theme().changed.connect(self._recolour)
         self._tray.show()
         title = str(window.state.info.get("title") or "Worldline")
         self._tray.showMessage(title, text, icons.logo(64))
+
+    def _recolour(self) -> None:
+        if self._tray is not None:
+            self._tray.setIcon(icons.logo(64))
 
     def _to_front(self) -> None:
         self._window.showNormal()

@@ -12,6 +12,8 @@ from worldline.core.kinds import NodeKind
 from worldline.protocol.commands import Attempt, Compare
 from worldline.protocol.model import FileChange
 from worldline.viewmodel.tree_text import tool_words
+from worldline.viewmodel.unmarked import unmarked
+from worldline.viewmodel.visible import settled
 
 LETTERS = "ABCD"
 MAX_PAIRS = 50_000
@@ -45,6 +47,12 @@ class StepRow:
 class FileRow:
     path: str
     changes: tuple[FileChange | None, ...]
+
+
+def title_of(text: str, limit: int = 0) -> str:
+    """The goal of attempts, or the title of one, in one line without marks; cut at `limit` characters, 0 = not."""
+    words = settled(unmarked(" ".join(text.split())))
+    return words if not limit or len(words) <= limit else words[: limit - 1].rstrip() + "…"
 
 
 def checks_words(attempt: Attempt) -> list[tuple[str, bool | None, int | None, int | None]]:
@@ -82,7 +90,9 @@ def steps_of(attempt: Attempt, headers: Mapping[str, NodeHeader]) -> list[Step]:
         if header is None or header.kind in (NodeKind.ROOT, NodeKind.JUMP):
             continue
         text = header.preview
-        if header.kind is NodeKind.TOOL:
+        if header.kind in (NodeKind.ASSISTANT, NodeKind.IMPORTED_ASSISTANT):
+            text = unmarked(text)
+        elif header.kind is NodeKind.TOOL:
             text = tool_words(header.tool, text.strip())
         steps.append(Step(uid, header.kind, text, header.outcome.value))
     return steps

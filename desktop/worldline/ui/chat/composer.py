@@ -5,39 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
+from worldline.ui import dropping
 from worldline.ui.chat import words
+from worldline.ui.chat.chips import ChipStrip
 from worldline.ui.chat.chooser import Chooser
 from worldline.ui.chat.composer_edit import ComposerEdit
 from worldline.ui.chat.pasting import is_large
 from worldline.ui.chat.row_base import Card, ColorLabel, tool_button
 from worldline.ui.icons import keep
 from worldline.ui.plain import as_tip
-from worldline.ui.theme import TEXT_WIDTH, theme
+from worldline.ui.theme import TEXT_WIDTH
 from worldline.viewmodel.drafts import Draft
 
 CHARS_PER_TOKEN = 3.6
 """Rough, and only for the line below the field; the engine counts exactly."""
 _ROOMY = 620
 """Pixels of width from which everything fits beside the buttons of a run."""
-
-
-class Chip(Card):
-    """A queued message or an attached image, with a button that takes it away."""
-
-    def __init__(self, text: str, removed_name: str, parent: QWidget) -> None:
-        super().__init__(parent, ground="hover", edge="")
-        label = ColorLabel(text, "text", self)
-        label.setFont(theme().font_ui(-1))
-        self.close_button = tool_button(self, removed_name, "close")
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(8, 0, 0, 0)
-        layout.setSpacing(2)
-        layout.addWidget(label)
-        layout.addWidget(self.close_button)
 
 
 class Composer(QWidget):
@@ -56,6 +43,8 @@ class Composer(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.running = False
+        self._away = ""
+        """Why nothing can be sent at the moment."""
         self._images: list[dict[str, str]] = []
         self._texts: list[str] = []
         """Large texts that were pasted; they go behind what is written."""
@@ -65,20 +54,10 @@ class Composer(QWidget):
         self._price: float | None = None
         card = Card(self)
         self._card = card
-        # They scroll: twenty pictures must not make the window as wide as they are together.
-        self._strip = QScrollArea(card)
-        self._strip.setFrameShape(QScrollArea.Shape.NoFrame)
-        self._strip.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._strip.setWidgetResizable(True)
-        self._strip.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._strip.setStyleSheet("QScrollArea, #chips { background: transparent; }")
-        inside = QWidget()
-        inside.setObjectName("chips")
-        self._chips = QHBoxLayout(inside)
-        self._chips.setContentsMargins(0, 0, 0, 0)
-        self._chips.setSpacing(6)
-        self._strip.setWidget(inside)
-        self._strip.hide()
+        self.chips = ChipStrip(card)
+        self.chips.taken_out.connect(lambda number: self.queue_edit.emit(number, None))
+        self.chips.text_removed.connect(self._remove_text)
+        self.chips.image_removed.connect(self._remove_image)
         self.edit = ComposerEdit(card)
         self.edit.submitted.connect(lambda: self._send("next_step" if self.running else "now"))
         self.edit.interrupt_wanted.connect(lambda: self._send("interrupt" if self.running else "now"))
@@ -88,6 +67,7 @@ class Composer(QWidget):
         self.edit.packer.failed.connect(
             lambda name: self.say(self.tr("{name} cannot be read as a picture.").format(name=name))
         )
+        self.edit.dragged_over.connect(self._on_dragged_over)
         self.edit.large_added.connect(self.add_text)
         self.edit.large_undone.connect(lambda: self._remove_text(len(self._texts) - 1))
         self.edit.textChanged.connect(self._on_text)
@@ -131,7 +111,7 @@ class Composer(QWidget):
         inner = QVBoxLayout(card)
         inner.setContentsMargins(8, 6, 8, 8)
         inner.setSpacing(6)
-        inner.addWidget(self._strip)
+        inner.addWidget(self.chips)
         self._note = ColorLabel("", "warn", card)
         self._note.setWordWrap(True)
         self._note.hide()
@@ -160,13 +140,27 @@ class Composer(QWidget):
     def set_running(self, running: bool) -> None:
         self.running = running
         self._go.setText(self.tr("Queue") if running else self.tr("Send"))
-        self._go.setToolTip(
-            self.tr("Sent after the step that is running (Enter)") if running else self.tr("Send (Enter)")
-        )
+        self._explain_go()
         self._interrupt.setVisible(running)
         self._stop.setVisible(running)
         self._fit()
         self._on_text()
+
+    def set_away(self, why: str) -> None:
+        """Nobody is there to send to, and why: one can go on writing. "" = somebody is."""
+        if self._note.text() == self._away:
+            self.say("")
+        self._away = why
+        self._explain_go()
+        self._on_text()
+
+    def _explain_go(self) -> None:
+        usual = (
+            self.tr("Sent after the step that is running (Enter)")
+            if self.running
+            else self.tr("Send (Enter)")
+        )
+        self._go.setToolTip(as_tip(self._away or usual))
 
     def _fit(self) -> None:
         """While a run goes on its buttons come first; what concerns the next run waits where there is no room."""
@@ -282,6 +276,12 @@ class Composer(QWidget):
         self._images.append({"media_type": media_type, "data": data})
         self._show_chips()
 
+    def _on_dragged_over(self, words: str) -> None:
+        if words:
+            dropping.begin(self._card, words)
+        else:
+            dropping.end(self._card)
+
     def _on_packing(self) -> None:
         pending = self.edit.packer.pending
         self.say(self.tr("Making %n picture(s) ready…", "", pending) if pending else "")
@@ -294,43 +294,7 @@ class Composer(QWidget):
         self._show_chips()
 
     def _show_chips(self) -> None:
-        while self._chips.count():
-            item = self._chips.takeAt(0)
-            if item is not None and (widget := item.widget()) is not None:
-                widget.hide()
-                widget.deleteLater()
-        for queued in self._queue:
-            text = str(queued.get("text", ""))
-            chip = Chip(
-                "↳ " + (text[:40] + "…" if len(text) > 40 else text),
-                self.tr("Take out of the queue"),
-                self._card,
-            )
-            chip.setToolTip(as_tip(text))
-            number = int(queued["id"])
-            chip.close_button.clicked.connect(
-                lambda _=False, number=number: self.queue_edit.emit(number, None)
-            )
-            self._chips.addWidget(chip)
-        for at, text in enumerate(self._texts):
-            facts = self.tr("%n line(s)", "", text.count("\n") + 1) + f" · {words.size(len(text.encode()))}"
-            chip = Chip(self.tr("Pasted text · {}").format(facts), self.tr("Remove the text"), self._card)
-            chip.setToolTip(as_tip(text[:600] + ("…" if len(text) > 600 else "")))
-            chip.close_button.clicked.connect(lambda _=False, at=at: self._remove_text(at))
-            self._chips.addWidget(chip)
-        for at, image in enumerate(self._images):
-            size = words.size(len(image["data"]) * 3 // 4)
-            chip = Chip(
-                self.tr("Image {} · {}").format(at + 1, size), self.tr("Remove the image"), self._card
-            )
-            chip.close_button.clicked.connect(lambda _=False, at=at: self._remove_image(at))
-            self._chips.addWidget(chip)
-        any_there = self._chips.count() > 0
-        if any_there:
-            self._chips.addStretch(1)
-            bar = self._strip.horizontalScrollBar().sizeHint().height()
-            self._strip.setFixedHeight(self._chips.sizeHint().height() + bar)
-        self._strip.setVisible(any_there)
+        self.chips.show_all(self._queue, self._texts, self._images)
         self._on_text()
 
     def _at(self) -> None:
@@ -342,6 +306,9 @@ class Composer(QWidget):
     def _send(self, when: str) -> None:
         text = self.message()
         if self.edit.isReadOnly():
+            return
+        if self._away:
+            self.say(self._away)
             return
         if self.edit.packer.pending:
             self._wished = when
@@ -380,7 +347,7 @@ class Composer(QWidget):
         self.draft_changed.emit(text)
         enough = bool(text.strip() or self._texts or self._images)
         # Nothing is written and nothing runs: what waited for a run that broke off can be sent.
-        self._go.setEnabled(enough or bool(self._queue and not self.running))
+        self._go.setEnabled(not self._away and (enough or bool(self._queue and not self.running)))
         self._interrupt.setEnabled(enough)
         chars = len(text) + sum(map(len, self._texts))
         if not chars and not self._context_tokens:

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QMimeData, QPoint, QSize, QStringListModel, Qt, Signal
-from PySide6.QtGui import QDropEvent, QFocusEvent, QInputMethodEvent, QKeyEvent, QKeySequence, QTextCursor
+from PySide6.QtGui import (
+    QDragEnterEvent,
+    QDragLeaveEvent,
+    QDropEvent,
+    QFocusEvent,
+    QInputMethodEvent,
+    QKeyEvent,
+    QKeySequence,
+    QTextCursor,
+)
 from PySide6.QtWidgets import QAbstractItemView, QListView, QPlainTextEdit, QWidget
 
 from worldline.ui.chat.packing import Packer
-from worldline.ui.chat.pasting import sort_out
+from worldline.ui.chat.pasting import are_pictures, sort_out
 from worldline.viewmodel.mentions import completed, open_mention
 
 MAX_LINES = 12
@@ -71,6 +80,8 @@ class ComposerEdit(QPlainTextEdit):
     """Undo, and the last thing done was such a paste."""
     height_changed = Signal()
     escaped = Signal()
+    dragged_over = Signal(str)
+    """Something that the field takes is being dragged over it, and what would come of it; "" = not any more."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -267,7 +278,24 @@ class ComposerEdit(QPlainTextEdit):
             gap = " " if names and before and not before[-1].isspace() else ""
             self.insertPlainText(gap + pasted.text)
 
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        super().dragEnterEvent(event)
+        if event.isAccepted():
+            self.dragged_over.emit(self._would_do(event.mimeData()))
+
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        super().dragLeaveEvent(event)
+        self.dragged_over.emit("")
+
+    def _would_do(self, source: QMimeData) -> str:
+        if are_pictures(source):
+            return self.tr("Let go to attach it")
+        if source.urls():
+            return self.tr("Let go to name it in the message")
+        return self.tr("Let go to put the text here")
+
     def dropEvent(self, event: QDropEvent) -> None:
+        self.dragged_over.emit("")
         super().dropEvent(event)
         if event.isAccepted() and event.source() is None:
             # From another program: it must not think that its files were moved away.

@@ -65,6 +65,7 @@ class Composing(QObject):
         state.status_changed.connect(self._on_status)
         state.info_changed.connect(lambda _info: self._on_info())
         state.hello.connect(lambda _hello: self.ask_models())
+        state.engine_state_changed.connect(lambda _state: self._show_engine())
         composer.send.connect(self._send)
         composer.stop.connect(lambda: state.request("stop"))
         composer.complete.connect(self._complete)
@@ -81,6 +82,7 @@ class Composing(QObject):
         self._on_info()
         self.ask_models()
         self._on_status(self._state.status)
+        self._show_engine()
         self.composer.set_queue(self._state.queue)
         self._show_waiting()
 
@@ -119,6 +121,14 @@ class Composing(QObject):
         self.composer.set_running(self._state.busy)
         self.composer.set_mode(str(status.get("mode") or "ask"))
         self.composer.set_context(int(status.get("context_tokens") or 0))
+
+    def _show_engine(self) -> None:
+        """Sent while there is no engine a message would go nowhere: it stays, and that is said."""
+        away = {
+            "restarting": self.tr("The engine is starting again. What you write stays here until you can send it."),
+            "gone": self.tr("The engine is not running. What you write stays here until you can send it."),
+        }  # fmt: skip
+        self.composer.set_away(away.get(self._state.client.state, ""))
 
     def _on_info(self) -> None:
         info = self._state.info

@@ -40,6 +40,13 @@ def is_large(text: str) -> bool:
     )
 
 
+def are_pictures(source: QMimeData) -> bool:
+    """Whether all of it would be sent as pictures, judged by names: nothing is read."""
+    if urls := source.urls():
+        return all(Path(url.path()).suffix.lower() in IMAGE_SUFFIXES for url in urls)
+    return source.hasImage() and not source.text().strip()
+
+
 def sort_out(source: QMimeData, root: str) -> Pasted:
     """Text wins over a picture of itself, which office programs put beside it. `root`: files inside are named from there."""
     found = Pasted()

@@ -17,7 +17,7 @@ from worldline.ui.dialogs.base import Dialog, while_open
 from worldline.ui.diff.asking import ask_file_diff
 from worldline.ui.session_state import SessionState
 from worldline.viewmodel import tree_text
-from worldline.viewmodel.compare import LETTERS
+from worldline.viewmodel.compare import LETTERS, title_of
 from worldline.viewmodel.headers import header_at
 from worldline.viewmodel.words import refusal
 
@@ -30,9 +30,9 @@ class CompareDialog(Dialog):
         parent: QWidget | None = None,
         session: str = "",
     ) -> None:
-        goal = " ".join(compare.goal.split())
+        goal = title_of(compare.goal, 70)
         if goal:
-            title = self.tr("Compare from “{}”").format(goal if len(goal) <= 70 else goal[:69] + "…")
+            title = self.tr("Compare from “{}”").format(goal)
         elif session:
             title = self.tr("Compare from the start of “{}”").format(session[:60])
         else:
@@ -143,6 +143,8 @@ def _connect(state: SessionState, dialog: CompareDialog) -> None:
     view.home_wanted.connect(home)
     view.failed_wanted.connect(failed)
     view.step_wanted.connect(state.select)
+    # The line of the window about it lies behind this one.
+    state.brought_home.connect(view.say_done)
     if state.read_only:
         view.set_read_only(dialog.tr("The session is open for reading only."))
     view.ask_diff()

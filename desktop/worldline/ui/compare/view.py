@@ -40,6 +40,7 @@ from worldline.viewmodel.compare import (
     file_rows,
     parting,
     steps_of,
+    title_of,
 )
 from worldline.viewmodel.visible import settled
 
@@ -166,7 +167,7 @@ class CompareView(QWidget):
     def _head(self, column: int, attempt: Attempt) -> QHBoxLayout:
         """`A  attempt 1 ■`: the title in plain ink, only the glyph says by colour how it ended."""
         glyph, token, word = words.outcome(attempt.outcome)
-        title = attempt.title
+        title = title_of(attempt.title)
         if not attempt.path:
             # The node where they part was chosen itself: nothing was tried there, and nothing failed.
             glyph, token, word, title = "", "muted", "", title or self.tr("Where they part")
@@ -319,6 +320,9 @@ class CompareView(QWidget):
         self._says.set(text, token)
         self._says.show()
 
+    def say_done(self, text: str) -> None:
+        self.say(text)
+
     # -- actions
 
     def _actions(self) -> QHBoxLayout:
@@ -327,8 +331,7 @@ class CompareView(QWidget):
         self._which = QComboBox(self)
         self._which.setAccessibleName(self.tr("Attempt"))
         for number, attempt in enumerate(self.compare.attempts):
-            title = attempt.title if len(attempt.title) <= 22 else attempt.title[:21] + "…"
-            self._which.addItem(f"{LETTERS[number]}  {title}", number)
+            self._which.addItem(f"{LETTERS[number]}  {title_of(attempt.title, 22)}", number)
         self._which.currentIndexChanged.connect(self._choose)
         line.addWidget(self._which)
         self.note = QLineEdit(self)

@@ -15,13 +15,16 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
     QWidget,
 )
+from shiboken6 import isValid
 
 from worldline.protocol.commands import BringHomeResult
 from worldline.ui.again import Again
 from worldline.ui.chat.row_base import ColorLabel
 from worldline.ui.dialogs.base import Dialog, Latest, checked_value, clear_layout, while_open
+from worldline.ui.recents import short_path
 from worldline.ui.session_state import SessionState
 from worldline.ui.theme import theme
+from worldline.viewmodel.home import brought_words
 from worldline.viewmodel.visible import visible
 from worldline.viewmodel.words import refusal
 
@@ -99,6 +102,7 @@ class BringHomeDialog(Dialog):
     def _confirm(self) -> None:
         # Once: a second commit of the same work helps nobody.
         self.go_button.setEnabled(False)
+        self._note.set(self.tr("Bringing it…"), "muted")
         self.confirmed.emit(self.params(dry_run=False))
 
     def ask_preview(self) -> None:
@@ -164,18 +168,31 @@ def open_bring_home(state: SessionState, node: str, parent: QWidget) -> BringHom
         refused = of(problem)
         state.request("bring_home", params, while_open(dialog, shown), while_open(dialog, refused))
 
-    def done(result: dict[str, Any]) -> None:
-        if result.get("done"):
-            dialog.accept()
-        else:
-            dialog.show_preview(BringHomeResult.model_validate(result))
+    def bring(params: dict[str, Any]) -> None:
+        def done(result: dict[str, Any]) -> None:
+            if result.get("done"):
+                # Said also when the dialog was closed meanwhile: it has happened.
+                state.brought_home.emit(
+                    brought_words(params["how"], result, short_path(str(state.info.get("root", ""))))
+                )
+                if isValid(dialog):
+                    dialog.accept()
+            elif isValid(dialog):
+                dialog.show_preview(BringHomeResult.model_validate(result))
+            else:
+                state.failed.emit({"message": result.get("note", "")})
+
+        def failed(error: dict[str, Any]) -> None:
+            # Nobody looks at a closed dialog, and whoever closed it may believe that it was done.
+            if isValid(dialog):
+                problem(error)
+            else:
+                state.failed.emit(error)
+
+        state.request("bring_home", params, done, failed)
 
     dialog.preview_wanted.connect(preview)
-    dialog.confirmed.connect(
-        lambda params: state.request(
-            "bring_home", params, while_open(dialog, done), while_open(dialog, problem)
-        )
-    )
+    dialog.confirmed.connect(bring)
     dialog.ask_preview()
     dialog.open()
     return dialog

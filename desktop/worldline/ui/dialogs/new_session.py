@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import Signal
-from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
     QFileDialog,
@@ -117,10 +117,13 @@ class NewSessionDialog(Dialog):
         dialog.open()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        dropping.welcome(event)
+        dropping.welcome(event, self, self.tr("Let go to work in this folder"))
+
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        dropping.end(self)
 
     def dropEvent(self, event: QDropEvent) -> None:
-        for found in dropping.files(event)[:1]:
+        for found in dropping.files(event, self)[:1]:
             path = Path(found)
             self.folder.setText(str(path if path.is_dir() else path.parent))
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QCoreApplication, QDateTime, QLocale, Qt, QTimer, QUrl, Signal
-from PySide6.QtGui import QDesktopServices, QDragEnterEvent, QDropEvent
+from PySide6.QtGui import QDesktopServices, QDragEnterEvent, QDragLeaveEvent, QDropEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QInputDialog,
@@ -356,10 +356,13 @@ class SessionsDialog(Dialog):
     # -- files from outside
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        dropping.welcome(event)
+        dropping.welcome(event, self, self.tr("Let go to open or import"))
+
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        dropping.end(self)
 
     def dropEvent(self, event: QDropEvent) -> None:
-        files = dropping.files(event)
+        files = dropping.files(event, self)
         own = [one for one in files if one.endswith(paths.SESSION_SUFFIX)]
         foreign = [one for one in files if one not in own]
         for one in own:

@@ -1,0 +1,99 @@
+"""What goes with a message, above the field: queued messages, large pasted texts and pictures, each with its button."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QWidget
+
+from worldline.ui.chat import words
+from worldline.ui.chat.row_base import Card, ColorLabel, tool_button
+from worldline.ui.plain import as_tip
+from worldline.ui.theme import theme
+
+_QUEUED, _SHOWN = 40, 600
+"""Characters of a queued message on its chip, and of a pasted text in its tip."""
+
+
+class Chip(Card):
+    """A queued message or an attached image, with a button that takes it away."""
+
+    def __init__(self, text: str, removed_name: str, parent: QWidget) -> None:
+        super().__init__(parent, ground="hover", edge="")
+        label = ColorLabel(text, "text", self)
+        label.setFont(theme().font_ui(-1))
+        self.close_button = tool_button(self, removed_name, "close")
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(8, 0, 0, 0)
+        layout.setSpacing(2)
+        layout.addWidget(label)
+        layout.addWidget(self.close_button)
+
+
+class ChipStrip(QScrollArea):
+    """A line of chips that scrolls: twenty pictures must not make the window as wide as they are together. Hidden while
+    there is none."""
+
+    taken_out = Signal(int)
+    """A queued message, by its id."""
+    text_removed = Signal(int)
+    """A pasted text, by its place."""
+    image_removed = Signal(int)
+    """An image, by its place."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setFrameShape(QScrollArea.Shape.NoFrame)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setWidgetResizable(True)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setStyleSheet("QScrollArea, #chips { background: transparent; }")
+        inside = QWidget()
+        inside.setObjectName("chips")
+        self.line = QHBoxLayout(inside)
+        self.line.setContentsMargins(0, 0, 0, 0)
+        self.line.setSpacing(6)
+        self.setWidget(inside)
+        self.hide()
+
+    def show_all(
+        self, queue: Sequence[dict[str, Any]], texts: Sequence[str], images: Sequence[dict[str, str]]
+    ) -> None:
+        """Show these in place of what was shown."""
+        self._clear()
+        for queued in queue:
+            text = str(queued.get("text", ""))
+            short = text[:_QUEUED] + "…" if len(text) > _QUEUED else text
+            self._add(f"↳ {short}", text, self.tr("Take out of the queue"),
+                      partial(self.taken_out.emit, int(queued["id"])))  # fmt: skip
+        for at, text in enumerate(texts):
+            facts = self.tr("%n line(s)", "", text.count("\n") + 1) + f" · {words.size(len(text.encode()))}"
+            tip = text[:_SHOWN] + ("…" if len(text) > _SHOWN else "")
+            self._add(self.tr("Pasted text · {}").format(facts), tip, self.tr("Remove the text"),
+                      partial(self.text_removed.emit, at))  # fmt: skip
+        for at, image in enumerate(images):
+            size = words.size(len(image["data"]) * 3 // 4)
+            self._add(self.tr("Image {} · {}").format(at + 1, size), "", self.tr("Remove the image"),
+                      partial(self.image_removed.emit, at))  # fmt: skip
+        any_there = self.line.count() > 0
+        if any_there:
+            self.line.addStretch(1)
+            bar = self.horizontalScrollBar().sizeHint().height()
+            self.setFixedHeight(self.line.sizeHint().height() + bar)
+        self.setVisible(any_there)
+
+    def _add(self, text: str, tip: str, removed_name: str, remove: Callable[[], object]) -> None:
+        chip = Chip(text, removed_name, self)
+        chip.setToolTip(as_tip(tip))
+        chip.close_button.clicked.connect(lambda _=False: remove())
+        self.line.addWidget(chip)
+
+    def _clear(self) -> None:
+        while self.line.count():
+            item = self.line.takeAt(0)
+            if item is not None and (widget := item.widget()) is not None:
+                widget.hide()
+                widget.deleteLater()
