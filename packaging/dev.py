@@ -214,7 +214,9 @@ def test(args: list[str]) -> int:
     if args:
         return run([PYTHON, "-m", "pytest", *args], env=headless_env()).returncode
     checked = check()
-    workers = ["-n", str(min(4, os.cpu_count() or 1)), "--dist", "loadgroup", "--durations", "15"]
+    # A third of the time tests wait for processes and for limits of time: one more of them than there are processors.
+    at_once = min(4, (os.cpu_count() or 1) + 1)
+    workers = ["-n", str(at_once), "--dist", "loadgroup", "--durations", "15"]
     with tempfile.TemporaryDirectory(prefix="worldline-test-") as folder:
         failures = Path(folder) / "failures.txt"
         env = {**headless_env(), "WORLDLINE_FAILURES": str(failures)}
