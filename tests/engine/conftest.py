@@ -80,6 +80,12 @@ def server() -> Iterator[RehearsalServer]:
     assert running.defects == []
 
 
+@pytest.fixture
+def in_large_pieces(server: RehearsalServer) -> None:
+    """Replies come in few pieces: for tests that only need them long."""
+    server.scenario.delta_chars = 2_000
+
+
 Open = Callable[..., Awaitable[Bench]]
 
 

@@ -18,6 +18,8 @@ from worldline.protocol.commands import (
 )
 from worldline.rehearsal.events import Reply
 
+pytestmark = pytest.mark.usefixtures("in_large_pieces")
+
 SUMMARY = "This is the summary of the conversation, long enough to be accepted by whoever reads it."
 
 

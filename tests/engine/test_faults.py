@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from engine.support import call, reply
+from engine.support import call, prose, reply
 from tests_support import PATIENCE_S
 from worldline.core.errors import SessionError
 from worldline.protocol.commands import CompactNow, Prompt
@@ -79,12 +79,6 @@ async def test_many_turns_under_random_faults(bench: Any, server: Any) -> None:
     server.scenario.answerer = None
     server.scenario.queue = [Reply(text="Still here.")]
     assert await b.ask("and after all that?") == "completed"
-
-
-def prose(seed: int, words: int) -> str:
-    """Text that does not repeat itself."""
-    rng = random.Random(seed)
-    return " ".join(f"w{rng.randrange(10**6)}" for _ in range(words))
 
 
 class Full(SessionError):
@@ -165,12 +159,13 @@ async def test_a_defect_of_ours_is_no_result_for_the_model(bench: Any, monkeypat
     assert "TypeError" not in json.dumps(b.sent()["messages"])
 
 
+@pytest.mark.usefixtures("in_large_pieces")
 async def test_an_interrupted_compaction_changes_nothing(bench: Any, server: Any) -> None:
     b = await bench()
     b.script(*[reply(prose(i, 3000), call("bash", command=f"echo {i}")) for i in range(8)], "Done.")
     assert await b.ask("make it long") == "completed"
     before = len(b.nodes())
-    server.scenario.pace = 0.05
+    server.scenario.pace, server.scenario.delta_chars = 0.05, 12
     b.script(prose(99, 40_000))
     compacting = asyncio.ensure_future(b.actor.handle("compact", CompactNow()))
     asked = len(server.message_requests)
@@ -185,6 +180,7 @@ async def test_an_interrupted_compaction_changes_nothing(bench: Any, server: Any
     assert "make it long" in json.dumps(b.sent()["messages"])
 
 
+@pytest.mark.usefixtures("in_large_pieces")
 async def test_compaction_on_command(bench: Any, server: Any) -> None:
     b = await bench()
     b.script(*[reply(prose(i, 4000), call("bash", command=f"echo {i}")) for i in range(8)], "Done.")
@@ -198,6 +194,7 @@ async def test_compaction_on_command(bench: Any, server: Any) -> None:
     assert "summary of the conversation" in json.dumps(b.sent()["messages"])
 
 
+@pytest.mark.usefixtures("in_large_pieces")
 async def test_overflow_is_compacted_at_most_twice(bench: Any, server: Any) -> None:
     b = await bench()
     b.script(*[reply(prose(i, 12000), call("bash", command=f"echo {i}")) for i in range(6)], "Done.")
