@@ -23,6 +23,7 @@ _MASK = (
     _MODIFY | _ATTRIB | _CLOSE_WRITE | _MOVED_FROM | _MOVED_TO | _CREATE | _DELETE | _DELETE_SELF | _MOVE_SELF
     | _ONLYDIR | _DONT_FOLLOW
 )  # fmt: skip
+_GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES)
 _HEAD = struct.Struct("iIII")
 _NONBLOCK, _CLOEXEC = 0o4000, 0o2000000
 
@@ -64,13 +65,10 @@ class Watcher:
         number = self._libc.inotify_add_watch(self._fd, path, _MASK)
         with self._lock:
             if number < 0:
-                # Gone again: its parent has an event. Anything else is a limit of the system: give up watching.
+                # Gone again, or closed to us: its parent has an event. Anything else is a limit of the system: give up
+                # watching.
                 self._lost = True
-                self._dead = self._dead or ctypes.get_errno() not in (
-                    errno.ENOENT,
-                    errno.ENOTDIR,
-                    errno.ELOOP,
-                )
+                self._dead = self._dead or ctypes.get_errno() not in _GONE
                 return
             before = self._paths.get(number)
             if before is not None:  # the folder was moved: the kernel knows it by its inode
@@ -122,7 +120,11 @@ class Watcher:
             number, mask, _, length = _HEAD.unpack_from(data, at)
             at += _HEAD.size + length
             if mask & (_OVERFLOW | _UNMOUNT):
+                # What was not told may be that watches have ended: folders were removed, others put in their places. The
+                # walk that follows watches each anew (the kernel gives those that still hold under the same number).
                 self._lost = True
+                self._paths.clear()
+                self._ids.clear()
                 continue
             folder = self._paths.get(number)
             if folder is None:
