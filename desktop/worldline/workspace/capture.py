@@ -15,6 +15,7 @@ from worldline.workspace.folders import IGNORED, STAGING, Context, Dir
 from worldline.workspace.gitcopy import GitCopier
 from worldline.workspace.ignore import RuleSet, Stack
 from worldline.workspace.keep import Keeper
+from worldline.workspace.looking import Looker
 from worldline.workspace.model import ProgressCall
 from worldline.workspace.outer_rules import global_rules
 from worldline.workspace.repos import GitRoot, Head, operation_of
@@ -62,6 +63,7 @@ class Capturer:
         """The next walk looks at all folders, whatever the watcher says."""
         self._tracked_of: dict[str, tuple[Path, tuple[int, ...]]] = {}
         """The staging areas that `context.tracked` was made of."""
+        self._looker = Looker(work)
         self._watcher: Watcher | None = None
         self._looked_up: tuple[str, Dir | None] | None = None
         """The last folder that `sig_of` looked into."""
@@ -102,6 +104,10 @@ class Capturer:
         """Whether files are known to have changed since the last capture. Costs nothing; False where nobody watches."""
         return self._watcher is not None and self._watcher.stirred
 
+    def close(self) -> None:
+        self.unwatch()
+        self._looker.close()
+
     def unwatch(self) -> None:
         self.context.watch = None
         if self._watcher is not None:
@@ -141,14 +147,18 @@ class Capturer:
         self.context.tick = tick if progress is not None else None
         # Drained before anything is looked at: what changes later is reported the next time.
         dirty = self._watcher.drain() if self._watcher is not None else None
+        if self._watcher is not None and not self._watcher.works:
+            self.context.watch = None
         self._everything = not self._walked
         self._refresh_roots()
         self.context.dirty = None if self._everything else dirty
         fd = os.open(self.work, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            changed = Walk(self.context).run(fd, self.top)
+            changed = Walk(self.context, self._looker).run(fd, self.top)
         finally:
             os.close(fd)
+        if self.context.watch is not None:
+            self._looker.close()  # the next walk is told what changed
         if changed or not self._walked:
             self._collect()
             self._walked = True

@@ -362,7 +362,7 @@ class Workspace:
         self._capturer.unwatch()
 
     def close(self) -> None:
-        self._capturer.unwatch()
+        self._capturer.close()
         if self.store.is_locked:
             self._settler.close()
             self._spares.clear()

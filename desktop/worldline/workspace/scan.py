@@ -16,10 +16,11 @@ from typing import NamedTuple
 from worldline.workspace.filesig import SPECIAL, FileSig, clashes, is_fresh, read_file, signature, size_text
 from worldline.workspace.folders import CHOSEN_CAP, IGNORED, STAGING, Context, Dir
 from worldline.workspace.ignore import RuleSet, Stack, is_ignored
+from worldline.workspace.looker import OPEN_DIR
+from worldline.workspace.looking import Looker, known_folders
 from worldline.workspace.objects import BLOB, object_id
 
 MAX_DEPTH = 300
-_OPEN_DIR = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 _RULING = (".git", ".gitignore")
 """Names that decide about others."""
 _ONLY_WATCHED = (-1, -1)
@@ -39,29 +40,14 @@ def _differing(new: dict[str, FileSig], old: dict[str, FileSig]) -> list[str]:
     return [name for name, sig in new.items() if sig[5] != old[name][5] or sig[4] != old[name][4]]
 
 
-def _is_same(fd: int, files: dict[str, FileSig]) -> bool:
-    """Whether stat data says that all these files are as they were."""
-    stat_of = os.stat
-    try:
-        for name, known in files.items():
-            now = stat_of(name, dir_fd=fd, follow_symlinks=False)
-            if (
-                now.st_ctime_ns != known[1]
-                or now.st_mtime_ns != known[0]
-                or now.st_size != known[2]
-                or now.st_ino != known[3]
-            ):
-                return False
-    except OSError:
-        return False
-    return True
-
-
 class Walk:
     """One walk. `run` brings the tree of folders up to date and says whether anything changed."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, looker: Looker | None = None) -> None:
         self.c = context
+        self._looker = looker
+        self._same: set[str] = set()
+        """Folders (as prefixes) in which nothing happened, as far as that is known beforehand."""
         self._small = min(context.max_bytes, CHOSEN_CAP)
         """What is allowed for any file that was captured before."""
         self._above: set[str] = set()
@@ -77,6 +63,10 @@ class Walk:
     def run(self, root_fd: int, top: Dir) -> bool:
         status = os.fstat(root_fd)
         self.c.device = status.st_dev
+        if self.c.dirty is None and self._looker is not None and top.tree:
+            self._same = self._looker.unchanged(
+                root_fd, status.st_dev, known_folders(top), self.c.tick, self.c.watch
+            )
         return self._visit(root_fd, status, top, "", self.c.base, False, 0, check=self.c.dirty is None)
 
     def _visit(
@@ -98,7 +88,7 @@ class Walk:
                 if edited is not None and node.sig != sig:
                     node.sig = (*_ONLY_WATCHED, *sig[2:])
             if edited is None and not force and node.sig == sig:
-                edited = self._look(fd, node)
+                edited = False if prefix in self._same else self._look(fd, node)
             listed = edited is None
             changed = bool(edited) or changed
         became = listed and bool(prefix) and self._turned(fd, node, prefix)
@@ -126,11 +116,13 @@ class Walk:
     def _child(
         self, fd: int, node: Dir, name: str, inner: str, stack: Stack, force: bool, depth: int, check: bool
     ) -> bool:
+        child = node.dirs[name]
+        if inner in self._same and not force and self._is_plain(child):
+            return False
         if self.c.tick is not None:
             self.c.tick()
-        child = node.dirs[name]
         try:
-            child_fd = os.open(name, _OPEN_DIR, dir_fd=fd)
+            child_fd = os.open(name, OPEN_DIR, dir_fd=fd)
         except (FileNotFoundError, NotADirectoryError):
             self._lose_child(node, name)
             return True
@@ -145,18 +137,15 @@ class Walk:
                 return self._skip_child(node, name, inner, "is another file system mounted here")
             if depth >= MAX_DEPTH:
                 return self._skip_child(node, name, inner, f"lies more than {MAX_DEPTH} folders deep")
-            # Most folders. This is what a walk costs beside asking for the files, so it is asked here.
-            if check and not force and self._is_plain(child, status) and _is_same(child_fd, child.files):
-                return False
             return self._visit(child_fd, status, child, inner, stack, force, depth + 1, check)
         finally:
             os.close(child_fd)
 
-    def _is_plain(self, node: Dir, status: os.stat_result) -> bool:
-        """Whether its names are the known ones, with nothing among them but files that are captured."""
-        if node.dirs or node.skipped or node.repo or not node.tree or self.c.watch is not None:
-            return False
-        return node.sig == (status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_mode)
+    @staticmethod
+    def _is_plain(node: Dir) -> bool:
+        """Whether nothing but its names and files can be another than it was; most folders. One that has another inode
+        than the folder above knew has no `sig` any more."""
+        return bool(node.tree) and node.sig is not None and not node.dirs and not node.repo
 
     def _skip_child(self, node: Dir, name: str, inner: str, reason: str) -> bool:
         self.c.special[inner[: -len(name) - 1]] = node

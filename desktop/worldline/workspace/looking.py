@@ -1,0 +1,279 @@
+"""Finding the folders in which nothing happened, with more than one processor.
+
+A walk that nobody tells what changed has to ask for every file, and that is nearly all it costs. The folders that are
+known are shared out here between this process and helpers (`looker`), in portions, so that whoever is quick does more. A
+helper is only asked what stat says; what that means is decided here. One that is lost costs time, nothing else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import marshal
+import os
+import select
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from worldline.workspace import looker
+from worldline.workspace.folders import IGNORED, Dir
+from worldline.workspace.looker import FORMAT, HEAD, OPEN_DIR, packed
+
+log = logging.getLogger(__name__)
+
+_PORTION = 400
+"""Files and folders of one request: about a millisecond."""
+_AHEAD = 2
+"""Requests that wait at a helper, so that it need not wait for us."""
+_WORTH = 4_000
+"""Fewer files than this are looked at sooner than a helper has started."""
+_EACH = 20_000
+"""Files for which one more helper is worth its memory (about 10 MB)."""
+_MOST = 3
+_PATIENCE_S = 2
+"""So long may a helper be silent when nothing else is left to do. Then its portions are looked at here."""
+
+Piece = tuple[str, Dir]
+"""A known folder, with its prefix."""
+
+
+def known_folders(top: Dir) -> list[Piece]:
+    """Those of which a look can tell that nothing happened."""
+    found: list[Piece] = []
+    left: list[Piece] = [("", top)]
+    while left:
+        prefix, node = left.pop()
+        if node.tree and node.sig is not None and all(why == IGNORED for why in node.skipped.values()):
+            found.append((prefix, node))
+        left += [(f"{prefix}{name}/", child) for name, child in node.dirs.items()]
+    return found
+
+
+def is_as_known(root: int, device: int, prefix: str, node: Dir) -> bool:
+    """Whether stat data says that a folder has the same names and its files are as they were."""
+    lstat = os.lstat
+    try:
+        fd = os.open(prefix or ".", OPEN_DIR, dir_fd=root)
+        try:
+            here = os.fstat(fd)
+            if here.st_dev != device or node.sig != (
+                here.st_mtime_ns,
+                here.st_ctime_ns,
+                here.st_ino,
+                here.st_mode,
+            ):
+                return False
+            for name, known in node.files.items():
+                now = lstat(name, dir_fd=fd)
+                if (
+                    now.st_ctime_ns != known[1]
+                    or now.st_mtime_ns != known[0]
+                    or now.st_size != known[2]
+                    or now.st_ino != known[3]
+                ):
+                    return False
+        finally:
+            os.close(fd)
+    except OSError:
+        return False
+    return True
+
+
+def _expected(node: Dir) -> bytes:
+    """What a helper says of a folder in which nothing happened."""
+    return marshal.dumps([node.sig, *[known[:4] for known in node.files.values()]], FORMAT)
+
+
+class Lost(Exception):
+    """A helper has ended, does not answer, or says what it should not."""
+
+
+@dataclass
+class _Helper:
+    process: subprocess.Popen[bytes]
+    asked: deque[list[Piece]] = field(default_factory=deque)
+    """What it has not answered yet."""
+    out: bytes = b""
+    got: bytearray = field(default_factory=bytearray)
+
+    @classmethod
+    def start(cls, root: Path) -> _Helper:
+        """Raises OSError."""
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-S", looker.__file__, os.fspath(root)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0,
+            cwd="/", env={}, start_new_session=True,
+        )  # fmt: skip
+        assert process.stdin is not None
+        assert process.stdout is not None
+        os.set_blocking(process.stdin.fileno(), False)
+        os.set_blocking(process.stdout.fileno(), False)
+        return cls(process)
+
+    @property
+    def input(self) -> int:
+        assert self.process.stdin is not None
+        return self.process.stdin.fileno()
+
+    @property
+    def output(self) -> int:
+        assert self.process.stdout is not None
+        return self.process.stdout.fileno()
+
+    def ask(self, device: int, portion: list[Piece]) -> None:
+        """Raises `Lost`."""
+        self.asked.append(portion)
+        self.out += packed((device, [(prefix, list(node.files)) for prefix, node in portion]))
+        self.push()
+
+    def push(self) -> None:
+        """Hand over as much as there is room for. Raises `Lost`."""
+        try:
+            while self.out:
+                self.out = self.out[os.write(self.input, self.out) :]
+        except BlockingIOError:
+            pass
+        except OSError as error:
+            raise Lost from error
+
+    def answers(self) -> list[tuple[list[Piece], list[bytes | None]]]:
+        """What has come, without waiting. Raises `Lost`."""
+        done = []
+        with contextlib.suppress(BlockingIOError):
+            while data := os.read(self.output, 1 << 16):
+                self.got += data
+            else:
+                raise Lost
+        while len(self.got) >= HEAD:
+            size = HEAD + int.from_bytes(self.got[:HEAD], "big")
+            if len(self.got) < size:
+                break
+            if not self.asked:
+                raise Lost
+            portion = self.asked.popleft()
+            try:
+                said = marshal.loads(self.got[HEAD:size])
+            except (ValueError, EOFError, TypeError) as error:
+                raise Lost from error
+            if not isinstance(said, list) or len(said) != len(portion):
+                raise Lost
+            done.append((portion, said))
+            del self.got[:size]
+        return done
+
+    def close(self) -> None:
+        self.process.kill()
+        for pipe in (self.process.stdin, self.process.stdout):
+            if pipe is not None:
+                pipe.close()
+        self.process.wait()
+
+
+class Looker:
+    """Keeps the helpers between walks. Used from one thread."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._helpers: list[_Helper] = []
+        self._may_start = True
+
+    def unchanged(
+        self, root: int, device: int, pieces: list[Piece], tick: Callable[[], None] | None = None,
+        before: Callable[[str], None] | None = None,
+    ) -> set[str]:  # fmt: skip
+        """The prefixes of the pieces in which nothing happened; `root` is the open workspace. `before` is called for
+        each prefix before it is looked at. What `tick` and `before` raise passes through."""
+        same: set[str] = set()
+        left = _portions(pieces)
+        self._start(sum(len(node.files) for _, node in pieces))
+        try:
+            while left or any(helper.asked for helper in self._helpers):
+                self._share(device, left, same, before)
+                if not left:
+                    self._wait(left)
+                    continue
+                for prefix, node in left.popleft():
+                    if tick is not None:
+                        tick()
+                    if before is not None:
+                        before(prefix)
+                    if is_as_known(root, device, prefix, node):
+                        same.add(prefix)
+        except BaseException:
+            self.close()  # they would answer to what nobody asks any more
+            raise
+        return same
+
+    def close(self) -> None:
+        for helper in self._helpers:
+            helper.close()
+        self._helpers = []
+
+    def _start(self, files: int) -> None:
+        wanted = min(_processors() - 1, _MOST, 1 + files // _EACH) if files >= _WORTH else 0
+        try:
+            while self._may_start and len(self._helpers) < wanted:
+                self._helpers.append(_Helper.start(self._root))
+        except OSError as error:
+            self._may_start = False
+            log.warning("no helper could be started for the walk over %s: %s", self._root, error)
+
+    def _share(
+        self, device: int, left: deque[list[Piece]], same: set[str], before: Callable[[str], None] | None
+    ) -> None:
+        """Take what the helpers have found, and keep them busy."""
+        for helper in list(self._helpers):
+            try:
+                for portion, said in helper.answers():
+                    same |= {
+                        prefix
+                        for (prefix, node), seen in zip(portion, said, strict=True)
+                        if seen is not None and seen == _expected(node)
+                    }
+                helper.push()
+                while left and len(helper.asked) < _AHEAD:
+                    portion = left.pop()
+                    for prefix, _ in portion if before is not None else ():
+                        before(prefix)  # type: ignore[misc]
+                    helper.ask(device, portion)
+            except Lost:
+                self._lose(helper, left)
+
+    def _lose(self, helper: _Helper, left: deque[list[Piece]]) -> None:
+        left += helper.asked
+        helper.close()
+        self._helpers.remove(helper)
+        self._may_start = False  # what ended one would end the next
+
+    def _wait(self, left: deque[list[Piece]]) -> None:
+        """Nothing is left to do here: wait for what is being done elsewhere."""
+        busy = [helper for helper in self._helpers if helper.asked]
+        poll = select.poll()
+        for helper in busy:
+            poll.register(helper.output, select.POLLIN)
+            if helper.out:
+                poll.register(helper.input, select.POLLOUT)
+        if busy and not poll.poll(_PATIENCE_S * 1000):
+            for helper in busy:
+                self._lose(helper, left)
+
+
+def _processors() -> int:
+    """Those that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _portions(pieces: list[Piece]) -> deque[list[Piece]]:
+    portions: deque[list[Piece]] = deque()
+    size = _PORTION
+    for piece in pieces:
+        if size >= _PORTION:
+            portions.append([])
+            size = 0
+        portions[-1].append(piece)
+        size += 1 + len(piece[1].files)
+    return portions
