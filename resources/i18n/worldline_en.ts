@@ -364,13 +364,6 @@
             <numerusform>Remove the files of %n steps?</numerusform>
         </translation>
     </message>
-    <message numerus="yes">
-        <source>… and %n more</source>
-        <translation>
-            <numerusform>… and %n more</numerusform>
-            <numerusform>… and %n more</numerusform>
-        </translation>
-    </message>
 </context>
 <context>
     <name>Thinking</name>

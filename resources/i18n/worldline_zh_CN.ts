@@ -3269,14 +3269,12 @@ Every step becomes a node, and a click on a node takes the files back to it.</so
         <translation>移除没有步骤需要的文件？</translation>
     </message>
     <message>
+        <source>In the session “{title}”</source>
+        <translation>在会话“{title}”中</translation>
+    </message>
+    <message>
         <source>These steps can still be read, but going to them brings no files back:</source>
         <translation>这些步骤仍可阅读，但前往它们时将无法恢复文件：</translation>
-    </message>
-    <message numerus="yes">
-        <source>… and %n more</source>
-        <translation>
-            <numerusform>……以及另外 %n 项</numerusform>
-        </translation>
     </message>
     <message>
         <source>Nothing that is shown is lost.</source>

@@ -60,7 +60,7 @@ async def test_what_is_pruned_is_named_once_and_the_reminder_counts_it(written: 
     shown = await b.actor.handle("prune", Prune(older_than_days=30))
     reminder = await b.actor.handle("retention", Nothing())
     assert (reminder.days, reminder.nodes) == (30, len(shown.nodes)) and shown.nodes
-    done = await b.actor.handle("prune", Prune(older_than_days=30, dry_run=False))
+    done = await b.actor.handle("prune", Prune(older_than_days=30, dry_run=False, lose_id=shown.lose_id))
     assert done.nodes == shown.nodes and done.states_removed == shown.states_removed
     # The preview promised about what it gave back.
     assert abs(done.freed_bytes - shown.freed_bytes) <= max(2048, shown.freed_bytes)
@@ -84,10 +84,33 @@ async def test_a_marked_node_keeps_the_files_that_it_has_from_a_node_before(writ
     await b.actor.handle("set_label", SetLabel(node=below.uid, what="bookmark", text="keep"))
     b.actor.storage.now = lambda: first.created + 40 * 86_400_000
 
-    done = await b.actor.handle("prune", Prune(older_than_days=30, dry_run=False))
+    shown = await b.actor.handle("prune", Prune(older_than_days=30))
+    done = await b.actor.handle("prune", Prune(older_than_days=30, dry_run=False, lose_id=shown.lose_id))
 
     assert below.uid not in done.nodes
     assert not await b.actor.shared.work.call(lambda w: w.missing({second.state}))
+
+
+async def test_only_what_was_seen_is_lost(written: Any) -> None:
+    b = await written(in_place=True)
+    first, second = b.nodes("tool")
+    below = next(h for h in b.doc.headers() if h.parent == second.seq)
+    await b.actor.handle("jump", Jump(node=first.uid))
+    b.actor.storage.now = lambda: first.created + 40 * 86_400_000
+    stored = await b.actor.shared.work.call(lambda w: w.stored_states())
+    shown = await b.actor.handle("prune", Prune(older_than_days=30))
+    assert shown.nodes and shown.lose_id
+    with pytest.raises(WorldlineError, match="Nothing was removed"):
+        await b.actor.handle("prune", Prune(older_than_days=30, dry_run=False))
+    # Between the question and the answer one of them was marked to be kept.
+    await b.actor.handle("set_label", SetLabel(node=below.uid, what="bookmark", text="keep"))
+    with pytest.raises(WorldlineError, match="Nothing was removed"):
+        await b.actor.handle("prune", Prune(older_than_days=30, dry_run=False, lose_id=shown.lose_id))
+    assert await b.actor.shared.work.call(lambda w: w.stored_states()) == stored
+    again = await b.actor.handle("prune", Prune(older_than_days=30))
+    assert set(again.nodes) < set(shown.nodes) and below.uid not in again.nodes
+    done = await b.actor.handle("prune", Prune(older_than_days=30, dry_run=False, lose_id=again.lose_id))
+    assert done.nodes == again.nodes
 
 
 async def test_every_node_that_loses_its_files_is_named(written: Any) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QSettings, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QPushButton
+from PySide6.QtWidgets import QApplication, QListWidget, QPushButton, QWidget
 
 from tests_support import PATIENCE_S
 from worldline.client.process import EngineProcess
@@ -27,6 +27,10 @@ from worldline.ui.main_window import MainWindow
 from worldline.ui.session_state import SessionState
 from worldline.viewmodel.storage import lost_groups, share, this_session
 from worldline.viewmodel.tree_model import TreeModel
+
+from .answering import Engine, engine, state
+
+__all__ = ["engine", "state"]
 
 
 def test_lost_nodes_are_told_by_their_prompts() -> None:
@@ -63,7 +67,7 @@ def dialog(qtbot: Any) -> Iterator[StorageDialog]:
 
 def removed(dialog: StorageDialog) -> list[object]:
     asked: list[object] = []
-    dialog.prune_wanted.connect(asked.append)
+    dialog.prune_wanted.connect(lambda days, lose_id: asked.append((days, lose_id)))
     return asked
 
 
@@ -98,7 +102,23 @@ def test_what_is_lost_is_named_and_cancel_is_the_default(dialog: StorageDialog, 
     question = dialog.question
     assert isinstance(question, Dialog)
     next(b for b in question.findChildren(QPushButton) if b.text() == "Remove").click()
-    assert asked == [30]
+    assert asked == [(30, sample.pruning()[0].lose_id)]
+
+
+def test_all_that_is_lost_is_named_and_in_which_session(qtbot: Any) -> None:
+    dialog = StorageDialog(session="Prices")
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+    qtbot.addWidget(dialog)
+    dialog.show()
+    plan, groups = sample.pruning()
+    dialog.show_plan(plan, [(f"prompt {n}", groups[0][1]) for n in range(40)])
+    dialog._ask()
+    question = dialog.question
+    assert isinstance(question, Dialog)
+    said = " ".join(label.text() for label in question.findChildren(type(dialog.what)))
+    (rows,) = question.findChildren(QListWidget)
+    assert "“Prices”" in said and rows.count() == 40 and "prompt 39" in rows.item(39).text()
+    question.reject()
 
 
 def test_a_read_only_session_is_looked_at_only(qtbot: Any) -> None:
@@ -117,6 +137,27 @@ def test_another_session_is_opened_from_the_list(dialog: StorageDialog) -> None:
     dialog.table.selectRow(0)
     QTest.keyClick(dialog.table, Qt.Key.Key_Return)
     assert opened == ["/data/1.worldline"]
+
+
+def test_a_loss_that_nobody_has_seen_is_shown_first(state: SessionState, engine: Engine, qtbot: Any) -> None:
+    owner = QWidget()
+    qtbot.addWidget(owner)
+    dialog = open_storage(state, owner)
+    plan = {"freed_bytes": 1, "states_removed": 1, "states_kept": 9, "nodes": [], "lose_id": "seen"}
+    engine.take("prune")[0][2](plan)
+    dialog._ask()
+    assert dialog.question is not None
+    dialog.question.accept()
+    (asked,) = engine.take("prune")
+    assert asked[1] == {"older_than_days": None, "dry_run": False, "lose_id": "seen"}
+    asked[3]({"message": "It is not what you have seen.", "hint": "Look again.", "kind": "changed"})
+    assert not dialog.remove_button.isEnabled()
+    (again,) = engine.take("prune")
+    assert again[1]["dry_run"]
+    again[2]({**plan, "lose_id": "other"})
+    assert dialog.what.text().startswith("It is not what you have seen. Look again. 1 state(s) can go")
+    assert dialog.remove_button.isEnabled()
+    dialog.close()
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from pathlib import Path
 from worldline.agent.capture import OUTSIDE
 from worldline.core import paths
 from worldline.core.errors import BadInput
+from worldline.engine.folders import id_of
 from worldline.engine.shared import Shared, now_ms
 from worldline.protocol import commands as c
 from worldline.session.catalog import SessionEntry, entry_of, list_sessions
@@ -45,7 +46,8 @@ class StorageDesk:
         return found - {"", NOT_CAPTURED}
 
     async def prune(self, p: c.Prune) -> c.Pruned:
-        """Remove states that no node needs; with an age, also those of old side branches, which are named."""
+        """Remove states that no node needs; with an age, also those of old side branches, which are named first: nodes that
+        lose their files must be those of the dry run that `p.lose_id` stands for, else nothing is removed."""
         shared = self._shared
         doc = shared.doc
         if not p.dry_run:
@@ -57,6 +59,14 @@ class StorageDesk:
             if self._busy():
                 raise BadInput("A run is going on.", "Stop it first, or wait.")
             keep, gone = self._split(p.older_than_days)
+            lose_id = id_of(sorted(gone))
+            if not p.dry_run and lose_id != p.lose_id:
+                # Nodes grow old while a question stands open, labels and the cursor move.
+                raise BadInput(
+                    "What would lose its files is not what you have seen any more. Nothing was removed.",
+                    "Look at the list again.",
+                    kind="changed",
+                )
             # What the person changed while a run went on has no node of its own.
             keep |= {str(record.data["state"]) for record in doc.records(OUTSIDE)}
             stored = await shared.workspace().call(lambda w: w.stored_states())
@@ -66,7 +76,8 @@ class StorageDesk:
             if p.dry_run:
                 would_free = await shared.workspace().call(lambda w: w.prunable(keep))
                 return c.Pruned(
-                    freed_bytes=would_free, states_removed=len(stored - keep), states_kept=len(keep), nodes=sorted(gone), note=note
+                    freed_bytes=would_free, states_removed=len(stored - keep), states_kept=len(keep), nodes=sorted(gone),
+                    lose_id=lose_id, note=note,
                 )  # fmt: skip
             report = await shared.workspace().call(lambda w: w.prune(keep))
             if gone:
@@ -74,7 +85,7 @@ class StorageDesk:
                 doc.add_record("pruned", {"nodes": sorted(gone)})
         return c.Pruned(
             freed_bytes=report.freed, states_removed=report.states_removed, states_kept=report.states_kept,
-            nodes=sorted(gone), note=note,
+            nodes=sorted(gone), lose_id=lose_id, note=note,
         )  # fmt: skip
 
     async def retention(self) -> c.Retention:

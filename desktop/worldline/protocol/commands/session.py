@@ -98,6 +98,8 @@ class Prune(Message):
     """None: only states that no node refers to. Else also those of nodes that are older, carry no label and are not on
     the current path; these nodes lose their files, and the result names them."""
     dry_run: bool = True
+    lose_id: str = ""
+    """`Pruned.lose_id` of the dry run that the person has seen: only the loss of these nodes was agreed to. "" = of none."""
 
 
 class Pruned(Message):
@@ -107,6 +109,8 @@ class Pruned(Message):
     states_kept: int
     nodes: list[str] = []
     """Nodes whose files are (or would be) gone; their conversation stays."""
+    lose_id: str = ""
+    """Stands for these nodes; "" = none."""
     note: str = ""
 
 

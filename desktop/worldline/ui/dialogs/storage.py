@@ -30,11 +30,12 @@ from worldline.ui.plain import as_tip
 from worldline.ui.tables import quiet
 from worldline.ui.theme import SPACE_S, theme
 from worldline.viewmodel.storage import LostGroup, share, taken, this_session, told_apart
+from worldline.viewmodel.visible import settled
 
 ROLE = Qt.ItemDataRole.UserRole
 AGES = (30, 90, 180, 365)
 NAMED = 8
-"""Groups that the question before pruning names; the list in the dialog names all."""
+"""Groups that the question before pruning names as lines of its own; more are a list that scrolls."""
 
 
 class BarDelegate(QStyledItemDelegate):
@@ -53,20 +54,23 @@ class BarDelegate(QStyledItemDelegate):
 
 class StorageDialog(Dialog):
     """Filled by `show_…`; asks by signals. `plan_wanted` and `prune_wanted` carry the age in days, None = only what no
-    node needs."""
+    node needs; `prune_wanted` also the id of what the person has seen and agreed to lose."""
 
     plan_wanted = Signal(object)
-    prune_wanted = Signal(object)
+    prune_wanted = Signal(object, str)
     retention_wanted = Signal(int)
     session_wanted = Signal(str)
     folders_wanted = Signal()
 
-    def __init__(self, parent: QWidget | None = None, *, read_only: bool = False) -> None:
+    def __init__(self, parent: QWidget | None = None, *, read_only: bool = False, session: str = "") -> None:
+        """`session`: the title of the one that room is given back in."""
         super().__init__(self.tr("Storage"), parent, width=760)
+        self._session = session
         self.resize(760, 640)
         self._read_only = read_only
         self._groups: list[tuple[str, LostGroup]] = []
         self._plan: Pruned | None = None
+        self._after = ""
         self.total = self.add_text(self.tr("Measuring…"), "muted")
         self.table = self._sessions_table()
         self.body.addWidget(self.table, 3)
@@ -220,9 +224,11 @@ class StorageDialog(Dialog):
                 self.table.selectRow(row)
         self._refresh()
 
-    def ask_plan(self) -> None:
-        """Ask what would go; until the answer is there nothing can be removed."""
+    def ask_plan(self, after: str = "") -> None:
+        """Ask what would go; until the answer is there nothing can be removed. `after`: why it is asked again, said with the
+        answer."""
         self._plan = None
+        self._after = after
         self._groups = []
         self.what.set(self.tr("Looking what would go…"), "muted")
         self._refresh()
@@ -255,6 +261,9 @@ class StorageDialog(Dialog):
                         plan.states_removed).format(size=words.size(plan.freed_bytes)),
                 "text",
             )  # fmt: skip
+        if self._after:
+            self.what.set(f"{self._after} {self.what.text()}", "warn")
+            self._after = ""
         self._refresh()
 
     def show_problem(self, text: str) -> None:
@@ -326,7 +335,7 @@ class StorageDialog(Dialog):
         plan = self._plan
         if plan is None:
             return
-        days = self.days()
+        days, lose_id = self.days(), plan.lose_id
         dialog = Dialog(
             self.tr("Remove the files of %n step(s)?", "", len(plan.nodes))
             if plan.nodes
@@ -334,12 +343,11 @@ class StorageDialog(Dialog):
             self,
             width=520,
         )
+        if self._session:
+            dialog.add_text(self.tr("In the session “{title}”").format(title=settled(self._session)), "muted")
         if plan.nodes:
             dialog.add_text(self.tr("These steps can still be read, but going to them brings no files back:"))
-            for title, group in self._groups[:NAMED]:
-                dialog.add_text("•  " + self._group_words(title, group), "warn")
-            if len(self._groups) > NAMED:
-                dialog.add_text(self.tr("… and %n more", "", len(self._groups) - NAMED), "muted")
+            self._name_lost(dialog)
         else:
             dialog.add_text(self.tr("Nothing that is shown is lost."))
         dialog.add_text(
@@ -350,15 +358,27 @@ class StorageDialog(Dialog):
         )
         dialog.add_cancel()
         dialog.add_button(self.tr("Remove"), dialog.accept, role="danger")
-        dialog.accepted.connect(lambda: self._remove(days))
+        dialog.accepted.connect(lambda: self._remove(days, lose_id))
         self.question = dialog
         dialog.open()
 
-    def _remove(self, days: int | None) -> None:
+    def _name_lost(self, dialog: Dialog) -> None:
+        """All of them: what is agreed to is what is seen."""
+        lost = [self._group_words(title, group) for title, group in self._groups]
+        if len(lost) <= NAMED:
+            for words_of_one in lost:
+                dialog.add_text("•  " + words_of_one, "warn")
+            return
+        rows = QListWidget(dialog)
+        rows.setAccessibleName(self.lost.accessibleName())
+        rows.addItems(lost)
+        dialog.body.addWidget(rows, 1)
+
+    def _remove(self, days: int | None, lose_id: str) -> None:
         self._plan = None
         self.what.set(self.tr("Removing…"), "muted")
         self._refresh()
-        self.prune_wanted.emit(days)
+        self.prune_wanted.emit(days, lose_id)
 
     def begin_with(self, days: int) -> None:
         """Choose what is older than so many days, also when that is not among the choices."""

@@ -17,7 +17,7 @@ from worldline.viewmodel.words import refusal
 
 def open_storage(state: SessionState, parent: QWidget, days: int = 0) -> StorageDialog:
     """The dialog on the session of a window; with `days` it opens on what is older."""
-    dialog = StorageDialog(parent, read_only=state.read_only)
+    dialog = StorageDialog(parent, read_only=state.read_only, session=str(state.info.get("title", "")))
 
     def refused(error: dict[str, Any]) -> None:
         dialog.show_problem(refusal(error))
@@ -36,13 +36,19 @@ def open_storage(state: SessionState, parent: QWidget, days: int = 0) -> Storage
         params = {"older_than_days": days, "dry_run": True}
         state.request("prune", params, while_open(dialog, answered), while_open(dialog, stale))
 
-    def prune(days: int | None) -> None:
+    def prune(days: int | None, lose_id: str) -> None:
+        def not_removed(error: dict[str, Any]) -> None:
+            if error.get("kind") == "changed":
+                dialog.ask_plan(refusal(error))
+            else:
+                refused(error)
+
         def answered(result: dict[str, Any]) -> None:
             dialog.show_result(Pruned.model_validate(result))
             measure()
 
-        params = {"older_than_days": days, "dry_run": False}
-        state.request("prune", params, while_open(dialog, answered), while_open(dialog, refused))
+        params = {"older_than_days": days, "dry_run": False, "lose_id": lose_id}
+        state.request("prune", params, while_open(dialog, answered), while_open(dialog, not_removed))
 
     def measure() -> None:
         def unmeasured(error: dict[str, Any]) -> None:
