@@ -24,7 +24,7 @@ from PySide6.QtWidgets import (
 )
 
 from worldline.ui.dialogs.base import Dialog
-from worldline.ui.gallery import GALLERY
+from worldline.ui.gallery import DIALOGS, GALLERY, PARTS
 from worldline.ui.theme import theme
 
 UI = Path(__file__).resolve().parents[2] / "desktop" / "worldline" / "ui"
@@ -39,14 +39,25 @@ INTERACTIVE = (
 )
 
 
-@pytest.fixture(params=sorted(GALLERY))
-def shown(request: pytest.FixtureRequest, qtbot: Any) -> QWidget:
-    widget = GALLERY[request.param]()
+def open_one(name: str, qtbot: Any) -> QWidget:
+    widget = GALLERY[name]()
     widget.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
     qtbot.addWidget(widget)
     widget.show()
     qtbot.waitExposed(widget)
     return widget
+
+
+@pytest.fixture(params=sorted(GALLERY))
+def shown(request: pytest.FixtureRequest, qtbot: Any) -> QWidget:
+    return open_one(request.param, qtbot)
+
+
+@pytest.fixture(params=sorted(DIALOGS))
+def dialog(request: pytest.FixtureRequest, qtbot: Any) -> Dialog:
+    found = open_one(request.param, qtbot)
+    assert isinstance(found, Dialog)
+    return found
 
 
 def test_everything_that_can_be_used_has_a_name_and_a_role(shown: QWidget) -> None:
@@ -91,15 +102,18 @@ def test_text_fits(shown: QWidget) -> None:
     assert cut == []
 
 
-def test_dialogs_are_left_by_escape_and_nothing_dangerous_is_the_default(shown: QWidget) -> None:
-    if not isinstance(shown, QDialog):
-        pytest.skip("a view, not a dialog")
-    for button in shown.findChildren(QPushButton):
+def test_dialogs_are_left_by_escape_and_nothing_dangerous_is_the_default(dialog: Dialog) -> None:
+    for button in dialog.findChildren(QPushButton):
         if button.isDefault():
             assert button.property("role") != "danger"
             assert not any(word in button.text() for word in ("Allow", "Go and fork", "Bring it", "Delete"))
-    QTest.keyClick(shown, Qt.Key.Key_Escape)
-    assert not shown.isVisible()
+    QTest.keyClick(dialog, Qt.Key.Key_Escape)
+    assert not dialog.isVisible()
+
+
+def test_a_part_of_a_window_is_no_dialog(qtbot: Any) -> None:
+    for name in PARTS:
+        assert not isinstance(open_one(name, qtbot), QDialog), f"{name} belongs to DIALOGS"
 
 
 @pytest.mark.parametrize("name", ["chat", "approval"])
@@ -125,14 +139,12 @@ def test_no_dialog_is_executed_and_no_colour_is_written_by_hand() -> None:
     assert wrong == []
 
 
-def test_lines_of_a_dialog_stay_together_in_a_large_window(shown: QWidget) -> None:
-    if not isinstance(shown, Dialog):
-        pytest.skip("a view, not a dialog")
-    before = [shown.body.itemAt(at).geometry().height() for at in range(shown.body.count())]
-    shown.resize(1600, 1200)
+def test_lines_of_a_dialog_stay_together_in_a_large_window(dialog: Dialog) -> None:
+    before = [dialog.body.itemAt(at).geometry().height() for at in range(dialog.body.count())]
+    dialog.resize(1600, 1200)
     QTest.qWait(1)
-    for at in range(shown.body.count()):
-        item, stretch = shown.body.itemAt(at), shown.body.stretch(at)
+    for at in range(dialog.body.count()):
+        item, stretch = dialog.body.itemAt(at), dialog.body.stretch(at)
         if item.widget() is None or stretch or item.expandingDirections() & Qt.Orientation.Vertical:
             continue
         assert item.geometry().height() <= before[at], item.widget()

@@ -288,13 +288,15 @@ def compare() -> QWidget:
     return dialog
 
 
-GALLERY: dict[str, Factory] = {
+PARTS: dict[str, Factory] = {
     "chat": chat,
     "empty-chat": empty_chat,
     "composer": composer,
     "diff": diff,
     "diff-side-by-side": diff_side_by_side,
     "files": files,
+}
+DIALOGS: dict[str, Factory] = {
     "approval": approval,
     "approval-write": approval_write,
     "jump-plan": jump_plan,
@@ -319,4 +321,5 @@ GALLERY: dict[str, Factory] = {
     "session-delete": gallery_kept.session_delete,
     "compare": compare,
 }
+GALLERY = {**PARTS, **DIALOGS}
 """name → factory. Names that `worldline demo --screenshot --view` knows are the same here."""
