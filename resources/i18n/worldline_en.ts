@@ -232,6 +232,23 @@
     </message>
 </context>
 <context>
+    <name>Recovering</name>
+    <message numerus="yes">
+        <source>%n step(s) are saved in {path}.</source>
+        <translation>
+            <numerusform>%n step is saved in {path}.</numerusform>
+            <numerusform>%n steps are saved in {path}.</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>… and %n more</source>
+        <translation>
+            <numerusform>… and %n more</numerusform>
+            <numerusform>… and %n more</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>SessionDeleteDialog</name>
     <message numerus="yes">
         <source>%n node(s) with all that was said go with it.</source>

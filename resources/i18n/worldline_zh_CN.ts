@@ -1890,7 +1890,7 @@
     <message numerus="yes">
         <source>… and %n more</source>
         <translation>
-            <numerusform>……以及另外 %n 项</numerusform>
+            <numerusform>……另有 %n 项</numerusform>
         </translation>
     </message>
     <message numerus="yes">
@@ -2360,6 +2360,45 @@ The agent works in {work}</source>
     <message>
         <source>The agent asks: {}</source>
         <translation>智能体提问：{}</translation>
+    </message>
+</context>
+<context>
+    <name>Recovering</name>
+    <message>
+        <source>Save what is readable…</source>
+        <translation>保存可读取的内容…</translation>
+    </message>
+    <message>
+        <source>Saving what is readable into a new session. The damaged file is only read.</source>
+        <translation>正在将可读取的内容保存为新会话。损坏的文件只会被读取。</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n step(s) are saved in {path}.</source>
+        <translation>
+            <numerusform>已将 %n 个步骤保存到 {path}。</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Nothing is lost.</source>
+        <translation>没有丢失任何内容。</translation>
+    </message>
+    <message numerus="yes">
+        <source>… and %n more</source>
+        <translation>
+            <numerusform>……另有 %n 项</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Open it in place of this one</source>
+        <translation>打开并替换此会话</translation>
+    </message>
+    <message>
+        <source>All that is lost</source>
+        <translation>所有丢失的内容</translation>
     </message>
 </context>
 <context>

@@ -78,13 +78,14 @@ def test_recover_says_in_words_what_did_not_come_through(
     cli: Callable[..., Done], middle: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "new.worldline"
-    done = cli("recover", middle, "--out", out)
+    # What is not whole is no success, though a session was written.
+    done = cli("recover", middle, "--out", out, expect=1)
     assert "301 nodes saved" in done.out
-    lost = json.loads(cli("recover", middle, "--out", tmp_path / "other.worldline", "--json").out)[
-        "lost_bodies"
-    ]
+    answer = cli("recover", middle, "--out", tmp_path / "other.worldline", "--json", expect=1).json
+    lost = answer["lost_bodies"]
     assert len(lost) == len(set(lost)) > 1
-    assert f"The text or result of {len(lost)} steps is lost." in done.err
+    sentence = f"The text or result of {len(lost)} steps is lost."
+    assert sentence in done.err and sentence in answer["losses"]
     assert cli("verify", out).out
 
 

@@ -166,6 +166,10 @@ def test_a_read_only_session_says_why_and_sends_nothing(composer: Composer) -> N
     composer.set_read_only("Open in another window.")
     QTest.keyClick(composer.edit, Qt.Key.Key_Return)
     assert messages == [] and composer.edit.placeholderText() == "Open in another window."
+    composer.edit.set_text("text of a jump")
+    assert not composer._go.isEnabled()
+    composer.set_read_only("")
+    assert composer._go.isEnabled()
 
 
 def test_a_message_that_waited_for_a_run_that_broke_off_is_sent_by_the_same_button(

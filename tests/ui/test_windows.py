@@ -202,6 +202,25 @@ def test_a_session_that_closes_is_opened_again_when_its_engine_has_ended(
     assert windows.open(str(place)) is again
 
 
+def test_a_session_takes_the_place_of_another_with_what_was_being_written(
+    windows: Recorded, tmp_path: Path, qtbot: Any
+) -> None:
+    place = session_file(tmp_path / "b.worldline")
+    first = windows.open_engine(["--session", "/tmp/first.worldline"], opened_with="")
+    qtbot.waitUntil(lambda: first.complete and first.state.is_loaded)
+    first.panes["chat"].composer.edit.set_text("half a thought")  # type: ignore[attr-defined]
+    client = first.state.client
+    first.replace_by(str(place))
+    # Both may work in the same folder: the one before has to let go of it first.
+    assert len(windows.started) == 1 and client.state == "stopping"
+    qtbot.waitUntil(lambda: bool(windows.sessions) and windows.sessions[0] is not first)
+    assert windows.started[1:] == [["--session", str(place)]] and client.state == "stopped"
+    new = windows.sessions[0]
+    qtbot.waitUntil(lambda: new.complete and new.state.is_loaded)
+    qtbot.waitUntil(lambda: new.panes["chat"].composer.text() == "half a thought")  # type: ignore[attr-defined]
+    assert len(windows.sessions) == 1
+
+
 # Settings and names -------------------------------------------------------------------------------------------------
 
 

@@ -75,17 +75,19 @@ def state_check(path: Path) -> Iterator[Callable[[str], bool] | None]:
 
 
 def recover_command(options: Namespace) -> int:
+    """Returns 1 where something is lost, although the new session is written: what is not whole is no success."""
     from worldline.session.recover import recover
 
     with stopped_by_signals():
         found = recover(options.file, options.out)
+    losses = found.losses()
     if options.json:
-        print_json({"schema": SCHEMA, **asdict(found), "out": str(found.out)})
+        print_json({"schema": SCHEMA, **asdict(found), "out": str(found.out), "losses": losses})
     else:
         print(told(f"{found.out}: {found.nodes} nodes saved."))
-        for loss in found.losses():
-            say(told(loss))
-    return 0 if found.nodes else 1
+        for sentence in (*losses, *found.remarks):
+            say(told(sentence))
+    return 0 if found.nodes and not losses else 1
 
 
 def import_command(options: Namespace) -> int:

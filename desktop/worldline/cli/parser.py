@@ -99,7 +99,10 @@ def _files(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     p = commands.add_parser("verify", help="check a session file and the states it refers to")
     p.add_argument("file", type=Path, metavar="FILE")
     p.add_argument("--json", action="store_true")
-    p = commands.add_parser("recover", help="save what is readable of a damaged session into a new one")
+    p = commands.add_parser(
+        "recover",
+        help="save what is readable of a damaged session into a new one (exit code 1: something is lost)",
+    )
     p.add_argument("file", type=Path, metavar="FILE")
     p.add_argument("--out", type=Path, required=True, metavar="NEW")
     p.add_argument("--json", action="store_true")

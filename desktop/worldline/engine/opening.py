@@ -335,6 +335,7 @@ def _info(
         base_branch=str(place.get("base_branch", "")),
         read_only=doc.read_only,
         read_only_why=read_only_why if doc.read_only else "",
+        damaged=bool(doc.damage),
         imported_from=str(facts.get("imported_from", "")),
         scripted_model=request.scripted,
     )

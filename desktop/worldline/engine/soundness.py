@@ -42,6 +42,6 @@ class Soundness:
         shared.doc.damage = damage_of(shared.doc.path, faults)
         why = " ".join(shared.doc.damage)
         logger.error("%s", why)
-        shared.info.read_only, shared.info.read_only_why = True, why
+        shared.info.read_only, shared.info.read_only_why, shared.info.damaged = True, why, True
         self._stop_run(RunEnd(StopReason.STORE_ERROR, why))
         shared.emit("writing_ended", WritingEnded(why=why))

@@ -112,6 +112,8 @@ class SessionInfo(Message):
     base_branch: str = ""
     read_only: bool = False
     read_only_why: str = ""
+    damaged: bool = False
+    """The file is damaged: it is not written to, and what is readable of it can be saved into a new session."""
     imported_from: str = ""
     scripted_model: bool = False
     """The model is a rehearsal: the window says so in a banner."""

@@ -45,6 +45,9 @@ class Recovered:
     lost_bodies: list[str] = field(default_factory=list)
     """uids of nodes whose text is gone, and which results are; each once."""
     notes: list[str] = field(default_factory=list)
+    """What else did not come through."""
+    remarks: list[str] = field(default_factory=list)
+    """What came through in another way than it was."""
 
     def body_lost(self, whose: str) -> None:
         if whose not in self.lost_bodies:
@@ -171,7 +174,7 @@ def recover(path: Path, out: Path) -> Recovered:
         raise SessionError(f"Nothing of a session can be found in {path.name}.", kind="not_a_session")
     report = Recovered(out, rebuilt_nodes=copies.nodes)
     if copies.nodes:
-        report.notes.append(
+        report.remarks.append(
             f"{copies.nodes} steps: their place in the tree is taken from the copy beside their texts"
         )
     connect.create_file(out)
@@ -288,7 +291,7 @@ def _write_nodes(target: sqlite3.Connection, rows: Rows, report: Recovered) -> d
             values[1] = numbers.get(parent) if isinstance(parent, int) and parent < seq else None
             if str(values[0]) in uids:
                 values[0] = new_uid()
-                report.notes.append(f"node number {seq}: its id was taken, it has a new one")
+                report.remarks.append(f"node number {seq}: its id was taken, it has a new one")
             _mend(target, rows, values, str(values[2]), report)
             report.nodes += 1
         uids.add(str(values[0]))

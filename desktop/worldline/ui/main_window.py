@@ -171,10 +171,12 @@ class MainWindow(QMainWindow):
         from worldline.ui.drills import Drills
         from worldline.ui.exporting import Exporting
         from worldline.ui.focus_ring import FocusRing
+        from worldline.ui.recovering import Recovering
         from worldline.ui.window_notices import WindowNotices
 
         self.drills = Drills(self)
         self.exporting = Exporting(self)
+        self.recovering = Recovering(self)
         self.talk = WindowNotices(self)
         self.ring = FocusRing(self)
         self.furnished = True
@@ -296,6 +298,13 @@ class MainWindow(QMainWindow):
     def closing(self) -> bool:
         """It was closed or given up; its engine may still be ending."""
         return self._closing
+
+    def replace_by(self, path: str) -> None:
+        """Close, and open another session in this place."""
+        if self.windows is not None:
+            self.windows.open_instead(self, path)
+        else:
+            self.open_asked.emit(path)
 
     def give_up(self) -> None:
         """Go without ending the session: another window takes the place of this one."""

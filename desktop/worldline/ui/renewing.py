@@ -42,9 +42,9 @@ def renewed(old: MainWindow) -> MainWindow:
     new.first_painted.connect(client.greet_again, once)
     state.loaded.connect(partial(_look_alike, _looks(old.tree), new.tree, state, before.selection), once)
     new.completed.connect(partial(_open_again, new, open_dialogs(old)), once)
-    chat = old.panes["chat"]
-    if isinstance(chat, ChatPane):
-        new.completed.connect(partial(_write_on, new, chat.composing.handed_over()), once)
+    written = what_is_written(old)
+    if written is not None:
+        new.completed.connect(partial(write_on, new, written), once)
     place = _focused(old)
     if place:
         new.completed.connect(partial(new.places.show_pane, place), once)
@@ -102,7 +102,14 @@ def _open_again(window: MainWindow, dialogs: list[OpenDialog]) -> None:
         dialog.how(window, window.state)
 
 
-def _write_on(window: MainWindow, written: Written) -> None:
+def what_is_written(window: MainWindow) -> Written | None:
+    """The message that is being written in a window; None before it has a place for one."""
+    chat = window.panes["chat"]
+    return chat.composing.handed_over() if isinstance(chat, ChatPane) else None
+
+
+def write_on(window: MainWindow, written: Written) -> None:
+    """Go on with it in another window, which is complete."""
     chat = window.panes["chat"]
     assert isinstance(chat, ChatPane)
     chat.composing.take_over(written)

@@ -311,7 +311,7 @@ class SessionState(SessionWay):
         self.writer_changed.emit(bool(params["lives"]))
 
     def _on_writing_ended(self, params: dict[str, Any]) -> None:
-        self.info = {**self.info, "read_only": True, "read_only_why": params["why"]}
+        self.info = {**self.info, "read_only": True, "read_only_why": params["why"], "damaged": True}
         self.info_changed.emit(self.info)
 
     def open_again(self) -> None:

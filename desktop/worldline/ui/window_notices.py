@@ -67,6 +67,7 @@ class WindowNotices(QObject):
                 self.tr("Read only. {why}").format(why=why),
                 icon="lock",
                 color="warn",
+                buttons=[self._window.recovering.button()] if info.get("damaged") else [],
                 closable=False,
             )
         else:
@@ -74,7 +75,7 @@ class WindowNotices(QObject):
 
     def _writer_changed(self, lives: bool) -> None:
         state = self._window.state
-        if lives or not state.read_only:
+        if lives or not state.read_only or state.info.get("damaged"):
             self._banners(state.info)
             return
         self._window.notices.say(
@@ -106,6 +107,8 @@ class WindowNotices(QObject):
         ]
         if error.get("kind") == "workspace_gone":
             buttons.insert(0, (self.tr("Make the folder anew"), lambda: client.restart("--remake-folder")))
+        elif error.get("kind") == "damaged":
+            buttons.insert(0, self._window.recovering.button())
         self._window.notices.say(
             "engine", refusal(error), icon="warn", color="bad",
             buttons=buttons, closable=False,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,8 +50,8 @@ class Windows(QObject):
         self._ahead = ahead
         """Reads the session that was named on the command line."""
         self.sessions: list[MainWindow] = []
-        self._after: dict[MainWindow, list[str]] = {}
-        """Closed windows whose engines still end → what is to be opened then."""
+        self._after: dict[MainWindow, list[Callable[[], object]]] = {}
+        """Closed windows whose engines still end → what is to be done then."""
         self._gone: WeakSet[Any] = WeakSet()
         """Windows that have gone, their sessions and trees, for as long as the memory holds them."""
         self.room: QSize | None = None
@@ -70,7 +71,7 @@ class Windows(QObject):
             if str(place) in (window.state.info.get("path"), window.opened_with):
                 if window.closing:
                     # Its engine still writes: two at once would be one to write and one to read.
-                    self._after.setdefault(window, []).append(path)
+                    self._after.setdefault(window, []).append(partial(self.open, path))
                     return None
                 window.showNormal()
                 window.raise_()
@@ -88,6 +89,21 @@ class Windows(QObject):
             return None
         self.show_start().say(self._why_not(place))
         return None
+
+    def open_instead(self, window: MainWindow, path: str) -> None:
+        """Close a window, and open this session when its engine has ended and has let go of the folder that both work in.
+        What was being written goes along."""
+        from worldline.ui.renewing import what_is_written, write_on
+
+        written = what_is_written(window)
+
+        def open_it() -> None:
+            new = self.open(path)
+            if new is not None and written is not None:
+                new.completed.connect(partial(write_on, new, written), Qt.ConnectionType.SingleShotConnection)
+
+        self._after.setdefault(window, []).append(open_it)
+        window.close()
 
     def _why_not(self, place: Path) -> str:
         if not os.path.lexists(place):
@@ -261,8 +277,8 @@ class Windows(QObject):
             window.deleteLater()
             self._gone.update((window, window.state, window.state.tree))
             self._let_go_later()
-        for path in self._after.pop(window, []):
-            self.open(path)
+        for call in self._after.pop(window, []):
+            call()
         self._quit_if_last()
 
     def _let_go_later(self, tried: int = 0) -> None:

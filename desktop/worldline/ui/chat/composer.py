@@ -182,8 +182,9 @@ class Composer(QWidget):
     def set_read_only(self, why: str) -> None:
         self.edit.setReadOnly(bool(why))
         self.edit.setPlaceholderText(why or self.edit.tr("Message… @ names a file"))
-        for widget in (self._go, self.mode, self.model, self.effort, self._attach):
+        for widget in (self.mode, self.model, self.effort, self._attach):
             widget.setEnabled(not why)
+        self._on_text()
 
     def set_models(self, models: list[dict[str, Any]], current: str) -> None:
         self._models = models
@@ -347,7 +348,8 @@ class Composer(QWidget):
         self.draft_changed.emit(text)
         enough = bool(text.strip() or self._texts or self._images)
         # Nothing is written and nothing runs: what waited for a run that broke off can be sent.
-        self._go.setEnabled(not self._away and (enough or bool(self._queue and not self.running)))
+        can = not self._away and not self.edit.isReadOnly()
+        self._go.setEnabled(can and (enough or bool(self._queue and not self.running)))
         self._interrupt.setEnabled(enough)
         chars = len(text) + sum(map(len, self._texts))
         if not chars and not self._context_tokens:
