@@ -96,14 +96,20 @@ def test_such_a_session_is_opened_for_reading_and_not_held(tmp_path: Path, which
     SessionDocument.open(path).close()  # the lock of the attempt was given back
 
 
-def test_a_damaged_word_of_a_step_is_taken_from_the_copy_beside_its_text(tmp_path: Path) -> None:
-    path, out = tmp_path / "s.worldline", tmp_path / "out.worldline"
+def changed_and_recovered(folder: Path, change: str) -> Path:
+    """What is saved of a session in which rows of its tree were changed."""
+    path, out = folder / "s.worldline", folder / "out.worldline"
     fill(path)
     with sqlite3.connect(path) as db:
         db.execute("DROP TRIGGER nodes_update")
-        db.execute("UPDATE nodes SET kind = 'toon', outcome = 'runninw' WHERE kind = 'tool'")
+        db.execute(f"UPDATE nodes SET {change}")
     db.close()
     recover(path, out)
+    return out
+
+
+def test_a_damaged_word_of_a_step_is_taken_from_the_copy_beside_its_text(tmp_path: Path) -> None:
+    out = changed_and_recovered(tmp_path, "kind = 'toon', outcome = 'runninw' WHERE kind = 'tool'")
     with SessionDocument.open(out, "read") as doc:
         call = doc.headers()[-1]
         assert (call.kind, call.outcome) == (NodeKind.TOOL, Outcome.OK)
@@ -111,12 +117,7 @@ def test_a_damaged_word_of_a_step_is_taken_from_the_copy_beside_its_text(tmp_pat
 
 
 def test_a_kind_of_a_newer_version_stays_as_it_is(tmp_path: Path) -> None:
-    path, out = tmp_path / "s.worldline", tmp_path / "out.worldline"
-    fill(path)
-    with sqlite3.connect(path) as db:
-        db.execute("DROP TRIGGER nodes_update")
-        db.execute("UPDATE nodes SET kind = 'hologram', message = NULL, detail = NULL WHERE kind = 'root'")
-    db.close()
-    recover(path, out)
+    change = "kind = 'hologram', message = NULL, detail = NULL WHERE kind = 'root'"
+    out = changed_and_recovered(tmp_path, change)
     with SessionDocument.open(out, "read") as doc:
         assert doc.headers()[0].raw_kind == "hologram"

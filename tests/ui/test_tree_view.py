@@ -29,6 +29,15 @@ def pane_of(state: Any, qtbot: Any) -> TreePane:
     return pane
 
 
+def with_overview(state: Any, qtbot: Any, height: int) -> tuple[TreeView, Any]:
+    """All rows in a pane too low for them, and its overview."""
+    pane = pane_of(state, qtbot)
+    pane.resize(300, height)
+    pane.view.show_only("all", folding=False)
+    pane.view.set_follow(False)
+    return pane.view, pane.minimap
+
+
 def click(view: TreeView, seq: int, modifier: Any = Qt.KeyboardModifier.NoModifier) -> None:
     place = view.rect_of(seq - 1).center()
     QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, modifier, place)
@@ -250,11 +259,7 @@ def test_enter_in_a_label_keeps_it_and_goes_nowhere(state: Any, qtbot: Any) -> N
 
 
 def test_the_overview_covers_neither_the_cursor_nor_what_is_looked_at(state: Any, qtbot: Any) -> None:
-    pane = pane_of(state, qtbot)
-    pane.resize(300, 330)
-    view, minimap = pane.view, pane.minimap
-    view.show_only("all", folding=False)
-    view.set_follow(False)
+    view, minimap = with_overview(state, qtbot, 330)
     qtbot.waitUntil(minimap.isVisible)
     for row in range(len(state.tree)):
         view.reveal(row)
@@ -271,11 +276,7 @@ def test_the_overview_covers_neither_the_cursor_nor_what_is_looked_at(state: Any
 
 
 def test_the_overview_stays_where_it_is_while_it_is_in_nobodys_way(state: Any, qtbot: Any) -> None:
-    pane = pane_of(state, qtbot)
-    pane.resize(300, 420)
-    view, minimap = pane.view, pane.minimap
-    view.show_only("all", folding=False)
-    view.set_follow(False)
+    view, minimap = with_overview(state, qtbot, 420)
     view.scroll_to_item(0)
     view.scene.set_cursor(1)
     minimap.refresh()
@@ -285,11 +286,7 @@ def test_the_overview_stays_where_it_is_while_it_is_in_nobodys_way(state: Any, q
 
 
 def test_no_words_and_no_counts_of_rows_are_below_the_overview(state: Any, qtbot: Any) -> None:
-    pane = pane_of(state, qtbot)
-    pane.resize(300, 420)
-    view, minimap = pane.view, pane.minimap
-    view.show_only("all", folding=False)
-    view.set_follow(False)
+    view, minimap = with_overview(state, qtbot, 420)
     view.scroll_to_item(0)
     view.scene.set_cursor(1)
     view.look_at(2)

@@ -233,29 +233,31 @@ class CallRunner:
             if item.outcome is not None:
                 await self._finish(item, item.outcome)
                 continue
-            if cancelled:
-                error = ToolError(
-                    error_class=ErrorClass.ENVIRONMENT, type="cancelled",
-                    message="This call was stopped before it finished; what it did by then stays.",
-                    next="Check what is there before you do it again.",
-                )  # fmt: skip
-                outcome = refused(item.call, error, Outcome.ABORTED)
-            elif isinstance(cause, SandboxError):
-                error = ToolError(
-                    error_class=ErrorClass.ENVIRONMENT, type="not_run",
-                    message="This command was not run: the run ended before it could begin.",
-                    next="Run it when it is still needed.",
-                )  # fmt: skip
-                outcome = refused(item.call, error, Outcome.FAILED)
-            else:
-                error = ToolError(
-                    error_class=ErrorClass.SYSTEM, type="internal_error",
-                    message="The tool broke; this is a fault of the program and not of the call.",
-                    next="Do not try the same call again.",
-                )  # fmt: skip
-                outcome = refused(item.call, error, Outcome.FAILED)
+            ended = Outcome.ABORTED if cancelled else Outcome.FAILED
+            outcome = refused(item.call, _unfinished(cause), ended)
             outcome.started = True
             await self._finish(item, outcome, stopped=cancelled)
+
+
+def _unfinished(cause: BaseException) -> ToolError:
+    """What the model is told of a call that had started when `cause` ended the run."""
+    if isinstance(cause, asyncio.CancelledError):
+        return ToolError(
+            error_class=ErrorClass.ENVIRONMENT, type="cancelled",
+            message="This call was stopped before it finished; what it did by then stays.",
+            next="Check what is there before you do it again.",
+        )  # fmt: skip
+    if isinstance(cause, SandboxError):
+        return ToolError(
+            error_class=ErrorClass.ENVIRONMENT, type="not_run",
+            message="This command was not run: the run ended before it could begin.",
+            next="Run it when it is still needed.",
+        )  # fmt: skip
+    return ToolError(
+        error_class=ErrorClass.SYSTEM, type="internal_error",
+        message="The tool broke; this is a fault of the program and not of the call.",
+        next="Do not try the same call again.",
+    )  # fmt: skip
 
 
 def _may_write(tool: Tool) -> bool:
