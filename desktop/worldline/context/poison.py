@@ -49,7 +49,7 @@ def find_poison(view: View, text: str, paths: Sequence[str] = ()) -> Poison:
         if index >= len(view.messages):
             continue
         if place[2] is not None:
-            _add(found, view, index, int(place[2]), text, why)
+            _add(found, view, index, int(place[2]), why)
         else:
             _whole_message(found, view, index, text, why)
     if not found and _IMAGE.search(text):
@@ -76,7 +76,7 @@ def _short(text: str) -> str:
     return " ".join(text.split())[:200]
 
 
-def _add(found: Poison, view: View, index: int, block: int, text: str, why: str) -> None:
+def _add(found: Poison, view: View, index: int, block: int, why: str) -> None:
     if block >= len(view.origin[index]):
         return
     if view.messages[index]["content"][block]["type"] in THINKING:
@@ -98,7 +98,7 @@ def _whole_message(found: Poison, view: View, index: int, text: str, why: str) -
             value.get("id") or value.get("tool_use_id") or "\0"
         ) in text
         if named:
-            _add(found, view, index, block, text, why)
+            _add(found, view, index, block, why)
 
 
 def _holds_image(block: dict[str, object]) -> bool:
@@ -122,4 +122,4 @@ def _by_call(found: Poison, view: View, text: str, why: str) -> None:
     for index, message in enumerate(view.messages):
         for block, value in enumerate(message["content"]):
             if value["type"] == "tool_use" and value["id"] in ids:
-                _add(found, view, index, block, text, why)
+                _add(found, view, index, block, why)

@@ -147,7 +147,7 @@ class Accumulator:
             self.visible += 1
             self._emit(StreamEvent("tool_input", index, "", content["name"]))
         elif block.kind == "text" and isinstance(content.get("text"), str) and content["text"]:
-            self._emit_text(index, "text", content["text"])
+            self._emit_text(index, content["text"])
 
     def _delta(self, body: dict[str, Any]) -> None:
         self._need_start()
@@ -186,7 +186,7 @@ class Accumulator:
         if not text:
             return
         if part == "text":
-            self._emit_text(index, "text", text)
+            self._emit_text(index, text)
         elif part == "thinking":
             self._exchange.started_output = True
             self._emit(StreamEvent("thinking", index, clean_text(text)))
@@ -195,7 +195,7 @@ class Accumulator:
             self._exchange.started_output = True
             self._emit(StreamEvent("tool_input", index, clean_text(text), str(block.start["name"])))
 
-    def _emit_text(self, index: int, kind: str, text: str) -> None:
+    def _emit_text(self, index: int, text: str) -> None:
         self.visible += 1
         self._exchange.started_output = True
         self._emit(StreamEvent("text", index, clean_text(text)))

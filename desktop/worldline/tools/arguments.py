@@ -146,7 +146,7 @@ def repair(
     """`value` with everything put right that has only one meaning under `schema`."""
     work = _Repair(schema, aliases or {})
     value = work.unwrap(value, tool)
-    return work.object(value, schema, "", top=True), work.notes
+    return work.object(value, schema, ""), work.notes
 
 
 def _plain(name: str) -> str:
@@ -172,15 +172,13 @@ class _Repair:
                 return inner
         return value
 
-    def object(
-        self, value: dict[str, Any], schema: dict[str, Any], where: str, top: bool = False
-    ) -> dict[str, Any]:
+    def object(self, value: dict[str, Any], schema: dict[str, Any], where: str) -> dict[str, Any]:
         schema = self.resolve(schema)
         properties: dict[str, Any] = schema.get("properties", {})
         required = schema.get("required", [])
         result: dict[str, Any] = {}
         for key, item in value.items():
-            name = self._name(key, properties, value)
+            name = self._name(key, properties)
             if name != key:
                 if name in value or name in result:
                     if value.get(name, result.get(name)) == item:
@@ -199,7 +197,7 @@ class _Repair:
             result[name] = self.value(item, sub, f"{where}{name}")
         return result
 
-    def _name(self, key: str, properties: dict[str, Any], value: dict[str, Any]) -> str:
+    def _name(self, key: str, properties: dict[str, Any]) -> str:
         if key in properties or not properties:
             return key
         alias = self.aliases.get(key)

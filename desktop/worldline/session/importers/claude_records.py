@@ -224,7 +224,7 @@ class ClaudeRecords:
         rest = [b for b in content if b["type"] != "tool_result"]
         last: SourceNode | None = None
         for block in results:
-            last = self._result(uid, block, value, record, parent) or last
+            last = self._result(uid, block, value, record) or last
         if results and not rest:
             if last is None:
                 last = self._new(uid, parent, NodeKind.IMPORTED_EVENT, record)
@@ -244,7 +244,7 @@ class ClaudeRecords:
         return node
 
     def _result(
-        self, uid: str, block: dict[str, Any], value: dict[str, Any], record: SourceRecord, parent: str | None
+        self, uid: str, block: dict[str, Any], value: dict[str, Any], record: SourceRecord
     ) -> SourceNode | None:
         known = self.calls.get(block["tool_use_id"])
         if known is None:

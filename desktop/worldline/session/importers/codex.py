@@ -109,7 +109,7 @@ class _Builder:
         elif kind == "response_item":
             self._item(payload, record)
         elif kind == "event_msg":
-            self._event(payload, record)
+            self._event(payload)
         elif kind == "compacted":
             self._compacted(payload, record)
         elif kind in _METADATA:
@@ -277,7 +277,7 @@ class _Builder:
 
     # --- events: what the person saw ----------------------------------------------------------------------
 
-    def _event(self, payload: dict[str, Any], record: SourceRecord) -> None:
+    def _event(self, payload: dict[str, Any]) -> None:
         kind = payload.get("type")
         if kind in _TURN_BEGINS:
             self.turn_begins = True
