@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pygit2
 import pytest
 
+from tests_support import PATIENCE_S
 from worldline.core.errors import WorkspaceError
 from worldline.workspace import isolate, leases
 
@@ -139,6 +143,10 @@ def test_special_files_are_named_and_never_opened(work: Path, sh: Sh) -> None:
         ("rm a.txt && echo u > untracked && mkdir d && echo v > d/v && echo w > d/w", 4),
         ("chmod +x a.txt && git rm -q --cached b.txt", 2),
         ("git init -q inner && echo i > inner/i && echo k > .env && echo l > x.log", 0),
+        ("echo '*.log' > .gitignore && echo k > .env && echo l > x.log", 2),
+        ("echo n > n && git add -N n", 1),
+        ("printf '*.txt text\n' > .gitattributes && git add . && printf 'a\r\n' > a.txt && touch b.txt", 2),
+        ("git config core.autocrlf true && printf 'a\r\n' > a.txt && printf 'c\r\n' > b.txt", 2),
     ],
 )
 def test_how_much_of_it_is_uncommitted(work: Path, sh: Sh, change: str, number: int) -> None:
@@ -153,3 +161,55 @@ def test_how_much_of_it_is_uncommitted(work: Path, sh: Sh, change: str, number: 
 def test_all_of_a_repository_without_a_commit_is_uncommitted(work: Path, sh: Sh) -> None:
     sh("git init -q -b main . && echo a > a && echo b > b && git add a")
     assert isolate.prepare(work, "abcd1234").uncommitted == 2
+
+
+def test_many_files_that_were_only_touched_are_not_uncommitted(
+    work: Path, sh: Sh, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor is git asked about each of them."""
+    sh("mkdir d && for i in $(seq 700); do echo $i > d/$i; done && echo '*.bat text' > .gitattributes "
+       "&& git init -q -b main . && git add . && git commit -qm base")  # fmt: skip
+    asked: list[str] = []
+
+    def status_file(repo: pygit2.Repository, path: str) -> int:
+        asked.append(path)
+        return super(pygit2.Repository, repo).status_file(path)
+
+    monkeypatch.setattr(pygit2.Repository, "status_file", status_file, raising=False)
+    for number, touched in enumerate((700, 300)):
+        sh("git update-index -q --refresh || true")
+        for i in range(1, touched + 1):
+            os.utime(work / "d" / str(i), (5 + number, 5 + number))
+        for i in range(1, 31):
+            (work / "d" / str(i)).write_text(f"changed {number}\n")
+        assert isolate.prepare(work, f"touched{number}").uncommitted == 30
+    assert not asked
+
+
+def test_a_pipe_in_the_place_of_rules_does_not_hold_the_start_up(work: Path, sh: Sh) -> None:
+    sh("echo a > a.txt && git init -q -b main . && git add . && git commit -qm base && git config core.autocrlf input "
+       "&& echo b > a.txt && mkfifo .gitattributes")  # fmt: skip
+    code = (
+        "import sys; from pathlib import Path; from worldline.workspace import isolate; "
+        "print(isolate.prepare(Path(sys.argv[1]), 'piped').uncommitted)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(work)],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=True,
+    )
+    assert done.stdout == "1\n"
+
+
+@pytest.mark.parametrize("command", ["git merge -q --squash t", "git cherry-pick -n t", "git revert -n HEAD"])
+def test_the_message_of_a_commit_that_is_prepared_goes_along(work: Path, sh: Sh, command: str) -> None:
+    """git begins the next commit with it, though no operation is in progress."""
+    sh(REPO + "echo 1 > a && git add . && git commit -qm i && git checkout -qb t && echo t > b && git add . "
+       "&& git commit -qm 'on t' && git checkout -q main && echo 2 > c && git add . && git commit -qm 'on main'")  # fmt: skip
+    sh(command)
+    isolated = isolate.prepare(work, "m1")
+    say = "GIT_EDITOR=cat git commit -q --dry-run -v; cat $(git rev-parse --git-path MERGE_MSG) $(git rev-parse --git-path SQUASH_MSG)"
+    told = run_sh(say, work, check=False)
+    assert told and run_sh(say, isolated.path, check=False).replace("worldline/m1/start", "main") == told

@@ -29,3 +29,12 @@ def read_plain(path: Path, limit: int = 64 << 20) -> bytes:
         return data
     finally:
         os.close(descriptor)
+
+
+def is_endless(path: Path) -> bool:
+    """Whether something is there that may be read without end: a pipe or a device, or a link to one."""
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))

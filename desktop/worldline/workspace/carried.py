@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+import os
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+
 import pygit2
 
+from worldline.core.plainfile import is_endless
 from worldline.workspace.copytree import Copy
 from worldline.workspace.indexfile import NO_STAT, Entry
+from worldline.workspace.objects import MODE_EXEC, MODE_FILE, MODE_GITLINK, MODE_LINK
 from worldline.workspace.repos import GitRoot, Head
+from worldline.workspace.safefs import SafeTree, content_id
 
-LOOKED_INTO = 200
-"""Files that were touched are compared with what is staged; of more than these, the rest counts as changed."""
+READ = 500
+"""Files that were touched are read here; of more than these git is asked, which reads faster."""
+ASKED_ONE_BY_ONE = 20
+"""For more it is asked for all at once."""
 _SKIP_WORKTREE = 0x4000
-_LINK = 0o160000
 _CHANGED = (
     pygit2.GIT_STATUS_WT_MODIFIED
     | pygit2.GIT_STATUS_WT_TYPECHANGE
     | pygit2.GIT_STATUS_WT_DELETED
     | pygit2.GIT_STATUS_WT_UNREADABLE
 )
+_ATTRIBUTES = ".gitattributes"
+_RULES = (_ATTRIBUTES, ".gitignore", ".gitmodules")
 
 
 def uncommitted(root: GitRoot, copy: Copy, head: Head, entries: list[Entry]) -> int:
@@ -25,33 +36,91 @@ def uncommitted(root: GitRoot, copy: Copy, head: Head, entries: list[Entry]) -> 
     What lies in repositories inside of this one is theirs."""
     repo = root.repo
     assert repo is not None
+    pairs = copy.pairs
     tracked = {entry.path for entry in entries}
-    changed = copy.pairs.keys() - tracked - set(copy.included)
-    changed = {path for path in changed if not copy.is_elsewhere(path)}
+    changed = pairs.keys() - tracked
+    changed = {path for path in changed.difference(copy.included) if not copy.is_elsewhere(path)}
     touched = []
     for entry in entries:
-        if entry.stage:
-            changed.add(entry.path)
-        elif entry.path.endswith("/") or entry.mode == _LINK or entry.flags >> 16 & _SKIP_WORKTREE:
-            continue
-        elif entry.path not in copy.pairs:
-            changed.add(entry.path)
-        elif entry.stat == NO_STAT:
-            touched.append(entry.path)
+        path, mode, _, stage, flags, seen, _ = entry
+        if stage:
+            changed.add(path)
+        elif path in pairs:
+            if seen == NO_STAT and not flags >> 16 & _SKIP_WORKTREE:
+                touched.append(entry)
+        elif not (path.endswith("/") or mode == MODE_GITLINK or flags >> 16 & _SKIP_WORKTREE):
+            changed.add(path)
     tree = repo[head.commit].peel(pygit2.Tree) if head.commit else None
     try:
         index = repo.index
-    except (
-        pygit2.GitError
-    ):  # libgit2 reads no sparse index: counted without it, what may be changed as changed
+    except pygit2.GitError:  # libgit2 reads no sparse index: counted without it
         staged = tracked if tree is None else {e.path for e in entries if not _is_in(tree, e)}
-        return len(changed | staged | set(touched))
-    changed.update(path for path in touched[:LOOKED_INTO] if repo.status_file(path) & _CHANGED)
-    changed.update(touched[LOOKED_INTO:])
+        return len(changed | staged | set(_unlike(copy, touched)))
     if tree is None:
         return len(changed | tracked)
-    changed.update(delta.new_file.path for delta in index.diff_to_tree(tree).deltas)
+    changed.update(_edited(root, repo, index, copy, touched))
+    changed.update(os.fsdecode(delta.new_file.raw_path) for delta in index.diff_to_tree(tree).deltas)
     return len(changed)
+
+
+def _edited(
+    root: GitRoot, repo: pygit2.Repository, index: pygit2.Index, copy: Copy, touched: Sequence[Entry]
+) -> set[str]:
+    """Which of these files are not what is staged."""
+    if len(touched) > READ:
+        unlike = {entry.path for entry in touched}
+    else:
+        unlike = set(_unlike(copy, touched))
+        if not _converts(root, repo, copy):
+            return unlike
+    if not unlike or _is_trap(root, copy):
+        return unlike
+    if len(unlike) <= ASKED_ONE_BY_ONE:
+        return {path for path in unlike if repo.status_file(path) & _CHANGED}
+    found = index.diff_to_workdir(pygit2.enums.DiffOption.IGNORE_SUBMODULES)
+    return unlike & {os.fsdecode(delta.old_file.raw_path) for delta in found.deltas}
+
+
+def _unlike(copy: Copy, touched: Sequence[Entry]) -> list[str]:
+    """Files whose bytes or kind are not those that are staged."""
+    found = []
+    tree = SafeTree(copy.dest)
+    try:
+        for entry in touched:
+            with tree.at(entry.path) as (folder, name):
+                oid, mode = content_id(name, folder)
+            kind = MODE_LINK if stat.S_ISLNK(mode) else MODE_EXEC if mode & 0o100 else MODE_FILE
+            if oid != entry.oid.hex() or kind != entry.mode:
+                found.append(entry.path)
+    finally:
+        tree.close()
+    return found
+
+
+def _converts(root: GitRoot, repo: pygit2.Repository, copy: Copy) -> bool:
+    """Whether a file may be unchanged for git though its bytes or its permissions are others than what is staged."""
+    config = repo.config
+    if "core.attributesfile" in config or (root.common / "info" / "attributes").exists():
+        return True
+    if "core.autocrlf" in config and config["core.autocrlf"] not in ("false", "0", "no", "off"):
+        return True
+    for setting in ("core.filemode", "core.symlinks"):
+        if setting in config and not config.get_bool(setting):
+            return True
+    if any(path.endswith(_ATTRIBUTES) for path in copy.pairs):
+        return True
+    own = Path(os.environ.get("XDG_CONFIG_HOME") or "~/.config")
+    try:
+        return (own.expanduser() / "git" / "attributes").exists()
+    except RuntimeError:  # there is no home folder
+        return False
+
+
+def _is_trap(root: GitRoot, copy: Copy) -> bool:
+    """Whether libgit2 would not come back when asked about these files: a pipe is where it reads rules."""
+    places = [root.work / path for path in (*copy.left_out, *copy.pairs) if path.endswith(_RULES)]
+    places += [root.common / "info" / name for name in ("exclude", "attributes")]
+    return any(is_endless(path) for path in places)
 
 
 def _is_in(tree: pygit2.Tree, entry: Entry) -> bool:

@@ -15,7 +15,7 @@ from pathlib import Path
 from worldline.workspace.capture import umask
 from worldline.workspace.filesig import FileSig
 from worldline.workspace.folders import IGNORED, Context, Dir
-from worldline.workspace.ignore import RuleSet, Stack
+from worldline.workspace.ignore import RuleSet, Stack, is_ignored
 from worldline.workspace.model import ProgressCall
 from worldline.workspace.outer_rules import global_rules, stack_for
 from worldline.workspace.repos import GitRoot
@@ -84,6 +84,9 @@ class Copy:
         self.root, self.dest, self.progress = root, dest, progress
         self.included: list[str] = []
         self.notes: list[str] = []
+        self.left_out: list[str] = []
+        """What is no file that could be copied."""
+        self._top = Dir()
         self.pairs: dict[str, _Pair] = {}
         """Path → (mtime_ns, ctime_ns, size, inode) of the source, stat data of the copy."""
         self._roots: dict[str, GitRoot] = {}
@@ -124,7 +127,7 @@ class Copy:
     def run(self) -> None:
         source, dest = SafeTree(self.root.work), SafeTree(self.dest)
         try:
-            top = Dir()
+            top = self._top = Dir()
             self.survey(self._context).run(source.root_fd, top)
             self._before(top)
             self._folder(top, "", source.root_fd, dest.root_fd)
@@ -155,6 +158,7 @@ class Copy:
                     self.included.append(path)
         for name, reason in node.skipped.items():
             if reason != IGNORED:
+                self.left_out.append(prefix + name)
                 self.notes.append(f"{prefix}{name} {reason}; it was not copied")
         for name, child in node.dirs.items():
             if is_wanted(child):
@@ -185,7 +189,20 @@ class Copy:
     def _was_ignored(self, node: Dir, path: str, name: str) -> bool:
         include = self._context.include
         chosen = include is not None and include.match(path, name, False) is True
-        return node.in_ignored or chosen or self._context.is_chosen(name)
+        if node.in_ignored or not (chosen or self._context.is_chosen(name)):
+            return node.in_ignored
+        # It may be wanted by its name and not be ignored at all.
+        return is_ignored(self._rules_at(path.rpartition("/")[0]), path, name, False)
+
+    def _rules_at(self, folder: str) -> Stack:
+        """The ignore rules that hold in a folder, as the walk saw them."""
+        node, path, stack = self._top, "", self._context.base
+        for part in (*folder.split("/"), "") if folder else ("",):
+            stack = (*stack, node.rules) if node.rules is not None else stack
+            if part:
+                node, path = node.dirs[part], f"{path}/{part}" if path else part
+                stack = stack_for(self._roots[path], self._global) if path in self._roots else stack
+        return stack
 
     def _file(self, name: str, prefix: str, sig: FileSig, source: int, dest: int) -> _Pair | None:
         """Copy one file or link; what it was and what it is now. None: it could not be copied."""

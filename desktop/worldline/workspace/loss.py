@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +10,7 @@ from pathlib import Path
 import pygit2
 from pygit2.enums import FileStatus
 
-from worldline.core.plainfile import read_plain
+from worldline.core.plainfile import is_endless, read_plain
 from worldline.workspace import gitfiles, indexfile
 from worldline.workspace.kept import Kept, same_file
 from worldline.workspace.objects import MODE_GITLINK
@@ -59,16 +58,7 @@ def registered(work: Path) -> GitRoot | None:
 def _is_trap(root: GitRoot) -> bool:
     """Whether its git folder holds something that git would wait for or follow elsewhere."""
     info = (root.common / "info" / name for name in ("exclude", "attributes"))
-    return bool(gitfiles.strange_parts(root.gitdir)) or any(_is_endless(path) for path in info)
-
-
-def _is_endless(path: Path) -> bool:
-    """Whether something is there that may be read without end: a pipe or a device, or a link to one."""
-    try:
-        mode = path.stat().st_mode
-    except (OSError, ValueError):
-        return False
-    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+    return bool(gitfiles.strange_parts(root.gitdir)) or any(is_endless(path) for path in info)
 
 
 class Look:
@@ -143,7 +133,7 @@ class Look:
         folders that cannot be read: they are missing in its answer without a word."""
         found = False
         for place, _, names in os.walk(self.work, onerror=unread.append):
-            found = found or any(name in names and _is_endless(Path(place, name)) for name in _RULES)
+            found = found or any(name in names and is_endless(Path(place, name)) for name in _RULES)
         return found
 
     def _file(self, repo: pygit2.Repository, name: str, flags: FileStatus) -> None:
