@@ -315,8 +315,6 @@ class GitRoot:
             if name in _PROGRESS_FILES or size < _MAX_PROGRESS_BYTES:
                 size += len(data)
                 found[name] = data
-        if "MERGE_MSG" in found and not operation_of(set(found)):
-            del found["MERGE_MSG"]  # left over from a commit; git ignores it as well
         return found
 
     def refresh_index(self) -> tuple[set[str], set[str]] | None:
