@@ -120,6 +120,18 @@ def test_a_rebase_in_progress_goes_on_with_the_sessions_branch(work: Path, sh: S
     assert sh("git branch --show-current").strip() == "main"
 
 
+def test_a_rebase_that_was_left_for_a_branch_without_a_commit(work: Path, sh: Sh) -> None:
+    sh(
+        REPO
+        + "echo 1 > a && git add . && git commit -qm i && git checkout -qb t && echo 2 > a && git commit -qam t"
+    )
+    sh("git checkout -q main && echo 3 > a && git commit -qam m && (git rebase t >/dev/null 2>&1 || true)")
+    sh("git add a && git checkout -q --orphan fresh")
+    isolated = isolate.prepare(work, "r2")
+    say = "git status --porcelain=v2; git ls-files -s; git symbolic-ref HEAD; cat a"
+    assert run_sh(say, isolated.path) == sh(say).replace("refs/heads/fresh", "refs/heads/worldline/r2/start")
+
+
 def test_special_files_are_named_and_never_opened(work: Path, sh: Sh) -> None:
     sh(
         "git init -q -b main . && echo a > a && ln -s a link && mkdir d && mkfifo d/pipe && git add -A && git commit -qm one"

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -91,9 +92,7 @@ def test_what_nodes_keep_is_not_lost(work: Path, sh: Sh, tmp_path: Path) -> None
     loss = worktrees.loss_of(worktrees.place_of(made), kept)
     assert (loss.lines, loss.kept) == ([], 2)
     (made / "u").write_text("since\n")
-    assert worktrees.would_lose(made, kept) == ["untracked file u"] or worktrees.would_lose(made, kept) == [
-        "changed file u"
-    ]
+    assert worktrees.would_lose(made, kept) == ["new file u"]
     nothing = Kept(tmp_path / "nowhere", [state])
     assert len(worktrees.would_lose(made, nothing)) == 5 and not (tmp_path / "nowhere").exists()
 
@@ -289,3 +288,60 @@ def test_size_is_bounded_in_time(work: Path, sh: Sh) -> None:
     size, whole = worktrees.size_of(place, 60)
     assert whole and size >= 8
     assert worktrees.size_of(place, -1) == (0, False)
+
+
+def test_commits_that_only_the_reflog_leads_to_are_named(work: Path, sh: Sh, tmp_path: Path) -> None:
+    sh(f"{BASE} && git config gc.reflogExpireUnreachable 20.days")
+    made = make(work)
+    run_sh(
+        "git commit -q --allow-empty -m 'on the branch' && git reset -q --hard HEAD~ && git checkout -q --detach",
+        made,
+    )
+    assert worktrees.would_lose(made) == []  # the reflog of the branch stays
+    run_sh("git commit -q --allow-empty -m first && git commit -q --allow-empty -m second", made)
+    oids = run_sh("git log --format=%h --abbrev=10 -2", made).split()
+    run_sh("git switch -q -", made)
+    lines = [
+        f"commit {oids[0]} second (only the reflog leads to it)",
+        f"commit {oids[1]} first (only the reflog leads to it)",
+    ]
+    assert worktrees.would_lose(made) == lines
+    workspace = Workspace(made, tmp_path / "store")
+    run_sh(f"git checkout -q {oids[1]}", made)
+    state = workspace.capture(None).state
+    workspace.close()
+    run_sh("git switch -q -", made)
+    kept = Kept(tmp_path / "store", [state])
+    assert worktrees.would_lose(made, kept) == lines[:1]
+    log = Path(run_sh("git rev-parse --path-format=absolute --git-path logs/HEAD", made).strip())
+    whole = log.read_text()
+    now = str(int(time.time()))[:6]
+    log.write_text("".join(f"{row.replace(f'> {now}', '> 1000')}\n" for row in whole.splitlines()))
+    assert worktrees.would_lose(made) == []  # git would drop them
+    sh("git config gc.reflogExpireUnreachable never")
+    assert worktrees.would_lose(made) == lines
+    log.write_text(whole)
+    run_sh("git branch kept HEAD@{1} || git branch kept @{-1}", made)
+    assert not any(oids[1] in line for line in worktrees.would_lose(made))
+    worktrees.remove(made, worktrees.would_lose(made))
+    assert not made.exists()
+
+
+def test_many_commits_in_the_reflog_are_named_up_to_a_limit(work: Path, sh: Sh) -> None:
+    sh(BASE)
+    made = make(work)
+    run_sh("git checkout -q --detach && tree=$(git rev-parse HEAD^{tree}) && at=$(git rev-parse HEAD) && "
+           "for i in $(seq 60); do at=$(git commit-tree -p $at -m n$i $tree); done && git reset -q $at && git switch -q -", made)  # fmt: skip
+    lost = worktrees.would_lose(made)
+    assert len(lost) == 51 and lost[-1] == "more commits that only the reflog leads to"
+
+
+def test_what_git_was_only_told_of_is_a_new_file_and_not_staged(work: Path, sh: Sh) -> None:
+    sh(f"{BASE} && {INNER}")
+    made = make(work)
+    run_sh("echo n > n && git add -N n && echo s > s && git add s && echo u > u", made)
+    assert worktrees.would_lose(made) == ["new file n", "new file s", "untracked file u"]
+    run_sh("rm n s u && git reset -q && cd nested/inner && cp n m && git add -N m && cp m ../../m2", made)
+    (work / "nested" / "inner" / "m").write_bytes((made / "nested" / "inner" / "m").read_bytes())
+    (work / "m2").write_bytes((made / "m2").read_bytes())
+    assert worktrees.would_lose(made) == []

@@ -11,7 +11,7 @@ import pygit2
 
 from worldline.core.plainfile import is_endless
 from worldline.workspace.copytree import Copy
-from worldline.workspace.indexfile import NO_STAT, Entry
+from worldline.workspace.indexfile import NO_STAT, SKIP_WORKTREE, Entry
 from worldline.workspace.objects import MODE_EXEC, MODE_FILE, MODE_GITLINK, MODE_LINK
 from worldline.workspace.repos import GitRoot, Head
 from worldline.workspace.safefs import SafeTree, content_id
@@ -20,7 +20,6 @@ READ = 500
 """Files that were touched are read here; of more than these git is asked, which reads faster."""
 ASKED_ONE_BY_ONE = 20
 """For more it is asked for all at once."""
-_SKIP_WORKTREE = 0x4000
 _CHANGED = (
     pygit2.GIT_STATUS_WT_MODIFIED
     | pygit2.GIT_STATUS_WT_TYPECHANGE
@@ -46,9 +45,9 @@ def uncommitted(root: GitRoot, copy: Copy, head: Head, entries: list[Entry]) -> 
         if stage:
             changed.add(path)
         elif path in pairs:
-            if seen == NO_STAT and not flags >> 16 & _SKIP_WORKTREE:
+            if seen == NO_STAT and not flags & SKIP_WORKTREE:
                 touched.append(entry)
-        elif not (path.endswith("/") or mode == MODE_GITLINK or flags >> 16 & _SKIP_WORKTREE):
+        elif not (path.endswith("/") or mode == MODE_GITLINK or flags & SKIP_WORKTREE):
             changed.add(path)
     tree = repo[head.commit].peel(pygit2.Tree) if head.commit else None
     try:

@@ -18,6 +18,9 @@ from worldline.workspace.objects import MODE_DIR
 _ENCODING, _ERRORS = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()
 ASSUME_VALID = 0x8000
 EXTENDED = 0x4000
+SKIP_WORKTREE = 0x4000 << 16
+INTENT_TO_ADD = 0x2000 << 16
+"""Flags as `Entry` has them."""
 
 Stat = tuple[int, int, int, int, int, int, int, int]
 """ctime s, ns, mtime s, ns, dev, ino, uid, gid as stored (32 bit each); size comes last in `Entry`."""

@@ -259,7 +259,8 @@ class _Maker:
             elif name.endswith("/head-name") and data.startswith(b"refs/heads/"):
                 # The rebase ends on the session's branch here; the person's own goes on in their folder.
                 (self.entry / name).write_text(f"{ref}\n", "utf-8")
-                (self.entry / "HEAD").write_text(f"{head.commit}\n", "ascii")
+                if head.commit:  # else it was taken to a branch without a commit meanwhile
+                    (self.entry / "HEAD").write_text(f"{head.commit}\n", "ascii")
                 self.notes.append(
                     "A rebase is in progress in your folder. Here it goes on with a branch of the session; yours stays as it is."
                 )

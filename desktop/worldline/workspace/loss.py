@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 import pygit2
 from pygit2.enums import FileStatus
 
 from worldline.core.plainfile import is_endless, read_plain
-from worldline.workspace import gitfiles, indexfile
+from worldline.workspace import gitfiles, indexfile, reflog
 from worldline.workspace.kept import Kept, same_file
 from worldline.workspace.objects import MODE_GITLINK
 from worldline.workspace.repos import GitRoot, operation_of
@@ -19,7 +19,7 @@ from worldline.workspace.safefs import SafeTree, content_id
 
 _OWN_REFS = ("refs/bisect/", "refs/worktree/", "refs/rewritten/")
 """Refs that git keeps for one worktree alone: they go with it."""
-_HIDDEN_CHANGES = indexfile.ASSUME_VALID | (0x4000 << 16)
+_HIDDEN_CHANGES = indexfile.ASSUME_VALID | indexfile.SKIP_WORKTREE
 """Flags of files that git does not look at (assume unchanged, skip worktree)."""
 _STAGED = (
     FileStatus.INDEX_NEW | FileStatus.INDEX_MODIFIED | FileStatus.INDEX_TYPECHANGE | FileStatus.INDEX_RENAMED
@@ -30,6 +30,8 @@ _CHANGED_AFTER = FileStatus.WT_MODIFIED | FileStatus.WT_DELETED | FileStatus.WT_
 _RULES = (".gitignore", ".gitattributes", ".gitmodules")
 """Files that libgit2 reads when it is asked what changed."""
 _MAX_POINTER = 10_000
+_MAX_LOGGED = 50
+"""Commits that only the reflog leads to and that are named one by one."""
 
 
 @dataclass(slots=True)
@@ -94,7 +96,7 @@ class Look:
 
     def _of_repository(self, root: GitRoot, repo: pygit2.Repository) -> None:
         lines = self.loss.lines
-        lines += [commit_line(c) for c in self._commits(root, repo)]
+        self._commits(root, repo)
         files = root.progress()
         operation = operation_of(set(files))
         if operation and not (self._kept is not None and self._kept.operation(files)):
@@ -110,6 +112,7 @@ class Look:
             return
         root.refresh_index()
         links = {entry.path for entry in root.entries if entry.mode == MODE_GITLINK}
+        intended = _intended(root)
         late: list[str] = []
         for name, flags in sorted(status.items()):
             plain = name.rstrip("/")
@@ -119,7 +122,7 @@ class Look:
                 if name.endswith("/") or not self._is_safe(name):
                     late.append(ignored_line(name))
             elif not name.endswith("/"):
-                self._file(repo, name, FileStatus(flags))
+                self._file(repo, name, FileStatus(flags), name in intended)
         for entry in root.entries:
             if entry.path not in status and self._hides_change(entry.path, entry):
                 lines.append(changed_line(entry.path))
@@ -136,14 +139,15 @@ class Look:
             found = found or any(name in names and is_endless(Path(place, name)) for name in _RULES)
         return found
 
-    def _file(self, repo: pygit2.Repository, name: str, flags: FileStatus) -> None:
+    def _file(self, repo: pygit2.Repository, name: str, flags: FileStatus, is_intended: bool) -> None:
         if flags & (FileStatus.WT_DELETED | FileStatus.INDEX_DELETED) and self._seen(name) is None:
             if not (self._kept is not None and self._kept.gone(name)) and not self._gone_there(name):
                 self.loss.lines.append(deleted_line(name))
         elif not self._is_safe(name):
-            new = flags & (FileStatus.WT_NEW | FileStatus.INDEX_NEW) == FileStatus.WT_NEW
-            self.loss.lines.append(untracked_line(name) if new else changed_line(name))
-        if self._loses_staged(repo, name, flags):
+            is_new = is_intended or bool(flags & FileStatus.INDEX_NEW)
+            line = new_line if is_new else untracked_line if flags & FileStatus.WT_NEW else changed_line
+            self.loss.lines.append(line(name))
+        if not is_intended and self._loses_staged(repo, name, flags):
             self.loss.lines.append(staged_line(name))
 
     def _loses_staged(self, repo: pygit2.Repository, name: str, flags: int) -> bool:
@@ -152,8 +156,9 @@ class Look:
             return False
         return self._kept is None or not self._kept.blob(bytes(repo.index[name].id.raw))
 
-    def _commits(self, root: GitRoot, repo: pygit2.Repository) -> Iterator[pygit2.Commit]:
-        """Commits that only HEAD or refs of this worktree alone lead to. A branch stays in the repository."""
+    def _commits(self, root: GitRoot, repo: pygit2.Repository) -> None:
+        """Name commits that only HEAD, its reflog or refs of this worktree alone lead to. A branch stays in the repository,
+        and its reflog too."""
         tips: list[pygit2.Oid] = []
         safe: list[pygit2.Oid] = []
         for name in repo.references:
@@ -167,21 +172,21 @@ class Look:
         head = root.head().commit
         if head:
             tips.append(pygit2.Oid(hex=head))
-        walk = None
-        for tip in tips:
-            if tip not in repo:  # an own ref whose commit is gone already
-                continue
-            if walk is None:
-                walk = repo.walk(tip)
-            else:
-                walk.push(tip)
-        if walk is None:
-            return
-        for commit in safe:
-            walk.hide(commit)
-        for found in walk:
-            if not (self._kept is not None and self._kept.commit(str(found.id))):
-                yield found
+        tips = [tip for tip in tips if tip in repo]  # the commit of an own ref may be gone already
+        self.loss.lines += [commit_line(c) for c in reflog.walk(repo, tips, safe) if not self._keeps(c)]
+        known = {*tips, *safe}
+        left = [c for c in reflog.commits(repo, reflog.entries(root.gitdir, repo.config)) if c not in known]
+        lost = list(islice(reflog.walk(repo, left, known), _MAX_LOGGED + 1))
+        if lost:
+            others = reflog.commits(repo, reflog.elsewhere(root.gitdir, root.common, repo.config))
+            lost = list(islice(reflog.walk(repo, left, {*known, *others}), _MAX_LOGGED + 1))
+        named = [c for c in lost[:_MAX_LOGGED] if not self._keeps(c)]
+        self.loss.lines += [logged_line(c) for c in named]
+        if len(lost) > _MAX_LOGGED:
+            self.loss.lines.append(more_logged_line())
+
+    def _keeps(self, commit: pygit2.Commit) -> bool:
+        return self._kept is not None and self._kept.commit(str(commit.id))
 
     def _hides_change(self, name: str, entry: indexfile.Entry) -> bool:
         """Whether git was told not to look at a file that is another than the staged one."""
@@ -219,12 +224,20 @@ class Look:
             return True
         if operation_of(set(root.progress())):
             return True
+        logged = reflog.commits(mine, reflog.entries(root.gitdir, mine.config))
+        if any(oid not in other for oid in logged):
+            return True
+        root.refresh_index()
+        intended = _intended(root)
         for one, flags in mine.status(untracked_files="all", ignored=True).items():
             if one.endswith("/") or not self._is_safe(f"{name}/{one}"):
                 return True
-            if self._loses_staged(mine, one, flags) and not _same_staged(mine.index, other.index, one):
+            if (
+                one not in intended
+                and self._loses_staged(mine, one, flags)
+                and not _same_staged(mine.index, other.index, one)
+            ):
                 return True
-        root.refresh_index()
         for entry in root.entries:
             path = f"{name}/{entry.path}"
             if self._hides_change(path, entry):
@@ -273,6 +286,11 @@ class Look:
         return other is not None and same_file(seen, other)
 
 
+def _intended(root: GitRoot) -> set[str]:
+    """Files that git was only told of (`git add -N`): nothing of them is staged."""
+    return {entry.path for entry in root.entries if entry.flags & indexfile.INTENT_TO_ADD}
+
+
 def _same_staged(mine: pygit2.Index, other: pygit2.Index, name: str) -> bool:
     return name in other and bool(other[name].id == mine[name].id)
 
@@ -292,6 +310,14 @@ def commit_line(commit: pygit2.Commit) -> str:
     return f"commit {str(commit.id)[:10]} {title}"
 
 
+def logged_line(commit: pygit2.Commit) -> str:
+    return f"{commit_line(commit)} (only the reflog leads to it)"
+
+
+def more_logged_line() -> str:
+    return "more commits that only the reflog leads to"
+
+
 def operation_line(operation: str) -> str:
     return f"the {operation} that is in progress"
 
@@ -302,6 +328,10 @@ def changed_line(name: str) -> str:
 
 def untracked_line(name: str) -> str:
     return f"untracked file {name}"
+
+
+def new_line(name: str) -> str:
+    return f"new file {name}"
 
 
 def deleted_line(name: str) -> str:
