@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import struct
 import zlib
 from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -29,6 +31,8 @@ EMPTY_TREE = bytes.fromhex("4b825dc642cb6eb9a060e54bf8d69288fbee4904")
 
 
 _PROBE = 16 << 10
+_ENTRY = re.compile(rb"([0-7]+) ([^\0]+)\0(.{20})", re.DOTALL)
+_MODES = {b"%o" % mode: mode for mode in (MODE_DIR, MODE_FILE, MODE_EXEC, MODE_LINK)}
 
 
 class TreeEntry(NamedTuple):
@@ -54,15 +58,14 @@ def encode_tree(entries: Iterable[TreeEntry]) -> bytes:
 
 
 def parse_tree(data: bytes) -> list[TreeEntry]:
-    entries = []
-    at = 0
-    while at < len(data):
-        space = data.index(b" ", at)
-        end = data.index(b"\0", space)
-        mode = int(data[at:space], 8)
-        entries.append(TreeEntry(os.fsdecode(data[space + 1 : end]), mode, data[end + 1 : end + 21]))
-        at = end + 21
-    return entries
+    """Entries in the order of git. Raises ValueError for what is no tree."""
+    rows = _ENTRY.findall(data)
+    if len(b"".join(chain.from_iterable(rows))) + 2 * len(rows) != len(data):
+        raise ValueError("not a tree")
+    return [
+        TreeEntry(name.decode("utf-8", "surrogateescape"), _MODES.get(mode) or int(mode, 8), oid)
+        for mode, name, oid in rows
+    ]
 
 
 def _stored(data: bytes) -> bytes:

@@ -50,15 +50,16 @@ class Walk:
         """Folders (as prefixes) in which nothing happened, as far as that is known beforehand."""
         self._small = min(context.max_bytes, CHOSEN_CAP)
         """What is allowed for any file that was captured before."""
-        self._above: set[str] = set()
-        """Folders above a changed one."""
+        self._towards: dict[str, set[str]] = {}
+        """By folder (as prefix): names of folders in it that changed, or in which something did further down."""
         for prefix in context.dirty or ():
             while prefix:
-                prefix = prefix[:-1].rpartition("/")[0]
-                prefix = prefix + "/" if prefix else ""
-                if prefix in self._above:
+                parent, _, name = prefix[:-1].rpartition("/")
+                prefix = parent + "/" if parent else ""
+                names = self._towards.setdefault(prefix, set())
+                if name in names:
                     break
-                self._above.add(prefix)
+                names.add(name)
 
     def run(self, root_fd: int, top: Dir) -> bool:
         status = os.fstat(root_fd)
@@ -102,11 +103,12 @@ class Walk:
         elif node.rules is not None:
             stack = (*stack, node.rules)
         everything = force or dirty is None
+        towards = self._towards.get(prefix, ())
         for name, child in list(node.dirs.items()):
-            inner = f"{prefix}{name}/"
             # A folder that was here before reports its own changes; one that was put in its place has another inode.
             unsure = everything or not child.tree or child.sig is None
-            if unsure or inner in dirty or inner in self._above:  # type: ignore[operator]
+            if unsure or name in towards:
+                inner = f"{prefix}{name}/"
                 changed = self._child(fd, node, name, inner, stack, force, depth, unsure) or changed
         if changed or not node.tree:
             node.tree = b""
