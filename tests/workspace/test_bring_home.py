@@ -237,3 +237,79 @@ def test_the_worktree_is_left_alone_by_git(sides: Sides) -> None:
         ["git", "status", "--porcelain"], cwd=sides.theirs, env=ENV, capture_output=True, check=True
     )
     assert status.stdout == b" M f\n"
+
+
+@pytest.mark.parametrize(
+    "staging",
+    ["git update-index --split-index", "git update-index --index-version 4", "git sparse-checkout set --cone --sparse-index in",
+     "git sparse-checkout set --no-cone '/*' '!/out'", "git update-index --assume-unchanged keep"],
+)  # fmt: skip
+def test_a_commit_whatever_the_staging_area_is_like(sides: Sides, staging: str) -> None:
+    run_sh("mkdir -p in out/deep && echo 1 > in/a && echo 1 > out/deep/b && echo 1 > out/c && git add . && git commit -qm d",
+           sides.mine)  # fmt: skip
+    run_sh("git merge -q main", sides.theirs)
+    sides.begin()
+    state = sides.node(
+        "echo 2 >> f && echo 2 > out/deep/b && echo n > out/new && chmod +x del && git rm -q out/c"
+    )
+    run_sh(staging, sides.mine)
+    is_sparse = not (sides.mine / "out").exists()
+    hidden = run_sh("git ls-files -v | grep ^[a-zS] | grep -v out/c", sides.mine, check=False)
+    report = sides.bring(state, "commit")
+    assert report.done, (report.note, report.entries)
+    assert run_sh("git status --porcelain; git diff HEAD~ --name-status", sides.mine).split() == [
+        "M", "del", "M", "f", "D", "out/c", "M", "out/deep/b", "A", "out/new",
+    ]  # fmt: skip
+    assert run_sh("git ls-files -v | grep ^[a-zS] | grep -v out/new", sides.mine, check=False) == hidden
+    assert (sides.mine / "out" / "deep").exists() is not is_sparse
+    if is_sparse:
+        reasons = {e.path: e.reason for e in report.entries}
+        assert reasons["out/deep/b"] == "left out by your sparse checkout; it is only in the commit"
+    run_sh(
+        "git fsck --strict && git reset -q --hard && git sparse-checkout disable; git status --porcelain",
+        sides.mine,
+    )
+    assert (sides.mine / "out" / "deep" / "b").read_text() == "2\n"
+
+
+def test_changes_of_what_a_sparse_checkout_leaves_out(sides: Sides) -> None:
+    run_sh(
+        "mkdir in out && echo 1 > in/a && echo 1 > out/b && echo 1 > out/c && git add . && git commit -qm d",
+        sides.mine,
+    )
+    run_sh("git merge -q main", sides.theirs)
+    sides.begin()
+    state = sides.node("echo 2 > out/b && rm out/c")
+    run_sh("git sparse-checkout set --cone in", sides.mine)
+    report = sides.bring(state, "changes")
+    assert report.done and not report.conflicts
+    assert [(e.path, e.action, e.reason) for e in report.entries] == [
+        ("out/b", "create", "left out by your sparse checkout; it is put on disk"),
+        ("out/c", "not_captured", "left out by your sparse checkout: bring it as a commit"),
+    ]
+    assert run_sh("git status --porcelain", sides.mine) == " M out/b\n"
+
+
+def test_a_file_that_git_was_only_told_of_is_not_staged(sides: Sides) -> None:
+    state = sides.node("echo n > n && git add n")
+    run_sh("echo mine > n && git add -N n", sides.mine)
+    report = sides.bring(state, "commit")
+    assert (
+        report.conflicts == ["n"]
+        and report.entries[0].reason == "changed by you and at the node in the same place"
+    )
+    run_sh("echo n > n", sides.mine)
+    report = sides.bring(state, "commit")
+    assert report.done, report.note
+    assert run_sh("git status --porcelain; git show HEAD:n", sides.mine) == "n\n"
+
+
+def test_a_staging_area_that_nobody_can_read_is_said_and_left(sides: Sides) -> None:
+    state = sides.node("echo n > n")
+    index = sides.mine / ".git" / "index"
+    index.write_bytes(b"DIRC damaged")
+    with pytest.raises(WorkspaceError) as caught:
+        sides.bring(state, "commit")
+    assert caught.value.kind == "bad_index" and index.read_bytes() == b"DIRC damaged"
+    assert not (sides.mine / "n").exists()
+    assert sides.bring(state, "changes").done and (sides.mine / "n").read_text() == "n\n"

@@ -7,7 +7,7 @@ that only they can decide. A failure leaves both sides as they were.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -16,6 +16,8 @@ import pygit2
 from worldline.core.errors import WorkspaceError
 from worldline.workspace import home_git
 from worldline.workspace.home_changes import Brought, Change, Objects, as_committed, changes_since, is_pointer
+from worldline.workspace.home_index import Staging
+from worldline.workspace.home_report import Choice, HomeEntry, HomeReport, How
 from worldline.workspace.merge3 import merge_content
 from worldline.workspace.model import NOT_CAPTURED, ProgressCall, RestoreReport
 from worldline.workspace.objects import BLOB, MODE_FILE, MODE_LINK
@@ -26,38 +28,7 @@ from worldline.workspace.treediff import Leaf
 
 if TYPE_CHECKING:
     from worldline.workspace.engine import Workspace
-
-How = Literal["changes", "commit", "branch"]
-Choice = Literal["ours", "theirs"]
-
-
-@dataclass(slots=True)
-class HomeEntry:
-    path: str
-    action: Literal["create", "overwrite", "delete", "conflict", "keep_mine", "not_captured"]
-    reason: str = ""
-    choice: str = ""
-
-
-@dataclass(slots=True)
-class HomeReport:
-    """What would be done (`dry_run`) or was done."""
-
-    path: str
-    """The folder that is meant: shown, and used."""
-    how: How
-    entries: list[HomeEntry] = field(default_factory=list)
-    conflicts: list[str] = field(default_factory=list)
-    """Paths that need a choice before anything is done."""
-    done: bool = False
-    branch: str = ""
-    """The branch that the result is on."""
-    commit: str = ""
-    base: str = ""
-    """The commit both sides have in common."""
-    safety: str = ""
-    """State of the person's folder before, in its own store; "" = it was not touched."""
-    note: str = ""
+__all__ = ["Choice", "HomeEntry", "HomeReport", "How", "bring_home"]
 
 
 @dataclass(slots=True)
@@ -117,6 +88,7 @@ class _Bringing:
         self._theirs = home_git.open_repository(source.work)
         self.objects = Objects(self._merge_repository())
         self.report = HomeReport(str(home.work), how)
+        self.staging: Staging | None = None
 
     def _merge_repository(self) -> pygit2.Repository:
         """Reads everything, writes to the store of the person's folder: their repository gets nothing before it is
@@ -137,6 +109,12 @@ class _Bringing:
                 "Bring it as changes of files.",
                 kind="no_repository",
             )
+        if repo is not None and self.how != "branch":
+            try:
+                self.staging = Staging(Path(repo.path), self.objects)
+            except WorkspaceError:
+                if self.how == "commit":
+                    raise  # files can be brought without
         head = home_git.head(repo)
         node_head = self.node.main.head if self.node.main is not None else ""
         if self.how == "branch":
@@ -161,10 +139,37 @@ class _Bringing:
         else:
             now = saved(self.home)
             report.safety = now.id
-            wanted = self._merge(brought, _Side(lambda p: leaf_of(now, p), False))
-            self._finish_changes(now, wanted, dry_run)
+            wanted = self._merge(brought, self._disk(now))
+            self._finish_changes(now, self._shown(now, wanted), dry_run)
         report.entries.sort(key=lambda e: e.path)
         return report
+
+    # -- what a sparse checkout keeps off the disk
+
+    def _disk(self, now: State) -> _Side:
+        """What is on disk, or would be there without a sparse checkout."""
+
+        def leaf(path: str) -> Leaf | None:
+            there = leaf_of(now, path)
+            is_hidden = there is None and self._is_hidden(path)
+            return self.staging.leaf(path) if is_hidden and self.staging is not None else there
+
+        return _Side(leaf, False)
+
+    def _is_hidden(self, path: str) -> bool:
+        return self.staging is not None and self.staging.is_hidden(path)
+
+    def _shown(self, now: State, wanted: dict[str, Leaf | None]) -> dict[str, Leaf | None]:
+        """As uncommitted changes such files must be put on disk; that one is deleted cannot be said so."""
+        shown = dict(wanted)
+        for entry in self.report.entries:
+            if entry.path in wanted and self._is_hidden(entry.path) and leaf_of(now, entry.path) is None:
+                if wanted[entry.path] is None:
+                    entry.action, entry.reason = "not_captured", _HIDDEN_GONE
+                    del shown[entry.path]
+                else:
+                    entry.action, entry.reason = "create", _HIDDEN_SHOWN
+        return shown
 
     # -- merging
 
@@ -292,12 +297,16 @@ class _Bringing:
         now = saved(self.home)
         report.safety = now.id
         head_tree = home_git.tree_of(repo, head.commit)
-        on_disk = self._merge(brought, _Side(lambda p: leaf_of(now, p), False))
+        on_disk = self._merge(brought, self._disk(now))
         committed = self._merge(
             brought, _Side(lambda p: self.objects.leaf(head_tree, p) if head_tree else None, True)
         )
-        self._staged(repo, head_tree, committed)
+        on_disk = {p: leaf for p, leaf in on_disk.items() if leaf_of(now, p) or not self._is_hidden(p)}
+        self._staged(head_tree, committed)
         known = {entry.path: entry for entry in report.entries}
+        for path in committed.keys() - on_disk.keys():
+            if self._is_hidden(path) and path not in report.conflicts:
+                known[path].reason = _HIDDEN_COMMITTED
         for path in report.conflicts:
             known[path].action = "conflict"
         if self._blocked(dry_run):
@@ -317,12 +326,12 @@ class _Bringing:
         if not report.done:
             report.commit = ""
 
-    def _staged(self, repo: pygit2.Repository, head_tree: bytes, committed: dict[str, Leaf | None]) -> None:
+    def _staged(self, head_tree: bytes, committed: dict[str, Leaf | None]) -> None:
         """Something else is staged for a file of the commit: the commit would carry it away unseen."""
-        index = home_git.staged(repo)
+        assert self.staging is not None
         for path in committed:
             base = self.objects.leaf(head_tree, path) if head_tree else None
-            if index.get(path) not in (base, committed[path]):
+            if self.staging.leaf(path) not in (base, committed[path]):
                 self.report.conflicts.append(path) if path not in self.report.conflicts else None
                 for entry in self.report.entries:
                     if entry.path == path:
@@ -354,6 +363,11 @@ def _all_or_nothing(written: RestoreReport) -> None:
     if written.failed:
         names = ", ".join(failure.path for failure in written.failed[:5])
         raise WorkspaceError(f"{names} changed while this ran.", "Look at the preview again.", kind="moved")
+
+
+_HIDDEN_SHOWN = "left out by your sparse checkout; it is put on disk"
+_HIDDEN_GONE = "left out by your sparse checkout: bring it as a commit"
+_HIDDEN_COMMITTED = "left out by your sparse checkout; it is only in the commit"
 
 
 def _why(ours: Leaf | None, theirs: Leaf | None) -> str:

@@ -11,11 +11,10 @@ from pathlib import Path
 import pygit2
 
 from worldline.core.errors import WorkspaceError
-from worldline.core.plainfile import read_plain
 from worldline.workspace import home_note
-from worldline.workspace.gitfiles import MAX_BYTES
 from worldline.workspace.gitmove import locked_replace
 from worldline.workspace.home_changes import Objects
+from worldline.workspace.home_index import Staging
 from worldline.workspace.objects import BLOB, MODE_DIR, MODE_GITLINK, TREE
 from worldline.workspace.repos import operation_of
 from worldline.workspace.treediff import Leaf
@@ -102,11 +101,6 @@ def check_ready(repo: pygit2.Repository, where: Head) -> None:
         )
 
 
-def staged(repo: pygit2.Repository) -> dict[str, Leaf]:
-    repo.index.read(True)
-    return {entry.path: Leaf(int(entry.mode), bytes(entry.id.raw)) for entry in repo.index}
-
-
 def free_branch(repo: pygit2.Repository, name: str) -> str:
     """Raises `WorkspaceError`: `bad_branch`, `branch_exists`."""
     ref = f"refs/heads/{name}"
@@ -173,10 +167,10 @@ class CommitPlan:
         before. Raises `WorkspaceError` (`moved`, `locked`)."""
         commit = self.make()
         index_file = Path(self.repo.path) / "index"
-        before = read_plain(index_file, MAX_BYTES) if index_file.is_file() else None
+        staging = Staging(index_file.parent, self.objects)
         try:
-            staged = self._staged(before)
-            home_note.begin(self.journal, index_file.parent, self.head.ref, commit, before, staged)
+            staged = staging.changed(self.wanted)
+            home_note.begin(self.journal, index_file.parent, self.head.ref, commit, staging.data, staged)
             locked_replace(index_file, staged, secrets.token_hex(8))
             self._move(commit)
         except (pygit2.GitError, OSError, WorkspaceError) as error:
@@ -189,17 +183,6 @@ class CommitPlan:
                 kind="locked",
             ) from error
         return commit
-
-    def _staged(self, before: bytes | None) -> bytes:
-        """The staging area with the paths of the commit, as bytes."""
-        passing = self.journal / "commit-index-new"
-        if before is not None:
-            passing.write_bytes(before)
-        index = pygit2.Index(str(passing))
-        index.read(True)
-        self._enter(index)
-        index.write()
-        return passing.read_bytes()
 
     def _move(self, commit: str) -> None:
         ref = self.repo.references.get(self.head.ref)
