@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QPoint, QRect
@@ -14,17 +15,29 @@ if TYPE_CHECKING:
     from worldline.ui.tree.view import TreeView
 
 _installed = False
-_kept: dict[int, Any] = {}
-"""Interfaces must outlive the call that asks for them: Qt holds plain pointers. One for each view and item index."""
+_kept: list[TreeInterface] = []
+"""Qt holds plain pointers to interfaces, and deletes those of a widget itself when the widget has gone: until then they must
+stay, and each must be given to it once."""
 
 
 class _Base(QAccessibleInterface):
+    """Does not keep its view. What is given to Qt from a method of Python is never let go by the binding: one look of a screen
+    reader would hold a closed window, and its session, for as long as the program."""
+
     def __init__(self, view: TreeView) -> None:
         super().__init__()
-        self.view = view
+        self._view = weakref.ref(view)
+
+    @property
+    def view(self) -> TreeView:
+        """For calls of Qt, which asks `isValid` first."""
+        view = self._view()
+        assert view is not None
+        return view
 
     def isValid(self) -> bool:
-        return isValid(self.view)
+        view = self._view()
+        return view is not None and isValid(view)
 
     def window(self) -> Any:
         return self.view.window().windowHandle()
@@ -101,6 +114,13 @@ class TreeInterface(_Base):
         super().__init__(view)
         self._items: list[TreeItemInterface] = []
 
+    def let_items_go(self) -> None:
+        """The view goes: its items belong to no widget, so Qt would keep their pointers for good."""
+        items, self._items = self._items, []
+        for item in items:
+            if isValid(item):
+                QAccessible.deleteAccessibleInterface(QAccessible.uniqueId(item))
+
     def span(self) -> tuple[int, int]:
         """First and last visible item; a hundred at most."""
         first, last = self.view.scene.visible_items(self.view.viewport().height())
@@ -170,11 +190,13 @@ def _factory(class_name: str, target: Any) -> Any:
 
     if not isinstance(target, TreeView):
         return None
-    key = id(target)
-    if key not in _kept:
-        _kept[key] = TreeInterface(target)
-        target.destroyed.connect(lambda *_args: _kept.pop(key, None))
-    return _kept[key]
+    _kept[:] = [one for one in _kept if isValid(one)]
+    # A new one for each call: Qt asks again for a view that it knows, when the binding has given the view another
+    # meta-object. The same one given twice is deleted twice, which ended the program when a window closed.
+    face = TreeInterface(target)
+    _kept.append(face)
+    target.destroyed.connect(face.let_items_go)
+    return face
 
 
 def install() -> None:
