@@ -173,6 +173,30 @@ async def test_sessions_without_need_of_it(bench: Any, large: Path, how: str) ->
     assert b.actor.ready._task is None
 
 
+@pytest.mark.parametrize("in_place", [True, None])
+async def test_what_a_killed_maker_has_left_goes_when_a_session_is_opened(
+    bench: Any, large: Path, repo: Path, hold: Path, in_place: bool | None
+) -> None:
+    hold.touch()
+    command = [sys.executable, "-m", "worldline.workspace.isolate_make", str(large)]
+    with (
+        subprocess.Popen(command, stdin=subprocess.PIPE) as killed,
+        subprocess.Popen(command, stdin=subprocess.PIPE) as other,
+    ):
+        await until(lambda: len(list(paths.ready_dir().glob(".owned-*/files/f999"))) == 2)
+        killed.kill()
+        killed.wait(PATIENCE_S)
+        b = await bench(workspace=repo, in_place=in_place)
+        b.actor.greeted()
+        await until(lambda: b.actor.ready.made)
+        # The one that is at work keeps what it has.
+        (left,) = paths.ready_dir().iterdir()
+        assert f"~{other.pid}~" in left.name and not isolate_ready.is_left()
+        hold.unlink()
+        assert other.wait(PATIENCE_S) == 0
+    assert len(isolate_ready.found()) == 1
+
+
 async def test_a_small_repository_is_left_alone(bench: Any, repo: Path) -> None:
     b = await bench(workspace=repo)
     b.actor.greeted()

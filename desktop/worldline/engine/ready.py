@@ -1,7 +1,8 @@
 """Keeping a copy of the repository ready for the next session: made by a process of its own, when nobody wants anything.
 
 The process has the lowest priority, begins only after some quiet seconds, and is killed as soon as the session is asked for
-something that works on files, or ends. It is begun again at the next quiet time; what it leaves half made is removed then.
+something that works on files, or ends. It is begun again at the next quiet time; what it leaves half made is removed then,
+or by a process of the same kind when the next session is opened, whatever its folder.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections.abc import Callable
 from worldline.core import paths
 from worldline.engine.comparing import child_environment
 from worldline.engine.shared import Shared
+from worldline.workspace import isolate_ready
 
 logger = logging.getLogger(__name__)
 
@@ -47,10 +49,12 @@ class ReadyDesk:
         """How often a process came to its end."""
 
     def begin(self) -> None:
-        """From now on. Only for a session that works in a worktree: the person may make another one of the same kind."""
+        """From now on. Only for a session that works in a worktree: the person may make another one of the same kind. What
+        makers that were killed have left goes at every opening."""
         info = self._shared.info
         self._begun = info.workspace_mode == "isolated" and not info.read_only and not info.scripted_model
-        self._start()
+        if not info.read_only:
+            self._start()
 
     def noticed(self, method: str) -> None:
         """The session is asked for this."""
@@ -66,11 +70,17 @@ class ReadyDesk:
             await asyncio.gather(self._task, return_exceptions=True)
 
     def _start(self) -> None:
-        if self._begun:
+        if self._begun or isolate_ready.is_left():
             self._task = asyncio.get_running_loop().create_task(self._work(), name="copy kept ready")
 
     async def _work(self) -> None:
-        while True:
+        if isolate_ready.is_left():
+            try:
+                await self._run(["--tidy"])
+            except OSError as error:
+                # The next one that is made, or a list of the folders, removes it too.
+                logger.warning("what is left of copies cannot be removed: %s", error)
+        while self._begun:
             await self._quiet()
             wanted = self._shared.settings.get("ready_copy") is True
             if not wanted and not any(paths.ready_dir().iterdir()):

@@ -130,13 +130,16 @@ def _end_with_parent() -> None:
 
 
 def main(words: Sequence[str]) -> int:
-    """`--remove-all`, or the folder to copy."""
+    """`--remove-all`, `--tidy` (only what killed ones have left), or the folder to copy."""
     os.nice(19)
     if _is_left():
         return 1
     threading.Thread(target=_end_with_parent, daemon=True).start()
     if list(words) == ["--remove-all"]:
         remove_all()
+        return 0
+    if list(words) == ["--tidy"]:
+        isolate_ready.finish()
         return 0
     try:
         made = make(Path(words[0]))

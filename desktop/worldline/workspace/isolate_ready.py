@@ -169,8 +169,7 @@ def finish() -> None:
     """Remove what processes that ended have left, what is thrown away, and copies that cannot be used any more."""
     for path in list(paths.ready_dir().iterdir()):
         if path.name.startswith(_OWNED):
-            _, pid, started, _ = path.name.rsplit("~", 3) if path.name.count("~") >= 3 else ("", "0", "", "")
-            if lives(int(pid) if pid.isdecimal() else 0, started):
+            if _is_owned(path):
                 continue
             _take_back(path)
         elif not path.name.startswith("."):
@@ -179,6 +178,20 @@ def finish() -> None:
         elif not path.name.startswith(_REMOVING):
             continue
         _remove(path)
+
+
+def is_left() -> bool:
+    """Whether there is something that a process which ended has left, or that is thrown away. Only names are looked at."""
+    return any(
+        path.name.startswith(_REMOVING) or (path.name.startswith(_OWNED) and not _is_owned(path))
+        for path in paths.ready_dir().iterdir()
+    )
+
+
+def _is_owned(path: Path) -> bool:
+    """Whether the process that the name tells of lives."""
+    _, pid, started, _ = path.name.rsplit("~", 3) if path.name.count("~") >= 3 else ("", "0", "", "")
+    return lives(int(pid) if pid.isdecimal() else 0, started)
 
 
 def _is_useful(path: Path) -> bool:
