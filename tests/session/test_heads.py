@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from worldline.core.headers import NodeHeader
 from worldline.core.kinds import Outcome
 from worldline.session import heads, schema
 from worldline.session.document import SessionDocument
+from worldline.session.export import jsonl
 from worldline.session.recover import _collect, recover
 from worldline.session.verify import verify
 
@@ -177,3 +179,91 @@ def test_a_copy_says_what_was_stored(tmp_path: Path) -> None:
     )
     short = heads.read(b"t[5]")
     assert short is not None and (short.part, short.seq, short.values) == (2, 5, [])
+
+
+def saved_by_recovery(path: Path, out: Path) -> None:
+    recover(path, out)
+
+
+def read_from_an_export(path: Path, out: Path) -> None:
+    export = path.with_suffix(".jsonl")
+    export.write_bytes(b"\n".join(jsonl.lines(path)))
+    jsonl.read_back(export, out)
+
+
+@pytest.mark.parametrize("again", [saved_by_recovery, read_from_an_export])
+def test_a_session_that_was_written_anew_has_copies_too(
+    tmp_path: Path, again: Callable[[Path, Path], None]
+) -> None:
+    path, new = tmp_path / "s.worldline", tmp_path / "new.worldline"
+    before = fill(path, 60, 2000)
+    again(path, new)
+    assert verify(new).sound
+    with sqlite3.connect(new) as db:
+        assert db.execute("SELECT count(*) FROM bodies WHERE head IS NULL AND shared = 0").fetchone() == (0,)
+        db.execute("DROP TRIGGER nodes_delete")
+        db.execute("DELETE FROM nodes WHERE seq > 1")
+    db.close()
+    report = recover(new, tmp_path / "out.worldline")
+    assert report.rebuilt_nodes == len(before) - 1 and not report.lost_nodes
+    with SessionDocument.open(tmp_path / "out.worldline") as doc:
+        found = {header.uid: header for header in doc.headers()}
+    assert found.keys() == before.keys()
+    for uid, header in found.items():
+        assert (header.state, header.preview, header.outcome) == (
+            before[uid].state,
+            before[uid].preview,
+            before[uid].outcome,
+        )
+
+
+def changed(path: Path, change: str) -> set[tuple[str, str, str]]:
+    """What `verify` says after a change that no hash and no page tells: kind, where, and the name of a column."""
+    with SessionDocument.create(path, title="T") as doc:
+        root = doc.append(make.root(detail={"head": "x"}))
+        asked = doc.append(make.user(root.uid, "hello"))
+        call = doc.append(make.tool(asked.uid, state="a" * 40))
+        doc.finish(call.uid, make.tool_end("done", state="b" * 40, files=1, added=2))
+        doc.append(make.user(call.uid, "thanks"))
+    assert verify(path).sound
+    with sqlite3.connect(path) as db:
+        triggers = db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
+        for name, _ in triggers:
+            db.execute(f"DROP TRIGGER {name}")
+        db.execute(change)
+        for _, sql in triggers:
+            db.execute(sql)
+    db.close()
+    return {
+        (fault.kind, fault.where, fault.meaning.partition("(")[2].partition(")")[0])
+        for fault in verify(path).faults
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "kind", "where", "column"),
+    [
+        ("UPDATE nodes SET state = 'c' WHERE seq = 3", "copy_differs", 3, "state"),
+        ("UPDATE nodes SET parent = 1 WHERE seq = 4", "copy_differs", 4, "parent"),
+        ("UPDATE nodes SET uid = '7777777777777777' WHERE seq = 2", "copy_differs", 2, "uid"),
+        ("UPDATE nodes SET message = 1 WHERE seq = 2", "copy_differs", 2, "message"),
+        ("UPDATE node_ends SET state = 'c'", "copy_differs", 3, "state"),
+        ("UPDATE node_ends SET added = 3", "copy_differs", 3, "added"),
+        ("UPDATE node_ends SET outcome = 'failed'", "copy_differs", 3, "outcome"),
+        ("DELETE FROM node_ends", "row_lost", 3, ""),
+        ("DELETE FROM nodes WHERE seq = 4", "row_lost", 4, ""),
+    ],
+)
+def test_a_changed_row_is_told_by_its_copy(
+    tmp_path: Path, change: str, kind: str, where: int, column: str
+) -> None:
+    found = changed(tmp_path / "s.worldline", change)
+    assert (kind, f"node number {where}", column) in found, found
+    assert {one for one in found if one[0] in ("copy_differs", "row_lost", "bad_copy")} == {
+        (kind, f"node number {where}", column)
+    }
+
+
+def test_a_damaged_copy_is_told(tmp_path: Path) -> None:
+    found = changed(tmp_path / "s.worldline", "UPDATE bodies SET head = x'6d7b' WHERE id = 2")
+    assert found == {("bad_copy", "body 2", "")}

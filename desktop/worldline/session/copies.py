@@ -1,4 +1,5 @@
-"""Rows of nodes and of their ends, made again from the copies beside their texts; see `session.heads`. For `recover` only."""
+"""Rows of nodes and of their ends, made again from the copies beside their texts, and the copies of rows made anew; see
+`session.heads`. For `recover` only."""
 
 from __future__ import annotations
 
@@ -11,6 +12,14 @@ from worldline.session.pages import Value
 
 Rows = dict[str, dict[int, list[Value]]]
 """Table → key → values as they are stored; the first one is the key's place and None."""
+Made = dict[int, list[Value]]
+"""Key → values behind it, of a table whose rows are made anew."""
+_NODE = (
+    "uid", "parent", "kind", "created", "preview", "outcome", "flags", "size", "run", "branch", "tool", "model", "state",
+    "added", "removed", "files", "fork", "moved",
+)  # fmt: skip
+_END = ("node", "at", "outcome", "preview", "flags", "size", "state", "added", "removed", "files")
+"""The columns behind the key and before those of the bodies."""
 
 
 @dataclass(slots=True)
@@ -100,3 +109,18 @@ def _end(seq: int, found: _Found, rows: Rows) -> list[Value]:
         files,
         *_bodies(found),
     ]
+
+
+def beside(stored: dict[int, list[Value]], nodes: Made, ends: Made) -> dict[int, bytes]:
+    """Key of a body → the copy that belongs beside it; of a body that several rows have, that of the first."""
+    found: dict[int, bytes] = {}
+    for rows, names in ((nodes, _NODE), (ends, _END)):
+        for key, values in rows.items():
+            row, texts = dict(zip(names, values, strict=False)), cast(list[int | None], values[len(names) :])
+            size = cast(int, stored[texts[0]][3]) if texts[0] is not None else 0
+            seq = cast(int, row.get("node", key))
+            copies = heads.of_row(seq, row, end=rows is ends, message_size=size)
+            for body, copy in zip(texts, copies, strict=True):
+                if body is not None:
+                    found.setdefault(body, copy)
+    return found

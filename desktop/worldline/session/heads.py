@@ -5,11 +5,12 @@ than the cut may be: what is left are the texts of steps whose place in the tree
 in the same row, as one more page in every commit would cost more than the whole copy. It stands before the data: of a text that
 reaches over the cut, the copy is still there.
 
-Only `recover` reads it. Bodies that were stored before (by an equal text) carry the copy of the node that came first.
+Only `recover` and `verify` read it. Bodies that were stored before (by an equal text) carry the copy of the node that came first.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +26,14 @@ Heads = tuple[bytes, bytes, bytes, bytes]
 """Of message, detail, task state and search text."""
 PARTS = (b"m", b"d", b"t", b"s")
 _END_PARTS = (b"M", b"D", b"T", b"S")
+SINCE_SCHEMA = 2
+COUNTS = ("added", "removed", "files")
+NODE_COLUMNS = (
+    "uid", "parent", "kind", "created", "preview", "outcome", "flags", "run", "branch", "tool", "model", "state", "moved",
+    *COUNTS,
+)  # fmt: skip
+END_COLUMNS = ("at", "outcome", "preview", "flags", "state", *COUNTS)
+"""What the values of a copy are, in their order."""
 _TELLS_ITSELF = 2_000
 """Bytes of a message up to which its preview can be had from its own text, on the same page."""
 
@@ -58,6 +67,15 @@ def of_end(seq: int, end: NodeEnd, preview: str, at: int, *, message_size: int) 
     if end.files:
         known += (end.added, end.removed, end.files)
     return _spread(_END_PARTS, known, seq, message_size)
+
+
+def of_row(seq: int, row: Mapping[str, Any], *, end: bool, message_size: int) -> Heads:
+    """Of a row as it is stored, by the names of its columns."""
+    names: tuple[str, ...] = END_COLUMNS if end else NODE_COLUMNS
+    if not row["files"]:
+        names = names[: -len(COUNTS)]
+    known = [seq, *((row[name] or 0) if name == "parent" else row[name] for name in names)]
+    return _spread(_END_PARTS if end else PARTS, known, seq, message_size)
 
 
 def _spread(letters: tuple[bytes, ...], known: list[Any], seq: int, message_size: int) -> Heads:

@@ -11,60 +11,22 @@ import contextlib
 import re
 import sqlite3
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from worldline.core.errors import SessionError
-from worldline.core.ids import is_node_id, new_uid
-from worldline.core.jsontext import dumps, loads
-from worldline.core.kinds import NodeFlag, NodeKind, Outcome
+from worldline.core.ids import is_node_id
+from worldline.core.kinds import NodeKind, Outcome
 from worldline.session import bodies, connect
-from worldline.session.copies import Copies, Rows
+from worldline.session.copies import Copies, Rows, beside
 from worldline.session.document import now_ms
 from worldline.session.facts import COLUMNS, is_fact
 from worldline.session.pages import PageFile, Value
+from worldline.session.recover_tree import Texts, ends_of, nodes_of
+from worldline.session.recovered import Recovered as Recovered
 from worldline.session.schema import LOST_KIND
 
 _WORD = re.compile(r"[a-z][a-z_]*")
 """Kinds and outcomes, of any version."""
-
-
-@dataclass(slots=True)
-class Recovered:
-    """What came through."""
-
-    out: Path
-    nodes: int = 0
-    bodies: int = 0
-    rows: int = 0
-    """All rows of history, those of nodes and bodies included."""
-    rebuilt_nodes: int = 0
-    """Of these, so many are in their place thanks to the copy beside their texts."""
-    lost_nodes: list[int] = field(default_factory=list)
-    """Numbers of nodes that are gone, in the numbering of the damaged file."""
-    lost_bodies: list[str] = field(default_factory=list)
-    """uids of nodes whose text is gone, and which results are; each once."""
-    notes: list[str] = field(default_factory=list)
-    """What else did not come through."""
-    remarks: list[str] = field(default_factory=list)
-    """What came through in another way than it was."""
-
-    def body_lost(self, whose: str) -> None:
-        if whose not in self.lost_bodies:
-            self.lost_bodies.append(whose)
-
-    def losses(self) -> list[str]:
-        """What did not come through, for the person; empty = everything did."""
-        told = []
-        if count := len(self.lost_nodes):
-            told.append("1 step is lost." if count == 1 else f"{count} steps are lost.")
-        if count := len(self.lost_bodies):
-            told.append(
-                "The text or result of 1 step is lost."
-                if count == 1
-                else f"The text or result of {count} steps is lost."
-            )
-        return told + self.notes
 
 
 def _ints(*values: Value) -> bool:
@@ -230,11 +192,8 @@ def _leave_out(rows: Rows, report: Recovered) -> None:
 
 def _write(target: sqlite3.Connection, rows: Rows, report: Recovered, source: Path) -> None:
     _leave_out(rows, report)
-    for body_id, row in sorted(rows["bodies"].items()):
-        _insert(target, "bodies", body_id, [*row[1:5], None, row[5]])
-    report.bodies = len(rows["bodies"])
-    numbers = _write_nodes(target, rows, report)
-    _write_ends(target, rows, numbers, report)
+    report.bodies, report.rows = len(rows["bodies"]), sum(map(len, rows.values()))
+    numbers = _write_tree(target, rows, report)
     for rowid, row in sorted(rows["usage"].items()):
         if rowid in numbers:
             _insert(target, "usage", numbers[rowid], row[1:])
@@ -260,7 +219,6 @@ def _write(target: sqlite3.Connection, rows: Rows, report: Recovered, source: Pa
             _insert(target, "run_ends", rowid, row[1:])
         else:
             report.notes.append(f"the end of run {row[1]!r}: its beginning is gone")
-    report.rows = sum(map(len, rows.values()))
     at_ms = now_ms()
     for key, value in (("recovered_from", str(source)), ("recovered_at", str(at_ms))):
         target.execute("INSERT INTO meta(key, value, at) VALUES(?, ?, ?)", (key, value, at_ms))
@@ -269,119 +227,18 @@ def _write(target: sqlite3.Connection, rows: Rows, report: Recovered, source: Pa
     target.execute("INSERT INTO openings(at, app, pid, last_node) VALUES(?, 'recover', 0, ?)", (at_ms, last))
 
 
-def _write_nodes(target: sqlite3.Connection, rows: Rows, report: Recovered) -> dict[int, int]:
-    """Old number → new number."""
-    nodes = rows["nodes"]
-    wanted = {int(row[2]) for row in nodes.values() if isinstance(row[2], int)}
-    ended = {int(row[1]) for row in rows["node_ends"].values() if isinstance(row[1], int)}
-    wanted |= ended
-    last = max((*nodes, *wanted), default=0) if len(wanted) < 1 << 24 else max(nodes, default=0)
-    report.lost_nodes = [seq for seq in range(1, last + 1) if seq not in nodes] if last < 1 << 24 else []
-    numbers: dict[int, int] = {}
-    uids: set[str] = set()
-    has_child: set[int] = set()
-    for seq in sorted({*nodes, *(seq for seq in wanted if 0 < seq <= last)}):
-        new = len(numbers) + 1
-        row = nodes.get(seq)
-        if row is None:
-            values: list[Value] = _lost_node(ended=seq in ended)
-        else:
-            values = list(row[1:])
-            parent = values[1]
-            values[1] = numbers.get(parent) if isinstance(parent, int) and parent < seq else None
-            if str(values[0]) in uids:
-                values[0] = new_uid()
-                report.remarks.append(f"node number {seq}: its id was taken, it has a new one")
-            _mend(target, rows, values, str(values[2]), report)
-            report.nodes += 1
-        uids.add(str(values[0]))
-        hung_on = int(values[1] or 0) if isinstance(values[1], int) else 0
-        values[16] = int(hung_on in has_child)
-        has_child.add(hung_on)
-        numbers[seq] = new
-        _insert(target, "nodes", new, values)
+def _write_tree(target: sqlite3.Connection, rows: Rows, report: Recovered) -> dict[int, int]:
+    """Nodes, ends and bodies, with the copies beside these. Returns old number → new number."""
+    texts = Texts(rows["bodies"])
+    numbers, nodes = nodes_of(rows, texts, report)
+    ends = ends_of(rows, texts, numbers, report)
+    copies = beside(rows["bodies"], nodes, ends)
+    for body_id, row in sorted(rows["bodies"].items()):
+        _insert(target, "bodies", body_id, [*row[1:5], copies.get(body_id), row[5]])
+    for table, made in (("nodes", nodes), ("node_ends", ends)):
+        for key, values in made.items():
+            _insert(target, table, key, values)
     return numbers
-
-
-def _lost_node(*, ended: bool) -> list[Value]:
-    preview = "[lost: the file was damaged here]"
-    flags = int(NodeFlag.INCOMPLETE | NodeFlag.GUESSED_PARENT)
-    outcome = "running" if ended else "none"  # what has an end was started once
-    texts: list[Value] = ["", "", "", "", ""]
-    return [
-        new_uid(),
-        None,
-        LOST_KIND,
-        0,
-        preview,
-        outcome,
-        flags,
-        0,
-        *texts,
-        0,
-        0,
-        0,
-        0,
-        0,
-        None,
-        None,
-        None,
-        None,
-    ]
-
-
-def _mend(target: sqlite3.Connection, rows: Rows, values: list[Value], kind: str, report: Recovered) -> None:
-    """Replace references to lost bodies: a message by a note that it is lost, the rest by nothing."""
-    for at in range(18, 22):
-        if values[at] is not None and values[at] not in rows["bodies"]:
-            if at == 18:
-                role = "assistant" if kind in (NodeKind.ASSISTANT, NodeKind.IMPORTED_ASSISTANT) else "user"
-                note = f"[The text of this step was lost when the session file was damaged. It began: {values[4]!s}]"
-                message = {"role": role, "content": [{"type": "text", "text": note}]}
-                values[at] = bodies.put(target, dumps(message))
-            else:
-                values[at] = None
-            values[6] = int(values[6] or 0) | NodeFlag.INCOMPLETE if isinstance(values[6], int) else 0
-            if at in (18, 19):
-                report.body_lost(str(values[0]))
-
-
-def _write_ends(target: sqlite3.Connection, rows: Rows, numbers: dict[int, int], report: Recovered) -> None:
-    done: set[int] = set()
-    for rowid, row in sorted(rows["node_ends"].items()):
-        node = row[1]
-        if not isinstance(node, int) or node not in numbers or node in done:
-            report.notes.append(f"the end of node number {node!r}: its beginning is gone")
-            continue
-        done.add(node)
-        values = list(row[1:])
-        values[0] = numbers[node]
-        for at in range(10, 14):
-            if values[at] is not None and values[at] not in rows["bodies"]:
-                values[at] = _lost_result(target, rows, node) if at == 10 else None
-                if at in (10, 11):
-                    report.body_lost(f"result of node number {node}")
-        _insert(target, "node_ends", rowid, values)
-
-
-def _lost_result(target: sqlite3.Connection, rows: Rows, node: int) -> Value:
-    """A result that pairs with the call and says that it is lost; None when the call is lost as well."""
-    detail = rows["nodes"].get(node, [None] * 23)[20]
-    stored = rows["bodies"].get(detail) if isinstance(detail, int) else None
-    if stored is None:
-        return None
-    _, digest, codec, size, _, data = stored
-    if not (
-        isinstance(codec, int)
-        and isinstance(size, int)
-        and isinstance(data, bytes)
-        and isinstance(digest, bytes)
-    ):
-        return None
-    call = loads(bodies.decode(codec, data, size, digest)).get("call") or {}
-    text = "[The result of this call was lost when the session file was damaged.]"
-    block = {"type": "tool_result", "tool_use_id": call.get("id", ""), "content": text, "is_error": True}
-    return bodies.put(target, dumps({"role": "user", "content": [block]}))
 
 
 def _insert(target: sqlite3.Connection, table: str, rowid: int, values: list[Value]) -> None:

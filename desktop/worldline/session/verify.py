@@ -10,6 +10,7 @@ from pathlib import Path
 from worldline.core.errors import SessionError
 from worldline.session import connect
 from worldline.session.checks_content import check_bodies, check_facts, check_states
+from worldline.session.checks_copies import check_copies
 from worldline.session.checks_tree import CHECKS, MANY
 from worldline.session.faults import Fault, Found, Report
 
@@ -28,7 +29,7 @@ def verify(path: Path, state_exists: Callable[[str], bool] | None = None) -> Rep
         report.faults.append(_unreadable(path, problem.message))
         return report
     with contextlib.closing(connection):
-        for check in (*CHECKS, check_bodies, check_facts):
+        for check in (*CHECKS, check_bodies, check_facts, check_copies):
             try:
                 _take(report, check(connection, path))
             except (sqlite3.DatabaseError, ValueError, TypeError, OverflowError) as problem:

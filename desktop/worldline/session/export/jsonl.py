@@ -29,7 +29,7 @@ from worldline.core import header_reader
 from worldline.core.errors import BadInput
 from worldline.core.ids import is_node_id
 from worldline.core.jsontext import dumps, loads
-from worldline.session import bodies, connect, schema
+from worldline.session import bodies, connect, heads, schema
 
 VERSION = 1
 _NODE = (
@@ -202,15 +202,20 @@ class _Reader:
         marks = ", ".join("?" * len(values))
         self.db.execute(f"INSERT INTO {table}({names}) VALUES({marks})", tuple(values.values()))
 
-    def _stored(self, record: dict[str, Any]) -> dict[str, int | None]:
-        ids: dict[str, int | None] = {}
+    def _with_bodies(self, record: dict[str, Any], row: dict[str, Any], seq: int) -> dict[str, Any]:
+        """The row of a node, or of its end, with its bodies, which are stored."""
+        texts: dict[str, bytes | None] = {}
         for name in _INLINE:
             value: Any = record.get(name)
             if not isinstance(value, str if name == "search" else dict) and value is not None:
                 raise TypeError(f"{name} is no {'text' if name == 'search' else 'object'}")
-            data = None if value is None else str(value).encode() if name == "search" else dumps(value)
-            ids[name] = None if data is None else bodies.put(self.db, data)
-        return ids
+            texts[name] = None if value is None else str(value).encode() if name == "search" else dumps(value)
+        copies = heads.of_row(seq, row, end="node" in row, message_size=len(texts["message"] or b""))
+        ids = {
+            name: None if data is None else bodies.put(self.db, data, head=head)
+            for (name, data), head in zip(texts.items(), copies, strict=True)
+        }
+        return row | ids
 
     def _meta(self, record: dict[str, Any]) -> None:
         self._put("meta", {"key": record["key"], "value": record["value"], "at": record["at"]})
@@ -230,12 +235,12 @@ class _Reader:
             raise ValueError(f"{record['uid']!r} is no id of a node")
         values = _typed(record, _NODE)
         values |= {"seq": seq, "parent": None if parent is None else self.seqs[parent]}
-        self._put("nodes", values | self._stored(record))
+        self._put("nodes", self._with_bodies(record, values, seq))
         self.seqs[record["uid"]] = seq
 
     def _end(self, record: dict[str, Any]) -> None:
-        values = _typed(record, _END) | {"node": self.seqs[record["node"]]}
-        self._put("node_ends", values | self._stored(record))
+        seq = self.seqs[record["node"]]
+        self._put("node_ends", self._with_bodies(record, _typed(record, _END) | {"node": seq}, seq))
 
     def _usage(self, record: dict[str, Any]) -> None:
         self._put("usage", {name: record.get(name) for name in _USAGE} | {"node": self.seqs[record["node"]]})
