@@ -19,8 +19,6 @@ from worldline.core.errors import WorkspaceError
 from worldline.core.plainfile import read_plain
 from worldline.workspace import durable
 from worldline.workspace.objects import (
-    BLOB,
-    COMMIT,
     EMPTY_TREE,
     TREE,
     PackWriter,
@@ -28,6 +26,7 @@ from worldline.workspace.objects import (
     encode_tree,
     object_id,
     parse_tree,
+    write_loose,
 )
 
 _LOOSE_LIMIT = 24
@@ -39,7 +38,6 @@ BUNDLED = "refs/worldline/bundle/"
 """Refs of states that came from somebody else: of these only the files are put back."""
 FREE_FLOOR = 32 << 20
 """Bytes that a capture leaves free on the disk of the store."""
-_KINDS = {BLOB: BLOB, TREE: TREE, COMMIT: COMMIT}
 _OURS = ("bare = true", "hooksPath = /dev/null", "logAllRefUpdates = false")
 _CONFIG = (
     "[core]\n\trepositoryformatversion = 0\n\tbare = true\n\tautocrlf = false\n\tfsmonitor = false\n"
@@ -112,8 +110,9 @@ class Store:
         self._new_pack = False
         """There is a pack whose name is not on disk yet."""
         self._pack: PackWriter | None = None
-        self._trees: dict[bytes, list[TreeEntry] | bytes] = {}
-        """Known trees, read or as they are stored."""
+        self._trees: dict[bytes, bytes] = {}
+        """Known trees, as they are stored."""
+        self._parsed: dict[bytes, list[TreeEntry]] = {}
         self._lock_fd = -1
         self.memo: dict[str, object] = {}
         """For what is made of objects of the store; forgotten when they may have gone."""
@@ -161,6 +160,7 @@ class Store:
         """Forget what is known of the files of the store."""
         self.repo.free()
         self._trees.clear()
+        self._parsed.clear()
         self.memo.clear()
         self.repo = pygit2.Repository(str(self.path))
 
@@ -216,7 +216,7 @@ class Store:
                 self._pack = None
                 self._new_pack = True
             for oid, kind, data in self._pending:
-                self.repo.write(_KINDS[kind], data)
+                write_loose(self.path / "objects", oid, kind, data)
                 self._unsynced.append(oid.hex())
         finally:
             self.discard()
@@ -284,21 +284,24 @@ class Store:
 
     def tree(self, oid: bytes) -> list[TreeEntry]:
         """Entries of a tree; shared, not to be changed."""
-        if oid == EMPTY_TREE:
-            return []
-        known = self._trees.get(oid)
+        known = self._parsed.get(oid)
         if known is None:
-            if len(self._trees) > _TREE_CACHE:
-                self._trees.clear()
-            known = self.read(oid)
-        if isinstance(known, bytes):
-            known = self._trees[oid] = parse_tree(known)
+            if len(self._parsed) > _TREE_CACHE:
+                self._parsed.clear()
+            known = self._parsed[oid] = parse_tree(self.raw_tree(oid))
         return known
 
     def raw_tree(self, oid: bytes) -> bytes:
         """A tree as it is stored, also one that was added since the last `flush`."""
+        if oid == EMPTY_TREE:
+            return b""
         known = self._trees.get(oid)
-        return known if isinstance(known, bytes) else self.read_new(oid)
+        if known is None:
+            known = self.read_new(oid)
+            if len(self._trees) > _TREE_CACHE:
+                self._trees.clear()
+            self._trees[oid] = known
+        return known
 
     def know_tree(self, oid: bytes, data: bytes) -> None:
         """Spare `tree` from reading back what has just been made."""

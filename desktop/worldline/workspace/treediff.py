@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from worldline.workspace.objects import EMPTY_TREE, MODE_DIR, TreeEntry
+from worldline.workspace.objects import EMPTY_TREE, MODE_DIR, TreeEntry, TreeRow, entry_of, tree_rows
 from worldline.workspace.store import Store
 
 
@@ -48,19 +48,23 @@ def _is_leaf(entry: TreeEntry) -> bool:
 _Named = dict[str, TreeEntry]
 
 
-def _one_by_one(was: list[TreeEntry], is_now: list[TreeEntry]) -> tuple[_Named, _Named] | None:
+def _one_by_one(was: list[TreeRow], is_now: list[TreeRow]) -> tuple[_Named, _Named] | None:
     """Entries that differ, where both trees have the same names; else None. Both are in the order of git."""
     if len(was) != len(is_now):
         return None
     pairs = [(a, b) for a, b in zip(was, is_now, strict=True) if a != b]
-    if any(a.name != b.name for a, b in pairs):
+    if any(a[1] != b[1] for a, b in pairs):
         return None
-    return {a.name: a for a, _ in pairs}, {b.name: b for _, b in pairs}
+    return _named(a for a, _ in pairs), _named(b for _, b in pairs)
 
 
-def _as_sets(was: list[TreeEntry], is_now: list[TreeEntry]) -> tuple[_Named, _Named]:
+def _as_sets(was: list[TreeRow], is_now: list[TreeRow]) -> tuple[_Named, _Named]:
     old, new = set(was), set(is_now)
-    return {entry.name: entry for entry in old - new}, {entry.name: entry for entry in new - old}
+    return _named(old - new), _named(new - old)
+
+
+def _named(rows: Iterable[TreeRow]) -> _Named:
+    return {entry.name: entry for entry in map(entry_of, rows)}
 
 
 def diff(store: Store, old: bytes, new: bytes, prefix: str = "") -> Iterator[Difference]:
@@ -68,7 +72,7 @@ def diff(store: Store, old: bytes, new: bytes, prefix: str = "") -> Iterator[Dif
     once for each leaf."""
     if old == new:
         return
-    was, is_now = store.tree(old), store.tree(new)
+    was, is_now = tree_rows(store.raw_tree(old)), tree_rows(store.raw_tree(new))
     before, after = _one_by_one(was, is_now) or _as_sets(was, is_now)
     for name in sorted(before.keys() | after.keys()):
         a, b = before.get(name), after.get(name)

@@ -1,0 +1,87 @@
+"""Trees read and objects written by hand are what git says they are."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pygit2
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from worldline.workspace.objects import (
+    BLOB,
+    MODE_DIR,
+    MODE_EXEC,
+    MODE_FILE,
+    MODE_GITLINK,
+    MODE_LINK,
+    TREE,
+    TreeEntry,
+    encode_tree,
+    object_id,
+    parse_tree,
+    write_loose,
+)
+
+_NAMES = st.binary(min_size=1, max_size=12).filter(lambda raw: b"\0" not in raw and b"/" not in raw)
+_MODES = st.sampled_from([MODE_DIR, MODE_FILE, MODE_EXEC, MODE_LINK, MODE_GITLINK])
+_TREES = st.dictionaries(_NAMES, st.tuples(_MODES, st.binary(min_size=20, max_size=20)), max_size=8)
+
+
+def _entries(tree: dict[bytes, tuple[int, bytes]]) -> list[TreeEntry]:
+    return [TreeEntry(name.decode("utf-8", "surrogateescape"), *rest) for name, rest in tree.items()]
+
+
+@given(_TREES)
+def test_a_tree_read_is_the_tree_written(tree: dict[bytes, tuple[int, bytes]]) -> None:
+    entries = _entries(tree)
+    assert sorted(parse_tree(encode_tree(entries))) == sorted(entries)
+
+
+@given(_TREES.filter(bool), st.integers(min_value=1, max_value=19))
+def test_a_tree_that_was_cut_is_none(tree: dict[bytes, tuple[int, bytes]], cut: int) -> None:
+    with pytest.raises(ValueError, match="not a tree"):
+        parse_tree(encode_tree(_entries(tree))[:-cut])
+
+
+@pytest.mark.parametrize("size", [0, 1, 64, 65, 1024, 1025, 5000, 20_000, 300_000])
+@pytest.mark.parametrize("kind", [BLOB, TREE])
+def test_git_reads_what_is_written(tmp_path: Path, kind: int, size: int) -> None:
+    repository = pygit2.init_repository(str(tmp_path / "repo"), bare=True)
+    data = (
+        encode_tree(TreeEntry(f"{number:05}", MODE_FILE, os.urandom(20)) for number in range(size // 33))
+        if kind == TREE
+        else os.urandom(size // 2) + b"x" * (size - size // 2)
+    )
+    oid = object_id(kind, data)
+    write_loose(tmp_path / "repo" / "objects", oid, kind, data)
+    assert repository.read(pygit2.Oid(raw=oid)) == (kind, data)
+
+
+def test_nothing_is_left_of_an_object_that_found_no_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repository = pygit2.init_repository(str(tmp_path / "repo"), bare=True)
+    objects = tmp_path / "repo" / "objects"
+    data = os.urandom(5000)
+    oid = object_id(BLOB, data)
+    real = os.write
+    calls = 0
+
+    def write(fd: int, part: bytes) -> int:
+        nonlocal calls
+        calls += 1
+        if calls == 2:
+            raise OSError(errno.ENOSPC, "no room")
+        return real(fd, part[:100])
+
+    with monkeypatch.context() as full:
+        full.setattr(os, "write", write)
+        with pytest.raises(OSError, match="no room"):
+            write_loose(objects, oid, BLOB, data)
+    assert not list((objects / oid[:1].hex()).iterdir())
+    write_loose(objects, oid, BLOB, data)
+    assert repository.read(pygit2.Oid(raw=oid))[1] == data
