@@ -617,7 +617,7 @@ def test_a_kill_while_it_is_taken(work: Path, sh: Sh, killed: Callable[[str, int
             assert sh("git worktree list").count("\n") == 1
             assert os.listdir(paths.worktrees_dir()) == []
         _clean(work)
-        if waiting():
+        if waiting() and step % 5 == 0:  # what was not taken is as good as ever
             same_both_ways(work)
             _clean(work)
     assert step > 40 and whole > 0
