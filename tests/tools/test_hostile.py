@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import os
 import random
 import warnings
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from http.server import BaseHTTPRequestHandler
 from types import SimpleNamespace
 from typing import Any
 
+import psutil
 import pytest
 
 from tests_support import PATIENCE_S
@@ -289,3 +291,67 @@ async def test_a_schema_never_makes_us_fetch_anything(
         warnings.simplefilter("ignore")
         outcome = await bench.call("odd__tool", a="x")
     assert _Pages.asked == [] and error_of(outcome) == "bad_schema"
+
+
+def searching(bench: Bench, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
+    """In the place of ripgrep."""
+    program = bench.root / "programs" / "rg"
+    program.parent.mkdir()
+    program.write_text(script)
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+
+
+@pytest.mark.parametrize("tool", ["grep", "glob"])
+@pytest.mark.parametrize("script", ["#!/bin/sh\nkill -9 $$\n", "#!/no/such/program\n"])
+async def test_a_search_that_the_system_ends_is_a_result(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, tool: str, script: str
+) -> None:
+    """As where there is no memory left. It ended the whole run, or was said to have taken too long."""
+    searching(bench, monkeypatch, script)
+    outcome = await bench.call(tool, pattern="one")
+    assert error_of(outcome) == "search_failed"
+    assert ("signal 9" if "kill" in script else "could not be started") in text_of(outcome)
+
+
+async def test_a_search_of_our_own_that_the_system_ends_is_a_result(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (bench.root / "a.txt").write_text("a" * 40 + "b\n")
+    monkeypatch.setenv("PATH", "nowhere")  # without ripgrep
+    monkeypatch.setattr("worldline.tools.search.GREP_SECONDS", PATIENCE_S)
+    search = asyncio.ensure_future(bench.call("grep", pattern=COSTLY))
+    (await helpers_of_this()).pop().kill()
+    assert error_of(await search) == "search_failed"
+
+
+SLEEPS = "1000.25"
+"""As long as no other test sleeps."""
+
+
+def searches(process: psutil.Process) -> bool:
+    try:
+        return bool({SLEEPS, "worldline.tools.pygrep"} & {*process.cmdline()})
+    except psutil.Error:
+        return False
+
+
+async def helpers_of_this() -> list[psutil.Process]:
+    """The programs that search for us, once there is one."""
+    async with asyncio.timeout(PATIENCE_S):
+        while not (found := [one for one in psutil.Process().children() if searches(one)]):
+            await asyncio.sleep(0.01)
+        return found
+
+
+@pytest.mark.parametrize("tool", ["grep", "glob"])
+async def test_a_stopped_search_leaves_nothing_that_searches(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, tool: str
+) -> None:
+    searching(bench, monkeypatch, f"#!/bin/sh\nexec sleep {SLEEPS}\n")
+    search = asyncio.ensure_future(bench.call(tool, pattern="one"))
+    (helper,) = await helpers_of_this()
+    search.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await search
+    await asyncio.to_thread(helper.wait, PATIENCE_S)

@@ -10,38 +10,42 @@ import json
 import os
 import re
 import stat
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from worldline.tools.helper import Ended, Helper
 from worldline.tools.textfile import binary_kind, decode
 
 MAX_BYTES = 20_000_000
 
 
 def search(
-    pattern: str, names: Sequence[Path], *, ignore_case: bool, context: int, limit: int, seconds: float
+    pattern: str,
+    names: Sequence[Path],
+    *,
+    ignore_case: bool,
+    context: int,
+    limit: int,
+    seconds: float,
+    helper: Helper,
 ) -> tuple[list[str], bool]:
-    """Lines as ripgrep gives them, and whether there are more. Blocking. Raises TimeoutError."""
+    """Lines as ripgrep gives them, and whether there are more. Blocking. Raises TimeoutError, `Ended`."""
     order = {
         "pattern": pattern, "names": [str(name) for name in names], "ignore_case": ignore_case, "context": context,
         "limit": limit,
     }  # fmt: skip
     home = str(Path(__file__).resolve().parent.parent.parent)
     known = [part for part in os.environ.get("PYTHONPATH", "").split(os.pathsep) if part]
-    try:
-        done = subprocess.run(
-            [sys.executable, "-m", "worldline.tools.pygrep"],
-            input=json.dumps(order).encode(),
-            capture_output=True,
-            check=True,
-            timeout=seconds,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join([home, *known])},
-        )
-    except subprocess.TimeoutExpired:
-        raise TimeoutError from None
-    lines: list[str] = json.loads(done.stdout)
+    code, said = helper.run(
+        [sys.executable, "-m", "worldline.tools.pygrep"],
+        seconds=seconds,
+        data=json.dumps(order).encode(),
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([home, *known])},
+    )
+    if code != 0:  # Python itself has ended it: there was no memory for what was found
+        raise Ended("its program ended with an error")
+    lines: list[str] = json.loads(said)
     return lines[:limit], len(lines) > limit
 
 

@@ -9,7 +9,9 @@ import re
 import subprocess
 import tempfile
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import pathspec
 from pydantic import Field
@@ -17,6 +19,7 @@ from pydantic import Field
 from worldline.core.errors import ErrorClass, ToolFailure
 from worldline.tools import pygrep
 from worldline.tools.base import PATH_ALIASES, BaseTool, text
+from worldline.tools.helper import Ended, Helper, check
 from worldline.tools.model import AccessRequest, ToolContext, ToolInput, ToolResult, fail
 from worldline.tools.places import Place, locate, missing, os_errors
 from worldline.tools.walk import files_below, ripgrep
@@ -34,6 +37,25 @@ def _place(ctx: ToolContext, path: str | None) -> Place:
     if place.inside and not place.real.exists():
         raise missing(ctx, place)
     return place
+
+
+_Args = TypeVar("_Args")
+
+
+async def _beside(
+    work: Callable[[_Args, ToolContext, Helper], ToolResult], args: _Args, ctx: ToolContext
+) -> ToolResult:
+    """Do this on a thread. When the call is stopped, what was started for it is, too."""
+    helper = Helper()
+    try:
+        return await asyncio.to_thread(work, args, ctx, helper)
+    except asyncio.CancelledError:
+        helper.end()
+        raise
+    except TimeoutError:
+        raise _too_slow() from None
+    except Ended as why:
+        raise _broke_off(why) from None
 
 
 class GlobInput(ToolInput):
@@ -56,10 +78,10 @@ class Glob(BaseTool):
         return self.request(args, ctx, summary=f"glob {args.pattern}", reads=[_place(ctx, args.path).real])
 
     async def run(self, args: GlobInput, ctx: ToolContext) -> ToolResult:
-        return await asyncio.to_thread(_glob, args, ctx)
+        return await _beside(_glob, args, ctx)
 
 
-def _glob(args: GlobInput, ctx: ToolContext) -> ToolResult:
+def _glob(args: GlobInput, ctx: ToolContext, helper: Helper) -> ToolResult:
     place = _place(ctx, args.path)
     if not place.real.is_dir():
         raise fail(ErrorClass.USER, "not_a_directory", f"{place.shown} is no folder.", next_="Name a folder.")
@@ -70,7 +92,7 @@ def _glob(args: GlobInput, ctx: ToolContext) -> ToolResult:
         raise fail(
             ErrorClass.USER, "invalid_pattern", f"The pattern is not valid: {error}.", next_="Correct it."
         ) from None
-    every = files_below(place.real)
+    every = files_below(place.real, helper)
     found = [path for path in every if spec.match_file(path)]
 
     def changed(path: str) -> float:
@@ -123,17 +145,19 @@ class Grep(BaseTool):
         )
 
     async def run(self, args: GrepInput, ctx: ToolContext) -> ToolResult:
-        return await asyncio.to_thread(_grep, args, ctx)
+        return await _beside(_grep, args, ctx)
 
 
-def _grep(args: GrepInput, ctx: ToolContext) -> ToolResult:
+def _grep(args: GrepInput, ctx: ToolContext, helper: Helper) -> ToolResult:
     place = _place(ctx, args.path)
     if not args.pattern:
         raise fail(
             ErrorClass.USER, "invalid_pattern", "The pattern is empty.", next_="Say what to search for."
         )
     program = ripgrep()
-    lines, cut = _grep_rg(program, args, place) if program is not None else _grep_python(args, place)
+    lines, cut = (
+        _grep_rg(program, args, place, helper) if program is not None else _grep_python(args, place, helper)
+    )
     root = str(ctx.root.resolve()) + os.sep
     lines = [line.replace(root, "", 1) if line.startswith(root) else line for line in lines]
     count = sum(1 for line in lines if re.match(r".*?:\d+:", line))
@@ -148,7 +172,7 @@ def _grep(args: GrepInput, ctx: ToolContext) -> ToolResult:
     return ToolResult(content=text("\n".join(shown)), summary=f"{count} matches")
 
 
-def _grep_rg(program: str, args: GrepInput, place: Place) -> tuple[list[str], bool]:
+def _grep_rg(program: str, args: GrepInput, place: Place, helper: Helper) -> tuple[list[str], bool]:
     argv = [
         program, "--no-config", "--line-number", "--with-filename", "--no-heading", "--color=never", "--hidden",
         "--no-require-git", "--glob=!.git", "--sort=path", "--max-columns=2000", "--max-columns-preview",
@@ -159,11 +183,17 @@ def _grep_rg(program: str, args: GrepInput, place: Place) -> tuple[list[str], bo
     ]  # fmt: skip
     lines: list[str] = []
     cut = False
+    late = threading.Event()
     # Complaints go into a file: a full pipe of them would hold the search.
     with tempfile.TemporaryFile() as complaints:
-        process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=complaints)
+        process = helper.start(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=complaints)
         assert process.stdout is not None
-        timer = threading.Timer(GREP_SECONDS, process.kill)
+
+        def give_up() -> None:
+            late.set()
+            process.kill()
+
+        timer = threading.Timer(GREP_SECONDS, give_up)
         timer.start()
         try:
             for raw in process.stdout:
@@ -178,11 +208,13 @@ def _grep_rg(program: str, args: GrepInput, place: Place) -> tuple[list[str], bo
             timer.cancel()
         complaints.seek(0)
         problem = complaints.read(20_000).decode("utf-8", "replace")
-    if code == -9 and not cut:
-        raise _too_slow()
+    if not cut:
+        if code < 0 and late.is_set():
+            raise TimeoutError
+        check(code)
     if code == 2 and not lines:
         if "PCRE2 is not available" in problem or "--engine" in problem:
-            return _grep_python(args, place)
+            return _grep_python(args, place, helper)
         _explain(problem, args, place)
     return lines, cut
 
@@ -213,6 +245,15 @@ def _too_slow() -> ToolFailure:
     )
 
 
+def _broke_off(why: Ended) -> ToolFailure:
+    return fail(
+        ErrorClass.ENVIRONMENT,
+        "search_failed",
+        f"The search broke off: {why}.",
+        next_="Search a smaller folder or use a simpler pattern.",
+    )
+
+
 def _bad_pattern(why: str) -> ToolFailure:
     return fail(
         ErrorClass.USER,
@@ -228,13 +269,13 @@ def _bad_glob(glob: str) -> ToolFailure:
     )
 
 
-def _grep_python(args: GrepInput, place: Place) -> tuple[list[str], bool]:
+def _grep_python(args: GrepInput, place: Place, helper: Helper) -> tuple[list[str], bool]:
     try:
         re.compile(args.pattern)
     except (re.error, OverflowError, RecursionError) as error:
         raise _bad_pattern(str(error)) from None
     if place.real.is_dir():
-        names = [place.real / name for name in sorted(files_below(place.real))]
+        names = [place.real / name for name in sorted(files_below(place.real, helper))]
     else:
         names = [place.real]
     if args.glob:
@@ -243,12 +284,10 @@ def _grep_python(args: GrepInput, place: Place) -> tuple[list[str], bool]:
         except ValueError:
             raise _bad_glob(args.glob) from None
         names = [n for n in names if spec.match_file(os.path.relpath(n, place.real.parent))]
-    try:
-        return pygrep.search(
-            args.pattern, names, ignore_case=args.ignore_case, context=args.context, limit=args.limit, seconds=GREP_SECONDS
-        )  # fmt: skip
-    except TimeoutError:
-        raise _too_slow() from None
+    return pygrep.search(
+        args.pattern, names, ignore_case=args.ignore_case, context=args.context, limit=args.limit, seconds=GREP_SECONDS,
+        helper=helper,
+    )  # fmt: skip
 
 
 class ListInput(ToolInput):

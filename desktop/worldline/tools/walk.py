@@ -4,44 +4,39 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from pathlib import Path
 
 import pathspec
 
+from worldline.tools.helper import Helper
+
 FILE_LIMIT = 200_000
+LIST_SECONDS = 60
 
 
 def ripgrep() -> str | None:
     return shutil.which("rg")
 
 
-def files_below(folder: Path) -> list[str]:
-    """Relative paths of all files that git would not ignore, hidden ones too, `.git` never. Links are not followed."""
+def files_below(folder: Path, helper: Helper) -> list[str]:
+    """Relative paths of all files that git would not ignore, hidden ones too, `.git` never. Links are not followed.
+    Blocking. Raises TimeoutError, `Ended`."""
     program = ripgrep()
     if program is not None:
-        done = subprocess.run(
-            [
-                program,
-                "--files",
-                "--hidden",
-                "--no-messages",
-                "--no-config",
-                "--no-require-git",
-                "--glob",
-                "!.git",
-                "-0",
-            ],
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=False,
-            timeout=60,
-        )
-        if done.returncode in (0, 1) or done.stdout:
-            return [os.fsdecode(name).removeprefix("./") for name in done.stdout.split(b"\0") if name][
-                :FILE_LIMIT
-            ]
+        argv = [
+            program,
+            "--files",
+            "--hidden",
+            "--no-messages",
+            "--no-config",
+            "--no-require-git",
+            "--glob",
+            "!.git",
+            "-0",
+        ]
+        code, said = helper.run(argv, seconds=LIST_SECONDS, cwd=folder)
+        if code in (0, 1) or said:
+            return [os.fsdecode(name).removeprefix("./") for name in said.split(b"\0") if name][:FILE_LIMIT]
     return _walk(folder)
 
 
