@@ -245,6 +245,8 @@ def test_authors_against_replaying_every_step(ws: Workspace, work: Path) -> None
     ("path", "expected"),
     [("package.json", True), ("a/conftest.py", True), (".github/workflows/ci.yml", True), (".vscode/tasks.json", True),
      (".husky/pre-commit", True), ("Makefile", True), (".envrc", True), ("src/x.pth", True), (".git/hooks/pre-push", True),
+     ("bare.git/hooks/update", True), ("bare.git/hooks/pre-receive", True), ("bare.git/hooks/push-to-checkout", True),
+     ("bare.git/hooks/update.sample", False), ("bare.git/hooks/pre-push.sample", False), (".husky/commit-msg.sample", False),
      ("src/main.py", False), ("docs/Makefile.md", False), ("tests/test_conf.py", False), (".github/README.md", False)],
 )  # fmt: skip
 def test_files_that_run_later(path: str, expected: bool) -> None:

@@ -22,7 +22,10 @@ _NAMES = frozenset(
     }
 )  # fmt: skip
 _PLACES = re.compile(
-    r"(?:^|/)(?:\.git/(?:hooks/|config$)|\.githooks/|\.husky/|hooks/(?:pre|post|prepare|commit|update)-|\.github/(?:workflows|actions)/|"
+    r"(?:^|/)(?:\.git/config$|(?:\.git/hooks|\.githooks|\.husky)/(?!.*\.sample$)|\.github/(?:workflows|actions)/|"
+    # In a folder that git takes for a repository without files of its own; git makes samples there that it never runs.
+    r"hooks/(?!.*\.sample$)(?:(?:pre|post|prepare|commit|update)-|(?:applypatch-msg|fsmonitor-watchman|proc-receive|"
+    r"push-to-checkout|reference-transaction|sendemail-validate|update)$)|"
     r"\.circleci/|\.vscode/(?:tasks|launch|settings)\.json$|\.idea/(?:runConfigurations/|workspace\.xml$)|"
     r"\.devcontainer/|\.cargo/config(?:\.toml)?$|\.claude/(?:settings[^/]*\.json$|hooks/)|\.worldline/hooks)|\.pth$"
 )
