@@ -140,3 +140,16 @@ def _die_in(where: str, after: bool) -> None:
         from worldline.workspace import home_git
 
         home_git.locked_replace = die
+
+
+def test_the_same_file_that_is_made_meanwhile_is_theirs(sides: Sides) -> None:
+    """Taking back what was begun must not take it for what was just written."""
+    state = sides.node("echo x >> f; echo n > new; ln -s f link; mkdir d; echo n > d/new")
+
+    def make(what: str, done: int, total: int) -> None:
+        if what == "restore" and not (sides.mine / "d").exists():
+            run_sh("echo edited > f; echo n > new; ln -s f link; mkdir d; echo n > d/new", sides.mine)
+
+    report = sides.bring(state, "changes", progress=make)
+    assert not report.done and "changed while this ran" in report.note
+    assert run_sh("cat f new d/new; readlink link", sides.mine) == "edited\nn\nn\nf\n"

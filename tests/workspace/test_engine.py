@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -136,3 +137,21 @@ def test_what_was_staged_since_a_plan_was_shown_makes_it_another(
     sh(meanwhile)
     later = ws.plan(first, last=last)
     assert later.items == shown.items and later.token != shown.token
+
+
+def test_a_file_that_was_there_already_stays_when_a_jump_is_taken_back(
+    two_states: Callable[[str, str], tuple[Workspace, str, str]], work: Path
+) -> None:
+    """It has the very content that the jump would have made, but it is not what the jump made."""
+    ws, first, last = two_states("echo 1 > a && echo b > b", "rm a && echo 2 > b")
+    plan = ws.plan(first, last=last)
+    (work / "a").write_text("1\n")
+    before = (work / "a").stat()
+
+    def fail(_: object) -> None:
+        raise WorkspaceError("The session could not be written.")
+
+    report = ws.apply(plan, on_done=fail)
+    assert report.rolled_back and not report.done
+    assert (work / "a").read_text() == "1\n" and (work / "b").read_text() == "2\n"
+    assert os.path.samestat((work / "a").stat(), before)

@@ -35,7 +35,7 @@ class Undo:
         try:
             for number in reversed(range(len(journal.items))):
                 item = journal.items[number]
-                if item.action == "create":
+                if item.action == "create" and not self._is_waiting(staging, number, item):
                     self._take_away(item)
             self._remove_made_folders()
             for number, item in enumerate(journal.items):
@@ -77,6 +77,16 @@ class Undo:
             os.fsync(out)
         finally:
             os.close(out)
+
+    def _is_waiting(self, staging: int, number: int, item: PlanItem) -> bool:
+        """Whether it was never put in its place: what lies there is somebody else's, also where it is the same."""
+        try:
+            waits = os.stat(str(number), dir_fd=staging, follow_symlinks=False)
+        except FileNotFoundError:
+            return False
+        there = self._tree.lstat(item.path)
+        # Put there by a second name, which is how it is done where a rename could replace something, and killed then.
+        return there is None or not os.path.samestat(waits, there)
 
     def _take_away(self, item: PlanItem) -> None:
         folder, name = split(item.path)
