@@ -31,7 +31,7 @@ EMPTY_TREE = bytes.fromhex("4b825dc642cb6eb9a060e54bf8d69288fbee4904")
 
 
 _PROBE = 16 << 10
-_ENTRY = re.compile(rb"([0-7]+) ([^\0]+)\0(.{20})", re.DOTALL)
+_ENTRY = re.compile(rb"([0-7]+) ([^\0]*)\0(.{20})", re.DOTALL)
 _MODES = {b"%o" % mode: mode for mode in (MODE_DIR, MODE_FILE, MODE_EXEC, MODE_LINK)}
 
 
