@@ -10,7 +10,7 @@ import pytest
 
 from workspace.conftest import ENV, Sides, run_sh, snapshot
 from worldline.core.errors import WorkspaceError
-from worldline.workspace.bring_home import HomeReport, bring_home
+from worldline.workspace.bring_home import HomeReport, How, bring_home
 from worldline.workspace.engine import Workspace
 from worldline.workspace.model import NOT_CAPTURED
 
@@ -313,3 +313,53 @@ def test_a_staging_area_that_nobody_can_read_is_said_and_left(sides: Sides) -> N
     assert caught.value.kind == "bad_index" and index.read_bytes() == b"DIRC damaged"
     assert not (sides.mine / "n").exists()
     assert sides.bring(state, "changes").done and (sides.mine / "n").read_text() == "n\n"
+
+
+@pytest.mark.parametrize("how", ["changes", "commit"])
+def test_what_no_state_holds_is_not_in_the_way_unsaid(sides: Sides, how: How) -> None:
+    run_sh(
+        "printf 'out\\nsame\\nlink\\n' > .git/info/exclude; echo mine > out; echo n > same; ln -s f link",
+        sides.mine,
+    )
+    state = sides.node("echo x >> f; echo n > out; echo n > same; ln -s keep link; git add -f out same link")
+    before = sides.everything()
+    assert "link" in before["files"]
+    report = sides.bring(state, how)
+    assert not report.done and report.conflicts == ["link", "out"] and sides.everything() == before
+    why = "a file that is not captured is in its place in your folder; keep it, or move it away first"
+    assert {e.path: e.reason for e in report.entries} == {
+        "f": "", "link": why, "out": why, "same": "it is there already",
+    }  # fmt: skip
+    assert not sides.bring(state, how, choices={"out": "theirs", "link": "ours"}).done
+    assert sides.everything() == before
+    report = sides.bring(state, how, choices={"out": "ours", "link": "ours"})
+    assert report.done, report.note
+    after = snapshot(sides.mine)
+    assert {p for p in after if after[p] != before["files"].get(p)} == {"f"} and after["out"][1] == b"mine\n"
+
+
+def test_folders_and_files_in_each_others_place(sides: Sides) -> None:
+    state = sides.node("rm f && mkdir f && echo in > f/in && echo n > d")
+    before = sides.everything()
+    assert sides.bring(state, "changes").done
+    assert snapshot(sides.mine)["f/in"][1] == b"in\n"
+    run_sh("rm -r f d && git checkout -q . && mkdir d && echo mine > d/m", sides.mine)
+    before = sides.everything()
+    report = sides.bring(state, "changes")
+    assert (
+        report.conflicts == ["d"]
+        and "a folder of that name" in {e.path: e.reason for e in report.entries}["d"]
+    )
+    assert sides.everything() == before
+    run_sh("rm -r d && rm f && echo other > f", sides.mine)
+    before = sides.everything()
+    report = sides.bring(state, "changes")
+    assert set(report.conflicts) == {"f", "f/in"} and sides.everything() == before
+    back = sides.node("rm -r f && echo again > f")
+    assert back != state
+
+
+def test_a_new_file_is_not_open_to_more_people_than_at_the_node(sides: Sides) -> None:
+    state = sides.node("echo s > secret && chmod 600 secret")
+    assert sides.bring(state, "changes").done
+    assert (sides.mine / "secret").stat().st_mode & 0o777 == 0o600

@@ -306,3 +306,16 @@ def test_authors_of_another_attempt_and_of_the_disk(ws: Workspace, work: Path) -
     assert changes(ws, right.state, DISK, path_states=[right])[0].author == "user"
     diff = file_diff(ws, right.state, DISK, "f", path_states=[right], disk_author="tool")
     assert [r.author for r in diff.rows if r.kind in "+-"] == ["tool", "tool"]
+
+
+@pytest.mark.parametrize("change", ["rm a && ln -s b a", "rm l && echo file > l", "rm a && mkdir a && echo i > a/i", "mv a c && ln -s c a",
+                                    "rm l && mv b l"])  # fmt: skip
+def test_a_patch_says_files_that_became_links_as_git_wants_it(
+    two_states: Callable[[str, str], tuple[Workspace, str, str]], work: Path, tmp_path: Path, change: str
+) -> None:
+    workspace, first, last = two_states("seq 9 > a && seq 20 > b && ln -s a l", change)
+    (tmp_path / "p").write_text(workspace.patch(first, last))
+    there = tmp_path / "there"
+    there.mkdir()
+    run_sh("seq 9 > a && seq 20 > b && ln -s a l && git init -q && git apply ../p", there)
+    assert snapshot(there) == snapshot(work)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pygit2
@@ -10,6 +11,7 @@ import pytest
 
 from workspace.conftest import Sides, run_sh
 from worldline.core.errors import WorkspaceError
+from worldline.workspace.engine import Workspace
 from worldline.workspace.model import DISK
 from worldline.workspace.take import take_file, with_hunks, without_hunks
 
@@ -111,3 +113,35 @@ def test_a_file_that_is_not_there_is_taken_away_only_when_asked(sides: Sides) ->
     with pytest.raises(WorkspaceError) as caught:
         take_file(sides.source, wide, "wide", hunks=[0])
     assert caught.value.kind == "bad_hunk" and "UTF-8" in str(caught.value)
+
+
+@pytest.mark.parametrize(("then", "wanted"), [(0o600, 0o600), (0o755, 0o644), (0o700, 0o600)])
+def test_whether_a_file_can_be_run_is_taken_along(
+    two_states: Callable[[str, str], tuple[Workspace, str, str]], work: Path, then: int, wanted: int
+) -> None:
+    workspace, first, last = two_states("echo 1 > a", f"echo 2 > a && chmod {then:o} a")
+    taken = take_file(workspace, first, "a", last=last)
+    assert taken.report.done and (work / "a").read_text() == "1\n"
+    assert (work / "a").stat().st_mode & 0o777 == wanted
+
+
+def test_a_file_that_is_gone_has_the_permissions_that_it_had(
+    two_states: Callable[[str, str], tuple[Workspace, str, str]], work: Path
+) -> None:
+    workspace, first, last = two_states("echo 1 > a && chmod 600 a", "rm a")
+    assert take_file(workspace, first, "a", last=last).report.done
+    assert (work / "a").stat().st_mode & 0o777 == 0o600
+
+
+def test_nothing_is_put_in_the_place_of_what_no_state_holds(
+    two_states: Callable[[str, str], tuple[Workspace, str, str]], work: Path
+) -> None:
+    workspace, first, last = two_states(
+        "git init -q && echo 1 > a && echo 1 > b", "rm a b && echo a > .gitignore && echo other > a"
+    )
+    with pytest.raises(WorkspaceError) as caught:
+        take_file(workspace, first, "a", last=last)
+    assert caught.value.kind == "conflict" and "not captured" in caught.value.message
+    assert (work / "a").read_text() == "other\n"
+    (work / "a").write_text("1\n")
+    assert take_file(workspace, first, "a", last=last).report.done and (work / "a").read_text() == "1\n"

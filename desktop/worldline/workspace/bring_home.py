@@ -22,7 +22,7 @@ from worldline.workspace.merge3 import merge_content
 from worldline.workspace.model import NOT_CAPTURED, ProgressCall, RestoreReport
 from worldline.workspace.objects import BLOB, MODE_FILE, MODE_LINK
 from worldline.workspace.planning import chosen_for
-from worldline.workspace.putfiles import journal_of, leaf_of, put_files, saved
+from worldline.workspace.putfiles import journal_of, leaf_of, obstacles, put_files, saved
 from worldline.workspace.states import State
 from worldline.workspace.treediff import Leaf
 
@@ -140,7 +140,9 @@ class _Bringing:
             now = saved(self.home)
             report.safety = now.id
             wanted = self._merge(brought, self._disk(now))
-            self._finish_changes(now, self._shown(now, wanted), dry_run)
+            wanted = self._shown(now, wanted)
+            self._check_places(now, wanted)
+            self._finish_changes(now, wanted, dry_run)
         report.entries.sort(key=lambda e: e.path)
         return report
 
@@ -269,6 +271,20 @@ class _Bringing:
             return Leaf(max(ours.mode, theirs.mode, MODE_FILE), ours.oid)
         return None
 
+    def _check_places(self, now: State, wanted: dict[str, Leaf | None]) -> None:
+        """What is in no state is not replaced: whoever wants the node's moves it away."""
+        entries = {entry.path: entry for entry in self.report.entries}
+        for path, why in obstacles(self.home.work, now, wanted).items():
+            del wanted[path]
+            entry = entries[path]
+            if not why:
+                entry.reason = "it is there already"
+            elif chosen_for(self.choices, path) == "ours":
+                entry.action, entry.reason, entry.choice = "keep_mine", why, "ours"
+            else:
+                entry.action, entry.reason = "conflict", f"{why}; keep it, or move it away first"
+                self.report.conflicts.append(path)
+
     # -- the three ways
 
     def _blocked(self, dry_run: bool) -> bool:
@@ -281,7 +297,9 @@ class _Bringing:
     def _finish_changes(self, now: State, wanted: dict[str, Leaf | None], dry_run: bool) -> None:
         if self._blocked(dry_run):
             return
-        done = put_files(self.home, now, wanted, progress=self.progress, on_done=_all_or_nothing)
+        done = put_files(
+            self.home, now, wanted, source=self.node, progress=self.progress, on_done=_all_or_nothing
+        )
         self._take_over(done, "The changes are in your folder, not committed.")
 
     def _take_over(self, done: RestoreReport, note: str) -> None:
@@ -302,6 +320,7 @@ class _Bringing:
             brought, _Side(lambda p: self.objects.leaf(head_tree, p) if head_tree else None, True)
         )
         on_disk = {p: leaf for p, leaf in on_disk.items() if leaf_of(now, p) or not self._is_hidden(p)}
+        self._check_places(now, on_disk)
         self._staged(head_tree, committed)
         known = {entry.path: entry for entry in report.entries}
         for path in committed.keys() - on_disk.keys():
@@ -321,7 +340,7 @@ class _Bringing:
             _all_or_nothing(written)
             report.commit = plan.run()
 
-        done = put_files(self.home, now, on_disk, progress=self.progress, on_done=commit)
+        done = put_files(self.home, now, on_disk, source=self.node, progress=self.progress, on_done=commit)
         self._take_over(done, f"One commit on {head.branch}.")
         if not report.done:
             report.commit = ""

@@ -55,7 +55,7 @@ def _both(workspace: Source, a: Ref, b: Ref) -> _Pair:
 def _diff(workspace: Source, old: bytes, new: bytes, flags: DiffOption, context: int = 3) -> pygit2.Diff:
     repo = workspace.store.repo
     trees = [repo[pygit2.Oid(raw=tree)].peel(pygit2.Tree) for tree in (old, new)]
-    diff = trees[0].diff_to_tree(trees[1], flags=flags | DiffOption.INCLUDE_TYPECHANGE, context_lines=context)
+    diff = trees[0].diff_to_tree(trees[1], flags=flags, context_lines=context)
     many = len(diff) > MAX_COUNTED
     diff.find_similar(
         flags=DiffFind.FIND_RENAMES | (DiffFind.FIND_EXACT_MATCH_ONLY if many else 0), rename_limit=400
@@ -75,7 +75,7 @@ def changes(
     """Changed paths from `a` to `b`, in order of path. `path_states`: the states on the way, to name who changed each
     file last; what lies between the last of them and the disk is `disk_author`'s. `progress` may raise `Cancelled`."""
     pair = _both(workspace, a, b)
-    diff = _diff(workspace, pair.old.files, pair.new.files, DiffOption.NORMAL)
+    diff = _diff(workspace, pair.old.files, pair.new.files, DiffOption.INCLUDE_TYPECHANGE)
     found: list[FileChange] = []
     total = len(diff)
     for number, delta in enumerate(diff.deltas):
@@ -222,7 +222,7 @@ def file_diff(
 
 
 def _changes_of(workspace: Source, pair: _Pair) -> Iterable[FileChange]:
-    diff = _diff(workspace, pair.old.files, pair.new.files, DiffOption.NORMAL)
+    diff = _diff(workspace, pair.old.files, pair.new.files, DiffOption.INCLUDE_TYPECHANGE)
     seen = set()
     for delta in diff.deltas:
         change = _change(workspace, delta)
@@ -347,6 +347,7 @@ def patch(workspace: Source, a: Ref, b: Ref, *, progress: ProgressCall | None = 
     """A patch that `git apply` takes and that makes `b` of `a`, binary files included. Text that is not UTF-8 is put in
     as binary, so that no byte is lost. Empty folders and unusual permissions cannot be said in a patch."""
     pair = _both(workspace, a, b)
+    # A file that became a link: git wants that said as one that went and one that came.
     diff = _diff(workspace, pair.old.files, pair.new.files, DiffOption.SHOW_BINARY)
     parts: list[str] = []
     odd: list[pygit2.DiffDelta] = []

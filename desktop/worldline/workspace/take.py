@@ -13,7 +13,7 @@ from worldline.workspace import difftext
 from worldline.workspace.merge3 import merge_content
 from worldline.workspace.model import NOT_CAPTURED, ProgressCall, RestoreReport
 from worldline.workspace.objects import BLOB, MODE_FILE, MODE_LINK
-from worldline.workspace.putfiles import leaf_of, put_files, saved
+from worldline.workspace.putfiles import leaf_of, obstacles, put_files, saved
 from worldline.workspace.states import State
 from worldline.workspace.treediff import Leaf
 
@@ -70,7 +70,15 @@ def take_file(
         wanted = {remove: None, path: known} if remove else {path: known}
     else:
         raise WorkspaceError(f"{path} is not in that state.", "Choose another node.", kind="missing_file")
-    report = put_files(workspace, now, wanted, progress=progress)
+    for name, why in obstacles(workspace.work, now, wanted).items():
+        if why:
+            raise WorkspaceError(
+                f"{name} cannot be put down: {why}.",
+                "Move that away, then take the file again.",
+                kind="conflict",
+            )
+        del wanted[name]
+    report = put_files(workspace, now, wanted, source=source, progress=progress)
     changed = now.id != last
     return Taken(report, now.id, changed, _note(report, path, hunks, known is None))
 
