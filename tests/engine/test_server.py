@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests_support import wait_until
 from worldline.rehearsal.events import Call, Reply
 from worldline.rehearsal.scenario import Scenario
 from worldline.rehearsal.server import RehearsalServer
@@ -97,6 +98,38 @@ def test_killed_while_it_streams(engine: Any, tmp_path: Path) -> None:
         two.ask("prompt", text="go on", mode="work")
         assert two.until("run_ended")["run"]["stop_reason"] == "completed"
         assert two.end() == 0
+
+
+@pytest.mark.slow
+def test_killed_while_it_waits_for_the_person(engine: Any, tmp_path: Path) -> None:
+    """What waited was not run: nobody has to look what it did."""
+    folder = tmp_path / "work"
+    folder.mkdir()
+    session = tmp_path / "s.worldline"
+    waits = Reply(calls=[Call("bash", {"command": "touch one; sleep 1000"})])
+    with RehearsalServer(Scenario.of(waits)) as server:
+        one = engine("--workspace", folder, "--session", session, "--base-url", server.base_url)
+        one.ask("hello", protocol=1)
+        one.ask("prompt", text="go", mode="ask")
+        one.until("approval_asked")
+        one.kill()
+        two = engine("--session", session, "--base-url", server.base_url)
+        said = two.ask("hello", protocol=1)["result"]["recovered"]
+        assert (
+            said
+            == "The program ended while 1 step waited for your answer (bash touch one; sleep 1000). It was not run."
+        )
+        # One that was allowed has begun: what it did is not known.
+        server.scenario.queue = [Reply()] * len(server.message_requests) + [waits]
+        two.ask("prompt", text="again", mode="ask")
+        asked = two.until("approval_asked")["approval"]
+        two.ask("answer_approval", id=asked["id"], digest=asked["digest"], decision="allow")
+        wait_until((folder / "one").exists)
+        two.kill()
+        three = engine("--session", session, "--base-url", server.base_url)
+        said = three.ask("hello", protocol=1)["result"]["recovered"]
+        assert said.startswith("The program ended in the middle of 1 step (") and "waited" not in said
+        assert three.end() == 0
 
 
 @pytest.mark.slow

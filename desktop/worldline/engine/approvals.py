@@ -12,6 +12,7 @@ from worldline.core.access import AccessAnswer, AccessRequest, CommandRunner
 from worldline.core.secrets import mask_value
 from worldline.engine.confinement import SandboxDesk
 from worldline.engine.effects import EffectList
+from worldline.engine.recovery import waits_for_the_person
 from worldline.engine.shared import Shared
 from worldline.policy.approvals import DEFAULT_TIMEOUT_S, ApprovalDesk
 from worldline.policy.decide import PolicyGate
@@ -161,6 +162,8 @@ class Approvals:
         self._desk.answer(p)
 
     def _asked(self, approval: Approval) -> None:
+        if not approval.mid_call:
+            waits_for_the_person(self._shared, approval.node)
         status = self._shared.status
         # One that is asked beside another finds "waiting": that is not what the run goes back to.
         before = "running" if status.now.state == "waiting" else status.now.state

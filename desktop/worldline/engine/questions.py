@@ -10,6 +10,7 @@ from typing import Any
 from worldline.agent.journal import one_line
 from worldline.core.errors import BadInput, ErrorClass, ToolError, ToolFailure
 from worldline.core.secrets import mask
+from worldline.engine.recovery import waits_for_the_person
 from worldline.engine.shared import Shared
 from worldline.policy.approvals import DEFAULT_TIMEOUT_S
 from worldline.protocol.commands import AnswerQuestion
@@ -37,6 +38,7 @@ class Questions:
                     next="Decide by what you know, choose what can be undone, and say what you assumed.",
                 )
             )  # fmt: skip
+        waits_for_the_person(self._shared, node)
         text, choices = mask(text)[0], [mask(choice)[0] for choice in choices]
         question = Question(id=secrets.token_hex(6), node=node, text=text, choices=choices, multiple=multiple)
         future: asyncio.Future[str] = asyncio.get_running_loop().create_future()

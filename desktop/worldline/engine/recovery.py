@@ -8,6 +8,15 @@ from pathlib import Path
 from worldline.core import paths
 from worldline.core.stop import StopReason
 from worldline.engine.shared import Shared
+from worldline.session.document import SessionDocument
+
+_ASKED = "asked"
+
+
+def waits_for_the_person(shared: Shared, node: str) -> None:
+    """On record before it is asked: a call that waits is stored as one that runs. Raises SessionError."""
+    if node:
+        shared.doc.add_record(_ASKED, {}, node=node)
 
 
 def sentence_about_crash(shared: Shared) -> str:
@@ -15,14 +24,42 @@ def sentence_about_crash(shared: Shared) -> str:
     calls = shared.doc.interrupted_on_open
     runs = shared.doc.runs()
     if calls:
-        names = ", ".join(h.preview for h in (shared.doc.header(u) for u in calls[:3]))
-        return (
-            f"The program ended in the middle of {len(calls)} step{'s' if len(calls) > 1 else ''} ({names}). "
-            "What they did by then is not known; nothing before is lost."
-        )
+        waiting = _unanswered(shared.doc) & set(calls)
+        told = [_in_the_middle(shared.doc, [call for call in calls if call not in waiting])]
+        told.append(_waited(shared.doc, [call for call in calls if call in waiting]))
+        return " ".join(filter(None, told))
     if runs and runs[-1].stop_reason is StopReason.INTERRUPTED and shared.doc.cursor == _newest(shared):
         return "The program ended while the model was answering. Everything that was stored is here."
     return ""
+
+
+def _unanswered(doc: SessionDocument) -> set[str]:
+    """Nodes about which the person was asked last, and has not answered."""
+    answered = {record.node: record.seq for record in doc.records("approval")}
+    return {record.node for record in doc.records(_ASKED) if record.seq > answered.get(record.node, 0)}
+
+
+def _names(doc: SessionDocument, calls: list[str]) -> str:
+    return ", ".join(doc.header(uid).preview for uid in calls[:3])
+
+
+def _in_the_middle(doc: SessionDocument, calls: list[str]) -> str:
+    if not calls:
+        return ""
+    return (
+        f"The program ended in the middle of {len(calls)} step{'s' if len(calls) > 1 else ''} ({_names(doc, calls)}). "
+        "What they did by then is not known; nothing before is lost."
+    )
+
+
+def _waited(doc: SessionDocument, calls: list[str]) -> str:
+    if not calls:
+        return ""
+    if len(calls) == 1:
+        return (
+            f"The program ended while 1 step waited for your answer ({_names(doc, calls)}). It was not run."
+        )
+    return f"The program ended while {len(calls)} steps waited for your answer ({_names(doc, calls)}). They were not run."
 
 
 def _newest(shared: Shared) -> str:

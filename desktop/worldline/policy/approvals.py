@@ -82,9 +82,9 @@ class ApprovalDesk:
         waiting = _Waiting(approval, asyncio.get_running_loop().create_future())
         self._queue[approval.id] = waiting
         self._advance()
-        self._asked(approval)
         why: Why = "stopped"
         try:
+            self._asked(approval)
             verdict = await self._wait(waiting)
             why = verdict.why
             return verdict

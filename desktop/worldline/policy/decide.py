@@ -308,6 +308,7 @@ class PolicyGate:
             input=request.input,
             asked=time.time_ns() // 1_000_000,
             destructive=question.destructive,
+            mid_call=not request.call_id,
         )
 
     def _granted(self, request: AccessRequest, digest: str) -> str:

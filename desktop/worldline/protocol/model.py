@@ -313,6 +313,8 @@ class Approval(Message):
     input: dict[str, Any] = {}
     asked: int = 0
     destructive: bool = False
+    mid_call: bool = False
+    """The call runs already; its command wants something more."""
 
 
 class Question(Message):
