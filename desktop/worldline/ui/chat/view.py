@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import accumulate
 
 from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QPalette, QResizeEvent
@@ -14,7 +12,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
 from worldline.ui.chat.message_rows import EmptyChat, ReplyRow
 from worldline.ui.chat.row_base import RowSignals, RowWidget
-from worldline.ui.chat.row_heights import guessed_height
+from worldline.ui.chat.row_places import RowPlaces
 from worldline.ui.chat.row_pool import RowPool
 from worldline.ui.markdown.view import MarkdownView
 from worldline.ui.theme import TEXT_WIDTH, theme
@@ -48,9 +46,7 @@ class ChatView(QAbstractScrollArea):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.viewport().setBackgroundRole(QPalette.ColorRole.Window)
         self.viewport().setAutoFillBackground(True)
-        self._heights: list[int] = []
-        self._measured: list[bool] = []
-        self._tops: list[int] = [0]
+        self._places = RowPlaces()
         self._widgets: OrderedDict[str, RowWidget] = OrderedDict()
         self._pool = RowPool(self.signals, self)
         self._sticky = True
@@ -80,17 +76,8 @@ class ChatView(QAbstractScrollArea):
     # -- model
 
     def _on_change(self, first: int, removed: int, added: int) -> None:
-        rows, column = self.model.rows, self.column
         anchor = self._anchor()
-        gone = len(self._heights) - removed + added == len(rows)
-        if not gone:
-            self._heights.clear()
-            self._measured.clear()
-            first, removed, added = 0, 0, len(rows)
-        self._heights[first : first + removed] = [
-            guessed_height(row, column) for row in rows[first : first + added]
-        ]
-        self._measured[first : first + removed] = [False] * added
+        self._places.follow(self.model.rows, self.column, first, removed, added)
         for key in [key for key in self._widgets if self.model.row(key) is None]:
             widget = self._widgets[key]
             if isinstance(widget, ReplyRow) and widget.row.kind is RowKind.LIVE and self._settling is None:
@@ -98,7 +85,7 @@ class ChatView(QAbstractScrollArea):
                 del self._widgets[key]
             else:
                 self._delete(key)
-        self._sum()
+        self._places.sum_up()
         self._place(anchor)
         if self._settling is not None:
             self._pool.give(self._settling)
@@ -124,7 +111,7 @@ class ChatView(QAbstractScrollArea):
                 self._update(widget, row)
                 resized |= self._measure(self.model.index_of(key), widget)
         if resized:
-            self._sum()
+            self._places.sum_up()
             self._place(anchor)
 
     def _on_height_changed(self, key: str) -> None:
@@ -133,7 +120,7 @@ class ChatView(QAbstractScrollArea):
             return
         anchor = self._anchor()
         if self._measure(self.model.index_of(key), widget):
-            self._sum()
+            self._places.sum_up()
             # What was unfolded by hand must not slide away: its top stays where it is.
             self._sticky = False
             self._place(anchor)
@@ -143,7 +130,7 @@ class ChatView(QAbstractScrollArea):
         if widget is not None:
             anchor = self._anchor()
             if self._measure(self.model.index_of(key), widget):
-                self._sum()
+                self._places.sum_up()
             self._place(anchor)
 
     def _let_go(self) -> None:
@@ -169,7 +156,7 @@ class ChatView(QAbstractScrollArea):
         for key in list(self._widgets):
             self._delete(key)
         self._pool.clear()
-        self._measured = [False] * len(self._measured)
+        self._places.doubt()
         self._place(self._anchor())
 
     # -- geometry
@@ -181,22 +168,19 @@ class ChatView(QAbstractScrollArea):
     def _left(self) -> int:
         return max(MARGIN, (self.viewport().width() - self.column) // 2)
 
-    def _sum(self) -> None:
-        self._tops = [0, *accumulate(self._heights)]
-
     @property
     def total(self) -> int:
-        return self._tops[-1] + 2 * MARGIN
+        return self._places.total + 2 * MARGIN
 
     def _anchor(self) -> tuple[str, int]:
         """The first row in sight and how far its top is above the edge."""
-        if not self.model.rows or len(self._tops) < 2:
+        if not self.model.rows or not self._places.summed:
             return ("", 0)
         at = self.verticalScrollBar().value() - MARGIN
-        index = max(0, min(len(self._heights) - 1, bisect_right(self._tops, at) - 1))
+        index = self._places.at(at)
         if index >= len(self.model.rows):
             return ("", 0)
-        return (self.model.rows[index].key, at - self._tops[index])
+        return (self.model.rows[index].key, at - self._places.top(index))
 
     def _restore(self, anchor: tuple[str, int]) -> None:
         bar = self.verticalScrollBar()
@@ -207,7 +191,7 @@ class ChatView(QAbstractScrollArea):
             return
         index = self.model.index_of(anchor[0]) if anchor[0] else -1
         if index >= 0:
-            bar.setValue(self._tops[index] + anchor[1] + MARGIN)
+            bar.setValue(self._places.top(index) + anchor[1] + MARGIN)
 
     def hold(self) -> None:
         """Show nothing until `appearing` has come to its end."""
@@ -222,13 +206,9 @@ class ChatView(QAbstractScrollArea):
 
     def _unmade(self) -> int:
         """The lowest row that will be in sight and has no widget; -1 = none."""
-        room = self.viewport().height() - MARGIN
-        for index in range(len(self._heights) - 1, -1, -1):
+        for index in self._places.at_the_end(self.viewport().height() - MARGIN):
             if self.model.rows[index].key not in self._widgets:
                 return index
-            room -= self._heights[index]
-            if room <= 0:
-                break
         return -1
 
     def _make_ready(self, index: int) -> None:
@@ -237,7 +217,7 @@ class ChatView(QAbstractScrollArea):
 
     def _let_in(self) -> None:
         self._held = False
-        self._sum()
+        self._places.sum_up()
         self._place(self._anchor())
 
     def _place(self, anchor: tuple[str, int]) -> None:
@@ -254,7 +234,7 @@ class ChatView(QAbstractScrollArea):
                 self._restore(anchor)
                 if not self._realise():
                     break
-                self._sum()
+                self._places.sum_up()
                 if anchor[0] and self._shift:
                     anchor = (anchor[0], anchor[1] + self._shift)
             self._move()
@@ -264,9 +244,8 @@ class ChatView(QAbstractScrollArea):
 
     def _visible(self) -> range:
         top = self.verticalScrollBar().value() - MARGIN
-        first = max(0, bisect_right(self._tops, top) - 1)
-        last = bisect_right(self._tops, top + self.viewport().height())
-        return range(first, min(last, len(self.model.rows)))
+        rows = self._places.between(top, top + self.viewport().height())
+        return range(rows.start, min(rows.stop, len(self.model.rows)))
 
     def _realise(self) -> bool:
         """Widgets for all rows in sight; True if a height was not as thought."""
@@ -283,9 +262,9 @@ class ChatView(QAbstractScrollArea):
             else:
                 self._widgets.move_to_end(row.key)
                 self._update(widget, row)
-            if not self._measured[index]:
+            if not self._places.is_measured(index):
                 resized |= self._measure(index, widget)
-            above = top - self._tops[index]
+            above = top - self._places.top(index)
             shift = widget.set_sight(above, above + self.viewport().height())
             if shift is not None:
                 resized |= self._measure(index, widget)
@@ -325,7 +304,7 @@ class ChatView(QAbstractScrollArea):
             widget.shown_revision = row.revision
             index = self.model.index_of(row.key)
             if index >= 0:
-                self._measured[index] = False
+                self._places.doubt(index)
 
     def _measure(self, index: int, widget: RowWidget) -> bool:
         if index < 0:
@@ -334,10 +313,7 @@ class ChatView(QAbstractScrollArea):
         widget.resize(column, max(1, widget.height()))
         height = max(1, widget.height_for(column))
         widget.resize(column, height)
-        self._measured[index] = True
-        changed = self._heights[index] != height
-        self._heights[index] = height
-        return changed
+        return self._places.measure(index, height)
 
     def _move(self) -> None:
         visible = self._visible()
@@ -350,7 +326,9 @@ class ChatView(QAbstractScrollArea):
             if widget is None:
                 continue
             shown.add(key)
-            widget.setGeometry(left, self._tops[index] - offset, self.column, self._heights[index])
+            widget.setGeometry(
+                left, self._places.top(index) - offset, self.column, self._places.height(index)
+            )
             widget.show()
         for key, widget in self._widgets.items():
             if key not in shown and not widget.isHidden():
@@ -402,7 +380,7 @@ class ChatView(QAbstractScrollArea):
         super().resizeEvent(event)
         anchor = self._anchor()
         if event.oldSize().width() != event.size().width():
-            self._measured = [False] * len(self._measured)
+            self._places.doubt()
         self._place(anchor)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
