@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
 
-from worldline.protocol.commands import BringHomeResult, Compare, Effects
+from worldline.protocol.commands import BringHomeResult, Compare, Effects, View
 from worldline.protocol.model import ProcessInfo, ProcessPort
 from worldline.provider.failure_words import describe
 from worldline.provider.model import Exchange
@@ -263,6 +264,33 @@ def test_the_model_view_and_diagnostics_show_and_copy(
         open_diagnostics(state, window) is diagnostics
     )  # Asked for again: the one that is there comes to the front.
     diagnostics.close()
+
+
+def test_a_large_request_is_shown_and_copied_a_piece_at_a_time(qtbot: Any) -> None:
+    messages = [{"role": "user", "content": f"message {n}"} for n in range(3_000)]
+    large = {
+        "role": "assistant",
+        "z": 1,
+        "content": [{"type": "text", "text": f"{n} é " * 40} for n in range(4_000)],
+    }
+    request = {"model": "m", "messages": [large, *messages]}
+    view = View(request=request, origin=["n"] * 3_001, tokens=1, bytes=1)
+    asked: list[str] = []
+    dialog = ModelViewDialog(view, lambda node: asked.append(node) or node)  # type: ignore[func-returns-value]
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+    qtbot.addWidget(dialog)
+    assert 0 < dialog.parts.count() < 3_000 and len(asked) < 3_000, "the first rows do not wait for the last"
+    qtbot.waitUntil(lambda: dialog.parts.count() == 3_002)
+    dialog.parts.setCurrentRow(1)
+    assert not dialog.json.all_shown and len(dialog.json._made) < 10, (
+        "not all of it was written for its beginning"
+    )
+    # The order of the request, and all of it, when it is asked for.
+    assert dialog.json.whole == json.dumps(large, ensure_ascii=False, indent=2)
+    dialog.copy_button.click()
+    assert not dialog.copy_button.isEnabled()
+    qtbot.waitUntil(dialog.copy_button.isEnabled)
+    assert QApplication.clipboard().text() == json.dumps(request, ensure_ascii=False, indent=2)
 
 
 def test_return_to_my_branch_says_both_ways_and_harms_nothing_by_default(qtbot: Any) -> None:

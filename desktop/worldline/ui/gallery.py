@@ -258,14 +258,12 @@ def model_view() -> QWidget:
         tokens=41_000,
         bytes=310_000,
     )
-    return ModelViewDialog(
-        view,
-        {
-            "n2": tree_text.tool_words("bash", "pytest -q"),
-            "n3": "pytest -q",
-            "n4": "Now make the error say the column",
-        },
-    )
+    titles = {
+        "n2": tree_text.tool_words("bash", "pytest -q"),
+        "n3": "pytest -q",
+        "n4": "Now make the error say the column",
+    }
+    return ModelViewDialog(view, lambda node: titles.get(node, ""))
 
 
 def effects() -> QWidget:

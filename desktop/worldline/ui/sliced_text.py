@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterator
+
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
@@ -15,7 +18,7 @@ LONG_LINE = 4_000
 
 
 class SlicedText(QPlainTextEdit):
-    """`whole` is all that was given; what is shown follows it."""
+    """What is shown follows what was given; `whole` is all of that, also before it is shown."""
 
     completed = Signal()
     """All of it is shown by now."""
@@ -25,33 +28,66 @@ class SlicedText(QPlainTextEdit):
         self.setReadOnly(True)
         self.setUndoRedoEnabled(False)
         self.setFont(theme().font_code())
-        self.whole = ""
-        self._shown = 0
+        self._sources: deque[Iterator[str]] = deque()
+        """They give what has not been shown yet."""
+        self._made: list[str] = []
+        """What they have given so far."""
+        self._piece, self._at = 0, 0
+        """What is shown ends in this piece, at this character."""
         self._timer = QTimer(self, singleShot=True, interval=1)
         self._timer.timeout.connect(self._go_on)
 
     def set_whole(self, text: str) -> None:
         """Show another text from its beginning."""
+        self.set_pieces(iter((text,)))
+
+    def set_pieces(self, pieces: Iterator[str]) -> None:
+        """The same for a text that is made while it is shown."""
         self._timer.stop()
-        self.whole, self._shown = text, 0
+        self._sources = deque([pieces])
+        self._made, self._piece, self._at = [], 0, 0
         self.clear()
         self._go_on()
 
     def add(self, text: str) -> None:
         """More of the same text."""
-        self.whole += text
+        self._sources.append(iter((text,)))
         if not self._timer.isActive():
             self._go_on()
 
     def finish(self) -> None:
         """Put in at once what is left: whoever searches wants all of it."""
         self._timer.stop()
-        while self._shown < len(self.whole):
+        while not self.all_shown:
             self._slice()
 
     @property
+    def whole(self) -> str:
+        while self._make():
+            pass
+        return "".join(self._made)
+
+    @property
     def all_shown(self) -> bool:
-        return self._shown >= len(self.whole)
+        return not self._left()
+
+    def _make(self) -> bool:
+        """Take one more piece from the sources; False = there is none."""
+        while self._sources:
+            piece = next(self._sources[0], None)
+            if piece is not None:
+                self._made.append(piece)
+                return True
+            self._sources.popleft()
+        return False
+
+    def _left(self) -> bool:
+        """Stand where there is something to be shown; False = there is nothing."""
+        while self._piece < len(self._made) or self._make():
+            if self._at < len(self._made[self._piece]):
+                return True
+            self._piece, self._at = self._piece + 1, 0
+        return False
 
     def _go_on(self) -> None:
         self._slice()
@@ -61,13 +97,17 @@ class SlicedText(QPlainTextEdit):
             self.completed.emit()
 
     def _slice(self) -> None:
-        first = self._shown == 0
-        part = self.whole[self._shown : self._shown + SLICE]
-        self._shown += len(part)
+        first = self.document().isEmpty()
+        parts, room = [], SLICE
+        while room and self._left():
+            part = self._made[self._piece][self._at : self._at + room]
+            self._at += len(part)
+            parts.append(part)
+            room -= len(part)
         # A cursor of its own: what is selected and where one reads stay as they are.
         cursor = QTextCursor(self.document())
         cursor.movePosition(QTextCursor.MoveOperation.End)
-        cursor.insertText(_broken(part, cursor.positionInBlock()))
+        cursor.insertText(_broken("".join(parts), cursor.positionInBlock()))
         if first:
             self.moveCursor(QTextCursor.MoveOperation.Start)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import chain
 from typing import Any
 
 from PySide6.QtCore import Qt
@@ -17,18 +19,22 @@ from worldline.ui.inks import ink, inked
 from worldline.ui.plain import as_tip
 from worldline.ui.session_state import SessionState
 from worldline.ui.sliced_text import SlicedText
+from worldline.ui.slices import in_slices
 from worldline.viewmodel import tree_text
-
-ROLE = Qt.ItemDataRole.UserRole
+from worldline.viewmodel.json_text import pieces
 
 
 class ModelViewDialog(Dialog):
     """Left: every part of the request, marked where it is not history as it happened. Right: that part as JSON."""
 
-    def __init__(self, view: View, titles: dict[str, str], parent: QWidget | None = None) -> None:
+    def __init__(self, view: View, title_of: Callable[[str], str], parent: QWidget | None = None) -> None:
+        """`title_of`: the words of a node, "" where it is not known; asked for one after the other."""
         super().__init__(self.tr("As the model sees it"), parent, width=1000)
         self.resize(1000, 640)
         self._view = view
+        self._title_of = title_of
+        self._values: list[object] = []
+        """What each row stands for. Not in the row: Qt would turn all of it into values of its own, in another order."""
         facts = [
             self.tr("%n message(s)", "", len(view.request.get("messages", []))),
             self.tr("≈ {} tokens").format(words.count(view.tokens)),
@@ -43,6 +49,8 @@ class ModelViewDialog(Dialog):
         self.parts.setAccessibleName(self.tr("Parts of the request"))
         self.parts.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.parts.setTextElideMode(Qt.TextElideMode.ElideRight)
+        # All rows are one line: without this each one that comes would measure all that are there.
+        self.parts.setUniformItemSizes(True)
         self.json = SlicedText(self)
         self.json.setAccessibleName(self.tr("This part as JSON"))
         split = QSplitter(Qt.Orientation.Horizontal, self)
@@ -50,52 +58,65 @@ class ModelViewDialog(Dialog):
         split.addWidget(self.json)
         split.setSizes([380, 600])
         self.body.addWidget(split, 1)
-        self._fill(titles)
-        self.parts.currentItemChanged.connect(self._show)
+        self.parts.currentRowChanged.connect(self._show)
+        # Thousands of messages: the first rows are there at once, the rest comes while one looks.
+        in_slices(self, self._filling())
         self.parts.setCurrentRow(0)
-        whole = self.tr("Copy the whole request")
-        self.add_button(
-            whole, lambda: copy_text(json.dumps(view.request, ensure_ascii=False, indent=2)), left=True
-        )
+        self.copy_button = self.add_button(self.tr("Copy the whole request"), self._copy, left=True)
         self.add_button(self.tr("Close"), self.reject)
 
-    def _fill(self, titles: dict[str, str]) -> None:
+    def _filling(self) -> Iterator[Callable[[], object]]:
         request = self._view.request
         repaired = {diagnostic.node for diagnostic in self._view.diagnostics if diagnostic.node}
         rest = {key: value for key, value in request.items() if key not in ("messages", "system", "tools")}
-        self._add(self.tr("parameters"), rest, "muted")
+        yield partial(self._add, self.tr("parameters"), rest, "muted")
         if request.get("system"):
-            self._add(self.tr("system prompt"), request["system"], "muted")
+            yield partial(self._add, self.tr("system prompt"), request["system"], "muted")
         if request.get("tools"):
-            self._add(self.tr("%n tool(s)", "", len(request["tools"])), request["tools"], "muted")
+            tools = request["tools"]
+            yield partial(self._add, self.tr("%n tool(s)", "", len(tools)), tools, "muted")
         for at, message in enumerate(request.get("messages", [])):
             origin = self._view.origin[at] if at < len(self._view.origin) else ""
-            role = self.tr("you") if message.get("role") == "user" else self.tr("model")
-            if _is_result(message):
-                role = self.tr("result")
-            text = titles.get(origin) or _first_words(message)
-            if not origin:
-                self._add(
-                    f"⇲ {role}  {text}", message, "info", self.tr("Made for the request; not in the history")
-                )
-            elif origin in repaired:
-                self._add(f"✚ {role}  {text}", message, "info", self.tr("Repaired for the request"))
-            else:
-                self._add(f"    {role}  {text}", message, "text")
+            yield partial(self._add_message, message, origin, origin in repaired)
+
+    def _add_message(self, message: dict[str, Any], origin: str, repaired: bool) -> None:
+        role = self.tr("you") if message.get("role") == "user" else self.tr("model")
+        if _is_result(message):
+            role = self.tr("result")
+        text = (self._title_of(origin) if origin else "") or _first_words(message)
+        if not origin:
+            self._add(
+                f"⇲ {role}  {text}", message, "info", self.tr("Made for the request; not in the history")
+            )
+        elif repaired:
+            self._add(f"✚ {role}  {text}", message, "info", self.tr("Repaired for the request"))
+        else:
+            self._add(f"    {role}  {text}", message, "text")
 
     def _add(self, text: str, part: object, token: str, tip: str = "") -> None:
         item = QListWidgetItem(text[:160])
-        item.setData(ROLE, part)
+        self._values.append(part)
         ink(item, token)
         item.setToolTip(as_tip(tip))
         if tip:
             item.setData(Qt.ItemDataRole.AccessibleDescriptionRole, tip)
         self.parts.addItem(item)
 
-    def _show(self, item: QListWidgetItem | None) -> None:
-        part = item.data(ROLE) if item is not None else None
-        text = part if isinstance(part, str) else json.dumps(part, ensure_ascii=False, indent=2)
-        self.json.set_whole(text)
+    def _show(self, row: int) -> None:
+        if 0 <= row < len(self._values):
+            part = self._values[row]
+            self.json.set_pieces(iter((part,)) if isinstance(part, str) else pieces(part))
+
+    def _copy(self) -> None:
+        """Megabytes take a moment, in which the window goes on; until then the button cannot be pressed again."""
+        self.copy_button.setEnabled(False)
+        made: list[str] = []
+
+        def copied() -> None:
+            copy_text("".join(made))
+            self.copy_button.setEnabled(True)
+
+        in_slices(self, chain((partial(made.append, one) for one in pieces(self._view.request)), (copied,)))
 
 
 def _is_result(message: dict[str, Any]) -> bool:
@@ -125,13 +146,11 @@ def open_model_view(state: SessionState, uid: str, parent: QWidget) -> None:
     """Ask for the request of a node and show it."""
 
     def answered(result: dict[str, Any]) -> None:
-        view = View.model_validate(result)
-        titles = {}
-        for origin in view.origin:
-            row = state.tree.row(origin) if origin else -1
-            if row >= 0:
-                titles[origin] = tree_text.title(state.tree, row)
-        dialog = ModelViewDialog(view, titles, parent)
+        def title_of(origin: str) -> str:
+            row = state.tree.row(origin)
+            return tree_text.title(state.tree, row) if row >= 0 else ""
+
+        dialog = ModelViewDialog(View.model_validate(result), title_of, parent)
         Again(dialog, lambda window, state: open_model_view(state, uid, window))
         dialog.show()
 
