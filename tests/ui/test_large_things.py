@@ -17,7 +17,7 @@ from tests_support import PATIENCE_S, measured
 from worldline.protocol.model import Diagnostic, FileChange
 from worldline.ui.dialogs.diagnostics import DiagnosticsPane
 from worldline.ui.dialogs.text_viewer import TextViewer
-from worldline.ui.diff.file_list import FileList
+from worldline.ui.diff.file_list import ROWS, FileList
 from worldline.ui.diff.image_diff import ImageDiff
 from worldline.ui.pictures import LARGEST, decode, decode_beside, size_of
 from worldline.ui.sliced_text import LONG_LINE, SlicedText
@@ -163,7 +163,7 @@ def test_ten_thousand_changed_files_are_listed_over_some_frames(qtbot: Any) -> N
         beat = Longest()
         files.set_changes(changes)
         assert files.path and len(files._items) < 1_000
-        qtbot.waitUntil(lambda: not files._todo and not files._flat, timeout=30_000)
+        qtbot.waitUntil(lambda: files.waits)
         assert len(files._items) == 10_000
         measured("seconds of the longest turn", beat.stop(), 0.3)
         item = files._items["dir3/sub1/file953.py"]
@@ -176,6 +176,31 @@ def test_ten_thousand_changed_files_are_listed_over_some_frames(qtbot: Any) -> N
     files.set_changes(changes[:3])
     files.setCurrentItem(files._items["dir1/sub1/file1.py"])
     assert files.path == "dir1/sub1/file1.py" and len(files._items) == 3
+
+
+def test_a_hundred_thousand_changed_files_have_rows_as_far_as_one_looks(qtbot: Any) -> None:
+    changes = [FileChange(path=f"dir{n % 500:03d}/file{n}.py", status="M") for n in range(30_000)]
+    files = FileList()
+    files.resize(300, 400)
+    qtbot.addWidget(files)
+    files.show()
+    last = max(change.path for change in changes)
+    for as_tree in (False, True):
+        files.set_as_tree(as_tree)
+        files.set_changes(changes)
+        qtbot.waitUntil(lambda: files.waits)
+        assert files._rows == ROWS and last not in files._items
+        for rows in (2 * ROWS, 30_000 + (500 if as_tree else 0)):
+            files.scrollToBottom()
+            qtbot.waitUntil(lambda rows=rows: files._rows == rows)
+        assert last in files._items and len(files._items) == 30_000
+        # What was chosen far below stays chosen, though its row comes only when one looks there.
+        files.setCurrentItem(files._items[last])
+        files.set_changes(list(changes))
+        assert files.path == last and last not in files._items
+        chosen = files.change()
+        assert chosen is not None and chosen.path == last
+        files.set_changes(changes[:2])
 
 
 def test_a_search_waits_for_the_text_and_the_window_for_neither(qtbot: Any) -> None:
@@ -211,25 +236,25 @@ def test_many_diagnostics_are_listed_over_some_frames(qtbot: Any) -> None:
 
 
 def test_what_is_chosen_far_down_a_list_stays_chosen_while_its_row_is_made(qtbot: Any) -> None:
-    changes = [FileChange(path=f"file{n:05}.py", status="M") for n in range(20_000)]
+    changes = [FileChange(path=f"file{n:05}.py", status="M") for n in range(10_000)]
     files = FileList()
     qtbot.addWidget(files)
     files.set_changes(changes)
     files._add_some()
-    qtbot.waitUntil(lambda: not files._flat, timeout=60_000)
-    files.setCurrentItem(files._items["file19999.py"])
+    qtbot.waitUntil(lambda: files.waits)
+    files.setCurrentItem(files._items["file09999.py"])
     chosen: list[str] = []
     files.chosen.connect(chosen.append)
     files.set_changes(changes)
-    assert len(files._items) < 1_000 and files.path == "file19999.py" and chosen == ["file19999.py"]
-    qtbot.waitUntil(lambda: files.currentItem() is not None, timeout=60_000)
-    assert files.path == "file19999.py" and chosen == ["file19999.py"]
+    assert len(files._items) < 1_000 and files.path == "file09999.py" and chosen == ["file09999.py"]
+    qtbot.waitUntil(lambda: files.currentItem() is not None)
+    assert files.path == "file09999.py" and chosen == ["file09999.py"]
     change = files.change()
-    assert change is not None and change.path == "file19999.py"
+    assert change is not None and change.path == "file09999.py"
     # The person chooses another one before that row is there.
     files.set_changes(changes)
     files.setCurrentItem(files._items["file00003.py"])
-    qtbot.waitUntil(lambda: not files._flat, timeout=60_000)
+    qtbot.waitUntil(lambda: files.waits)
     assert files.path == "file00003.py"
 
 

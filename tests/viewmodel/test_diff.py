@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -57,10 +59,37 @@ def test_files_become_a_tree_with_joined_folders() -> None:
         FileChange(path=path, status="M") for path in ("src/a/b/x.py", "src/a/b/y.py", "src/z.py", "top.md")
     ]
 
-    def shape(nodes: list[FileNode]) -> list[object]:
-        return [[node.name, shape(node.children)] if node.children else node.name for node in nodes]
+    def shape(nodes: Iterator[FileNode]) -> list[object]:
+        return [node.name if node.change else [node.name, shape(node.children)] for node in nodes]
 
     assert shape(file_tree(changes)) == [["src", [["a/b", ["x.py", "y.py"]], "z.py"]], "top.md"]
+
+
+@given(
+    st.sets(
+        st.lists(st.sampled_from(["a", "a-b", "a.b", "A", "b", "é", "0"]), min_size=1, max_size=4).map(
+            "/".join
+        )
+    )
+)
+def test_every_file_is_in_its_folder_once_and_all_stand_in_order(paths: set[str]) -> None:
+    found: list[str] = []
+
+    def look(nodes: Iterator[FileNode], above: str) -> list[FileNode]:
+        kept = list(nodes)
+        order = [(node.change is not None, node.name) for node in kept]
+        assert order == sorted(order) and len(set(order)) == len(order)
+        for node in kept:
+            if node.change is not None:
+                assert node.change.path == above + node.name and "/" not in node.name
+                found.append(node.change.path)
+            else:
+                inside = look(node.children, f"{above}{node.name}/")
+                assert len(inside) > 1 or inside[0].change is not None, "it would have been joined"
+        return kept
+
+    look(file_tree(FileChange(path=path, status="M") for path in paths), "")
+    assert sorted(found) == sorted(paths)
 
 
 def test_languages_are_known_by_the_name_of_the_file() -> None:

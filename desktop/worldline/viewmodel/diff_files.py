@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from operator import attrgetter
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from operator import attrgetter, le
 
 from worldline.protocol.commands import Changes
 from worldline.protocol.model import FileChange
+
+
+def _nothing() -> Iterator[FileNode]:
+    return iter(())
 
 
 @dataclass(slots=True)
@@ -16,49 +23,70 @@ class FileNode:
 
     name: str
     change: FileChange | None = None
-    children: list[FileNode] = field(default_factory=list)
+    inside: Callable[[], Iterator[FileNode]] = _nothing
+
+    @property
+    def children(self) -> Iterator[FileNode]:
+        """Folders first, then files, both by name; made as they are asked for."""
+        return self.inside()
 
 
 def by_path(changes: Iterable[FileChange]) -> list[FileChange]:
     """All files, by their paths."""
-    return sorted(changes, key=attrgetter("path"))
+    return _sorted(changes)[0]
 
 
-def file_tree(changes: Iterable[FileChange]) -> list[FileNode]:
-    """Folders first, then files, both by name."""
-    root = FileNode("")
-    folders: dict[str, FileNode] = {"": root}
-    for change in by_path(changes):
-        folder, _, name = change.path.rpartition("/")
-        _folder(folders, folder).children.append(FileNode(name, change))
-    _tidy(root)
-    return root.children
+def _sorted(changes: Iterable[FileChange]) -> tuple[list[FileChange], list[str]]:
+    """The files by their paths, and the paths. The engine gives them in this order: then nothing is sorted."""
+    files = list(changes)
+    paths = [change.path for change in files]
+    if all(map(le, paths, islice(paths, 1, None))):
+        return files, paths
+    order = sorted(range(len(paths)), key=paths.__getitem__)
+    return [files[at] for at in order], [paths[at] for at in order]
 
 
-def _folder(folders: dict[str, FileNode], path: str) -> FileNode:
-    missing = []
-    at = path
-    while at not in folders:
-        missing.append(at)
-        at = at.rpartition("/")[0]
-    node = folders[at]
-    for full in reversed(missing):
-        child = folders[full] = FileNode(full.rpartition("/")[2])
-        node.children.append(child)
-        node = child
-    return node
+def file_tree(changes: Iterable[FileChange]) -> Iterator[FileNode]:
+    """Folders first, then files, both by name. Only what is looked into is made: of 100,000 files a list shows fifty."""
+    files, paths = _sorted(changes)
+    return _Files(files, paths).inside(0, len(files), 0)
 
 
-def _tidy(root: FileNode) -> None:
-    stack = [root]
-    while stack:
-        node = stack.pop()
-        for child in node.children:
-            while child.change is None and len(child.children) == 1 and child.children[0].change is None:
-                only = child.children[0]
-                child.name, child.children = f"{child.name}/{only.name}", only.children
-        node.children.sort(key=lambda child: (child.change is not None, child.name))
-        stack += node.children
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """Files by their paths: those of a folder stand together."""
+
+    files: Sequence[FileChange]
+    paths: Sequence[str]
+
+    def inside(self, first: int, end: int, cut: int) -> Iterator[FileNode]:
+        """What is in the folder of these files; `cut`: how much of their paths is above it."""
+        folders = []
+        names: list[int] = []
+        at = first
+        while at < end:
+            slash = self.paths[at].find("/", cut)
+            if slash < 0:
+                names.append(at)
+                at += 1
+                continue
+            # All that begins with this folder: "0" is the character after "/".
+            after = bisect_left(self.paths, self.paths[at][:slash] + "0", at, end)
+            folders.append(self._folder(at, after, cut, slash))
+            at = after
+        yield from sorted(folders, key=attrgetter("name"))
+        for at in names:
+            yield FileNode(self.paths[at][cut:], self.files[at])
+
+    def _folder(self, first: int, end: int, cut: int, slash: int) -> FileNode:
+        while True:
+            # As long as the first and the last of them are in one folder below, all are.
+            low, high = self.paths[first], self.paths[end - 1]
+            deeper = low.find("/", slash + 1)
+            if deeper < 0 or high[: deeper + 1] != low[: deeper + 1]:
+                break
+            slash = deeper
+        return FileNode(low[cut:slash], None, partial(self.inside, first, end, slash + 1))
 
 
 def totals(changes: Sequence[FileChange]) -> tuple[int, int, int]:

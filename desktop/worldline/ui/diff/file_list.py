@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from PySide6.QtCore import QCoreApplication, QModelIndex, QPersistentModelIndex, QSize, Qt, QTimer, Signal
@@ -25,6 +26,9 @@ translate = QCoreApplication.translate
 ROLE = Qt.ItemDataRole.UserRole
 SLICE = 400
 """Rows that are made at once."""
+ROWS = 12_000
+"""Rows that there are before somebody scrolls towards the end, and so many more each time: Qt lays all of them out anew for
+each slice that comes, and a tenth of a second for 100,000 of them."""
 STATUS_TOKENS = {"A": "ok", "M": "warn", "D": "bad", "R": "info", "T": "info", "S": "info"}
 
 
@@ -139,6 +143,10 @@ def _tip(change: FileChange) -> str:
     return "\n".join(lines)
 
 
+def _one_below_another(changes: list[FileChange]) -> Iterator[FileNode]:
+    return (FileNode(change.path, change) for change in by_path(changes))
+
+
 class FileList(QTreeWidget):
     """Emits the path that is chosen; keeps the choice when the list is set again."""
 
@@ -160,13 +168,13 @@ class FileList(QTreeWidget):
         """The file that is chosen, while it has no row yet."""
         self._as_tree = False
         self._items: dict[str, QTreeWidgetItem] = {}
-        self._todo: list[tuple[FileNode, QTreeWidgetItem | None]] = []
-        """Nodes without a row yet, the next one last."""
-        self._flat: list[FileChange] = []
-        """The same in a list without folders."""
+        self._todo: list[tuple[Iterator[FileNode], QTreeWidgetItem | None]] = []
+        """Nodes without a row yet and what they are in; the next one is of the last."""
+        self._rows, self._limit = 0, ROWS
         self._more = QTimer(self, singleShot=True, interval=1)
         self._more.timeout.connect(self._add_some)
         self.currentItemChanged.connect(self._on_current)
+        self.verticalScrollBar().valueChanged.connect(self._on_scrolled)
 
     @property
     def path(self) -> str:
@@ -194,11 +202,9 @@ class FileList(QTreeWidget):
         self._delegate.flat = not self._as_tree
         self.setRootIsDecorated(self._as_tree)
         self._wanted = ""
-        self._todo, self._flat = [], []
-        if self._as_tree:
-            self._todo = [(node, None) for node in reversed(file_tree(changes))]
-        else:
-            self._flat = by_path(changes)[::-1]
+        self._rows, self._limit = 0, ROWS
+        nodes = file_tree(changes) if self._as_tree else _one_below_another(changes)
+        self._todo = [(nodes, None)]
         self._add_some()
         if wanted and wanted not in self._items and any(change.path == wanted for change in changes):
             # Its row comes later: until then it is chosen without one.
@@ -211,12 +217,28 @@ class FileList(QTreeWidget):
     def _first(self) -> QTreeWidgetItem | None:
         return next(iter(self._items.values()), None)
 
+    @property
+    def waits(self) -> bool:
+        """As many rows as there are to be by now are there; more come when somebody scrolls."""
+        return not self._more.isActive()
+
+    def _on_scrolled(self, value: int) -> None:
+        bar = self.verticalScrollBar()
+        if self._todo and self._rows >= self._limit and value > bar.maximum() - 2 * bar.pageStep():
+            self._limit += ROWS
+            self._more.start()
+
     def _add_some(self) -> None:
         """Rows for the next files; the rest follows in the next frames, so that 10,000 files never hold the window."""
-        left = SLICE
-        while (self._todo or self._flat) and left:
+        left = min(SLICE, self._limit - self._rows)
+        while self._todo and left:
+            nodes, parent = self._todo[-1]
+            node = next(nodes, None)
+            if node is None:
+                self._todo.pop()
+                continue
             left -= 1
-            node, parent = self._next()
+            self._rows += 1
             item = _FileItem(node)
             if parent is None:
                 self.addTopLevelItem(item)
@@ -224,23 +246,17 @@ class FileList(QTreeWidget):
                 parent.addChild(item)
             if node.change is not None:
                 self._items[node.change.path] = item
-            if node.children:
+            else:
                 item.setExpanded(True)
-                self._todo += [(child, item) for child in reversed(node.children)]
+                self._todo.append((node.children, item))
         if self._wanted in self._items:
             found, self._wanted = self._items[self._wanted], ""
             # Nothing new is chosen: it only has a row now.
             blocked = self.blockSignals(True)
             self.setCurrentItem(found)
             self.blockSignals(blocked)
-        if self._todo or self._flat:
+        if self._todo and self._rows < self._limit:
             self._more.start()
-
-    def _next(self) -> tuple[FileNode, QTreeWidgetItem | None]:
-        if self._todo:
-            return self._todo.pop()
-        change = self._flat.pop()
-        return FileNode(change.path, change), None
 
     def _on_current(self) -> None:
         self._wanted = ""
