@@ -50,6 +50,9 @@ WAYS = {
     "code": lambda line, n: f'    "{line}"',
     "yaml": lambda line, n: f"      {line}",
     "joined": lambda line, n: f'    + "{line}\\n"',
+    "cat -A": lambda line, n: f"{line}$",
+    "cat -An": lambda line, n: f"{n:6}^I{line}$",
+    "cat -A of Windows": lambda line, n: f"{line}^M$",
 }
 AFTER = '\nThe run ended here.\nls: cannot open x: no such file\nDone\nok\n  File "/usr/lib/python3/dist/x.py", line 3\n'
 
@@ -96,6 +99,21 @@ def test_words_between_do_not_let_the_rest_out() -> None:
     for shown in (mask(text)[0], live(text, rng)):
         assert shows_of(shown, lines) == []
         assert "700 bytes left out" in shown and shown.endswith("The end.")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_words_between_let_the_rest_out_in_no_form(way: str) -> None:
+    rng = random.Random(way)
+    for _ in range(40):
+        lines = key_lines(rng, rng.randint(50, 2500), rng.choice((64, 70, 76)))
+        shown_as = [WAYS[way](line, n + 2) for n, line in enumerate(lines)]
+        shown_as.insert(
+            rng.randrange(len(lines) + 1), rng.choice(("...", "[... 700 bytes left out here ...]"))
+        )
+        text = "-----BEGIN PRIVATE KEY-----\n" + "\n".join(shown_as) + AFTER
+        for shown in (mask(text)[0], live(text, rng)):
+            assert shows_of(shown, lines) == [], shown[-400:]
+            assert "The run ended here." in shown
 
 
 @pytest.mark.parametrize(

@@ -24,8 +24,9 @@ _OPENS = re.compile(r"(?:-----BEGIN [A-Z0-9 ]{0,80}-{0,5}|PuTTY-User-Key-File-\d
 _HEADS = ("-----BEGIN ", "PuTTY-User-Key-File-")
 _BREAK = re.compile(r"\r?\n|(?:\\r)?\\n")
 """Between lines; keys in JSON and in variables have theirs written out."""
-_DECORATION = re.compile(r"[\s>|*#\"',`+-]*(?:\d{1,7}[:|\t→ ]+)?[\s\"',]*")
-_AFTER = "\"',;\\ \t)`"
+_DECORATION = re.compile(r"(?:[\s>|*#\"',`+-]|\^I)*(?:\d{1,7}(?:[:|\t→ ]|\^I)+)?[\s\"',]*")
+"""Also what `cat -A` makes of tabs; and below, of the ends of lines."""
+_AFTER = "\"',;\\ \t)`$"
 _FIELD = re.compile(
     r"(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset|Key-ID|Encryption|Public-Lines|Private-Lines|Private-Hash"
     r"|Key-Derivation|Argon2-\w+|X-[\w-]+): .*|ssh-[\w-]+|ecdsa-[\w-]+"
@@ -209,7 +210,7 @@ def _lead(line: str) -> int:
 
 def _bare(line: str) -> str:
     """A line without what tools put round it: quotes, numbers, signs of a difference."""
-    return line[_lead(line) :].rstrip(_AFTER)
+    return line[_lead(line) :].rstrip(_AFTER).removesuffix("^M")
 
 
 def _mixed(part: str) -> bool:
