@@ -363,3 +363,14 @@ def test_a_new_file_is_not_open_to_more_people_than_at_the_node(sides: Sides) ->
     state = sides.node("echo s > secret && chmod 600 secret")
     assert sides.bring(state, "changes").done
     assert (sides.mine / "secret").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_file_that_is_not_captured_any_more_is_named(sides: Sides) -> None:
+    state = sides.node("git rm -q --cached keep && echo keep > .gitignore && rm f && mkfifo f")
+    report = sides.bring(state, "changes")
+    assert report.done
+    assert {e.path: (e.action, e.reason) for e in report.entries} == {
+        ".gitignore": ("create", ""), "f": ("not_captured", "not captured: it is a named pipe"),
+        "keep": ("not_captured", "it is ignored at the node, so nobody knows whether it was deleted"),
+    }  # fmt: skip
+    assert (sides.mine / "f").is_file() and (sides.mine / "keep").is_file()

@@ -90,7 +90,10 @@ def changes_since(
             if row not in found.skipped and start is not None:
                 found.skipped.append(row)
             continue
-        if theirs is None and (path in hidden or path.startswith(left_out) or not node.would_hold(path)):
+        if theirs is None and (path in hidden or path.startswith(left_out)):
+            continue
+        if theirs is None and not node.would_hold(path):
+            found.skipped.append((path, _left_out(node, path)))
             continue
         committed = objects.leaf(base_tree, path) if base_tree else None
         if committed is None and node.rules.ignored(path) and path not in node.tracked:
@@ -101,6 +104,18 @@ def changes_since(
             bases.reverse()
         found.changes.append(Change(path, bases, theirs))
     return found
+
+
+def _left_out(node: State, path: str) -> str:
+    """Why nobody knows whether the file is still there at the node."""
+    parts = path.split("/")
+    above = ("/".join(parts[:depth]) for depth in range(len(parts), 0, -1))
+    reason = next((node.omitted[one] for one in above if one in node.omitted), "")
+    return (
+        f"not captured: it {reason}"
+        if reason
+        else "it is ignored at the node, so nobody knows whether it was deleted"
+    )
 
 
 _NESTED = "a repository of its own: commit and push it there"
