@@ -73,6 +73,25 @@ async def test_without_its_registration_and_branch_it_is_one_too(
     assert str(folder) in git(repo, "worktree", "list")
 
 
+async def test_the_sparse_checkout_of_a_folder_without_registration_comes_back(
+    written: Callable[..., Any], repo: Path
+) -> None:
+    (repo / "out").mkdir()
+    (repo / "out" / "o").write_text("o\n")
+    git(repo, "add", "out")
+    git(repo, "commit", "-qm", "out")
+    git(repo, "sparse-checkout", "set", "--cone", "in")
+    session, folder, before, status = await closed(written)
+    assert "out/o" not in before
+    git(repo, "worktree", "unlock", str(folder))
+    git(repo, "worktree", "remove", "--force", str(folder))
+    done = run_worldline("remake-folder", session)
+    assert done.code == 0, done.err
+    assert files_in(folder) == before and git(folder, "status", "--short") == status
+    assert git(folder, "sparse-checkout", "list") == "in"
+    assert "S out/o" in git(folder, "ls-files", "-t")
+
+
 async def test_without_the_repository_the_files_come_back(written: Callable[..., Any], repo: Path) -> None:
     session, folder, before, _ = await closed(written)
     shutil.rmtree(folder)

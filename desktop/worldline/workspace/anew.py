@@ -15,7 +15,7 @@ import pygit2
 
 from worldline.core import paths
 from worldline.core.errors import WorkspaceError
-from worldline.workspace import durable, gitmove, guard
+from worldline.workspace import copytree, durable, gitmove, guard
 from worldline.workspace.engine import Workspace
 from worldline.workspace.removal import remove_tree
 from worldline.workspace.repos import GitRoot
@@ -157,6 +157,8 @@ def _link(
     if not entry.exists():
         entry.mkdir(parents=True)
         fresh.append(entry)
+        # Of the old ones nothing is known any more; the new worktree began with those of the person's folder as well.
+        copytree.carry_settings(root.gitdir, entry)
     for name, text in (
         ("locked", f"used by Worldline session {origin.session}\n"),
         ("commondir", "../..\n"),

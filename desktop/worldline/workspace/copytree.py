@@ -40,6 +40,15 @@ def without_worktree(config: bytes) -> bytes:
     return _WORKTREE_LINE.sub(b"", config)
 
 
+def carry_settings(gitdir: Path, entry: Path) -> None:
+    """Give a new worktree what git keeps for one worktree alone: its configuration and its sparse checkout."""
+    for name in ("info/sparse-checkout", "config.worktree"):
+        own = gitdir / name
+        if own.is_file():
+            (entry / name).parent.mkdir(exist_ok=True)
+            (entry / name).write_bytes(without_worktree(own.read_bytes()))
+
+
 class StatSurvey(Walk):
     """A walk that notes what is there, with its stat data, and reads nothing."""
 

@@ -229,11 +229,7 @@ class _Maker:
         (self.entry / "gitdir").write_bytes(os.fsencode(self.dest / ".git") + b"\n")
         (self.entry / "HEAD").write_text(f"ref: {ref}\n", "utf-8")
         (self.files / ".git").write_bytes(b"gitdir: " + os.fsencode(self.entry) + b"\n")
-        for name in ("info/sparse-checkout", "config.worktree"):
-            own = self.root.gitdir / name
-            if own.is_file():
-                (self.entry / name).parent.mkdir(exist_ok=True)
-                (self.entry / name).write_bytes(copytree.without_worktree(own.read_bytes()))
+        copytree.carry_settings(self.root.gitdir, self.entry)
 
     def _write_index(self, copy: copytree.Copy) -> list[indexfile.Entry] | None:
         """What was written; None when it is in a form that only git can read."""
