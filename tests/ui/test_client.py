@@ -12,6 +12,8 @@ from typing import Any
 
 import psutil
 import pytest
+import shiboken6
+from PySide6.QtCore import QObject, Signal
 
 from tests_support import PATIENCE_S, halt_imports, wait_until
 from worldline.client import process
@@ -37,6 +39,29 @@ def scripted(tmp_path: Path, body: str) -> EngineProcess:
     file = tmp_path / "engine.py"
     file.write_text("import json, sys, threading, time\n" + textwrap.dedent(body), "utf-8")
     return EngineProcess([], command=[sys.executable, str(file)])
+
+
+class Owner(QObject):
+    told = Signal(object)
+
+
+@pytest.mark.parametrize(
+    "tell", [lambda owner, answer: owner.told.emit(answer), lambda owner, _: owner.objectName()]
+)
+def test_an_answer_for_what_is_gone_by_now_is_nobodys_error(
+    fake: Callable[..., EngineProcess], qtbot: Any, tell: Callable[[Owner, Any], object]
+) -> None:
+    """A window that is made anew leaves questions behind: their answers find that the one who asked is deleted."""
+    client, owner, answered = fake(), Owner(), []
+
+    def take(answer: Any) -> None:
+        answered.append(answer)
+        tell(owner, answer)
+
+    client.start()
+    client.request("headers", {"since": 0, "limit": 1}, take)
+    shiboken6.delete(owner)
+    qtbot.waitUntil(lambda: bool(answered))
 
 
 def test_every_message_arrives_once_and_in_order(tmp_path: Path, qtbot: Any) -> None:

@@ -58,12 +58,16 @@ def engine_environment() -> dict[str, str]:
     return environment
 
 
+_GONE = ("already deleted", "has been deleted")
+"""How PySide says that an object, or the one whose signal it is, is not there any more."""
+
+
 def _call(callback: Callable[[Any], None], value: Any) -> None:
     """An answer may come after the widget that asked has been closed; then nobody needs it."""
     try:
         callback(value)
     except RuntimeError as error:
-        if "already deleted" not in str(error):
+        if not any(words in str(error) for words in _GONE):
             raise
         log.info("an answer came too late: %s", error)
 
