@@ -55,5 +55,5 @@ def test_masking_twice_changes_nothing() -> None:
 def test_long_text_is_no_burden() -> None:
     text = "token = value\n" * 20_000
     began = time.perf_counter()
-    mask(text)
+    assert mask(text) == (text, 0)
     measured("seconds of masking 280 KB", time.perf_counter() - began, 2)

@@ -17,6 +17,7 @@ from worldline.core.kinds import NodeKind, Outcome
 from worldline.protocol.events import Delta
 from worldline.protocol.model import Body, DiffRow, FileChange, FileDiff
 from worldline.ui.chat.message_rows import ReplyRow
+from worldline.ui.chat.row_base import RowWidget
 from worldline.ui.chat.view import ChatView
 from worldline.ui.diff.view import DiffView
 from worldline.viewmodel.chat import ChatModel
@@ -197,3 +198,6 @@ def test_a_path_of_10_000_messages(qtbot: Any) -> None:
     view.model.set_path(path)
     run(0.3)
     gaps.judge()
+    assert view.model.path and len(view.findChildren(RowWidget)) < 200, (
+        "rows in sight have widgets, and few more"
+    )
