@@ -6,6 +6,7 @@ from typing import Any
 
 from worldline.core.kinds import NodeKind
 from worldline.protocol.model import FileChange
+from worldline.viewmodel import tree_paths
 from worldline.viewmodel.tree_model import TreeModel
 
 DISK = "disk"
@@ -48,12 +49,8 @@ class Compared:
         """The node at which this attempt left the others; "base" when there are no others. One that goes on where
         another was forked off in the middle has not begun there."""
         tree = self._tree
-        row = tree.row(self.node)
-        while row >= 0 and tree.parent[row] >= 0:
-            child, row = row, tree.parent[row]
-            if tree.children[row] > 1 and (
-                tree.kind_of(child) in _PROMPTS or tree.children_of(row)[0] != child
-            ):
+        for row, child in tree_paths.forks_up(tree, tree.row(self.node)):
+            if tree.kind_of(child) in _PROMPTS or tree.first_child(row) != child:
                 return tree.uid(row)
         return "base"
 
@@ -65,7 +62,7 @@ class Compared:
         tree = self._tree
         row = tree.row(self.node)
         if a == "base":
-            return tree.uid(tree.path(row)[0])
+            return tree.uid(tree_paths.root_of(tree, row))
         return tree.uid(tree.parent[row]) if tree.parent[row] >= 0 else self.node
 
     def taking_file(self, path: str, change: FileChange | None, *, revert: bool) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import re
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable
+from itertools import compress
 from sys import byteorder
 
 from worldline.core.kinds import NodeFlag, NodeKind, Outcome
@@ -104,7 +105,11 @@ class TreeItems:
         self.filter, self.text, self.folding = filter_name, text, folding
         self._groups.clear()
         if filter_name != "all" or text:
-            self._first = array("I", sorted({*self._matches(), *keep}))
+            self._first = array("I", self._matches())
+            for row in keep:
+                at = bisect_left(self._first, row)
+                if at == len(self._first) or self._first[at] != row:
+                    self._first.insert(at, row)
         elif folding:
             self._fold(set(keep))
         else:
@@ -210,27 +215,52 @@ class TreeItems:
             bool(bits & NodeFlag.CHECKS_FAILED) and not _IS_BAD[model.outcome[row]]
             for row, bits in model.marked.items()
         )
-        # The lowest byte of each flag word holds the bit of changed files.
-        words = array("I", model.flags)
-        if byteorder == "big":
-            words.byteswap()
-        flagged = words.tobytes()[::4].translate(_IS_FILES)
-        changed = bytes(map(bool, model.files))
-        either = int.from_bytes(flagged, "little") | int.from_bytes(changed, "little")
         return {
             "all": len(model),
             "prompts": model.kind.tobytes().translate(_IS_PROMPT).count(1),
             "failures": failed,
-            "files": either.bit_count(),
+            "files": self._with_files().bit_count(),
             "effects": sum(bool(bits & _EFFECTS) for bits in model.marked.values()),
             "labelled": len(model.labels),
         }
 
     # Filters ---------------------------------------------------------------------------------------------------
     def _matches(self) -> list[int]:
-        test = self._test()
-        rows = self._model.rows_with_text(self.text) if self.text else range(len(self._model))
-        return [row for row in rows if test(row)]
+        """The same rule as `_test`, for all rows at once."""
+        model = self._model
+        if not self.text:
+            return self._chosen()
+        found = model.rows_with_text(self.text)
+        return found if self.filter == "all" else sorted(set(self._chosen()).intersection(found))
+
+    def _chosen(self) -> list[int]:
+        """The rows of the filter, ascending; in C where all rows are looked at."""
+        model = self._model
+        rows = range(len(model))
+        if self.filter == "labelled":
+            return sorted(model.labels)
+        if self.filter == "effects":
+            return sorted(row for row in model.marked if model.flags[row] & _EFFECTS)
+        if self.filter == "prompts":
+            return list(compress(rows, model.kind.tobytes().translate(_IS_PROMPT)))
+        if self.filter == "files":
+            return list(compress(rows, self._with_files().to_bytes(len(model), "little")))
+        if self.filter == "failures":
+            bad = bytearray(model.outcome.tobytes().translate(_IS_BAD))
+            for row in model.marked:
+                bad[row] |= bool(model.flags[row] & NodeFlag.CHECKS_FAILED)
+            return list(compress(rows, bad))
+        return list(rows)
+
+    def _with_files(self) -> int:
+        """A byte for each row in one large integer: not 0 where files were changed."""
+        # The lowest byte of each flag word holds the bit of changed files.
+        words = array("I", self._model.flags)
+        if byteorder == "big":
+            words.byteswap()
+        flagged = words.tobytes()[::4].translate(_IS_FILES)
+        changed = bytes(map(bool, self._model.files))
+        return int.from_bytes(flagged, "little") | int.from_bytes(changed, "little")
 
     def _test(self) -> Callable[[int], bool]:
         model = self._model

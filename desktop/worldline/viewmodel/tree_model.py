@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from worldline.core.kinds import NodeFlag, NodeKind, Outcome
 from worldline.core.row_reader import Details, Shape
+from worldline.viewmodel import tree_paths
 from worldline.viewmodel.tree_previews import PreviewColumn
 from worldline.viewmodel.tree_uids import NO_ROW as NO_ROW
 from worldline.viewmodel.tree_uids import Later, UidColumn
@@ -312,19 +313,14 @@ class TreeModel:
     def run(self, row: int) -> str:
         return self._runs.words[self._run[row]]
 
-    def prompts_in(self, rows: Iterable[int]) -> int:
-        """How many of the rows are prompts of the person."""
-        kind = self.kind
-        return sum(kind[row] in _PROMPTS for row in rows)
+    def prompts_between(self, first: int, end: int) -> int:
+        """How many of the rows from `first` to before `end` are prompts of the person."""
+        kinds = self.kind[first:end].tobytes()
+        return sum(map(kinds.count, _PROMPTS))
 
     def path(self, row: int) -> list[int]:
         """Rows from the root to `row`."""
-        result = []
-        while row >= 0:
-            result.append(row)
-            row = self.parent[row]
-        result.reverse()
-        return result
+        return tree_paths.path(self, row)
 
     def children_of(self, row: int) -> list[int]:
         """Rows of the children in order of age."""
@@ -338,11 +334,13 @@ class TreeModel:
             at += 1
         return result
 
+    def first_child(self, row: int) -> int:
+        """The oldest child of a row that has one."""
+        return self.parent.index(row, row + 1)
+
     def leaf_of(self, row: int) -> int:
         """The newest end under `row`."""
-        while self.children[row]:
-            row = self.children_of(row)[-1]
-        return row
+        return tree_paths.leaf_of(self, row)
 
     def bytes_used(self) -> int:
         """Memory of the arrays, for the benchmark."""

@@ -22,7 +22,7 @@ from worldline.ui.chat.view import ChatView
 from worldline.ui.session_state import SessionState
 from worldline.ui.slices import PAUSE_MS
 from worldline.ui.theme import caption, theme
-from worldline.viewmodel import tree_text
+from worldline.viewmodel import tree_paths, tree_text
 from worldline.viewmodel.chat import ChatModel, left_runs
 from worldline.viewmodel.headers import header_at
 from worldline.viewmodel.tree_model import NO_ROW
@@ -203,14 +203,11 @@ class ChatPane(QWidget):
         same = uid == self._shown and bool(self.chat.path) and self.chat.path[-1].uid == uid
         if same and self.chat.live != previewing and not again:
             return
-        whole = state.tree.path(row)
         if not same:
             self._window = FIRST
-        if self._window < min(len(whole), WINDOW):
+        rows, self._above, self._prompts_above = tree_paths.end_of_path(state.tree, row, self._window)
+        if self._above and self._window < WINDOW:
             self._grow_timer.start()
-        rows = whole[-self._window :]
-        self._above = len(whole) - len(rows)
-        self._prompts_above = state.tree.prompts_in(whole[: self._above])
         known = {header.seq: header for header in self.chat.path} if same else {}
         path = [known.get(at + 1) or header_at(state.tree, at) for at in rows]
         forks = {}
@@ -367,9 +364,11 @@ class ChatPane(QWidget):
     def _reveal(self, uid: str) -> None:
         if self._above and self.chat.row(uid) is None:
             row, shown = self.state.tree.row(uid), self.state.tree.row(self._shown)
-            path = self.state.tree.path(shown) if shown != NO_ROW else []
-            if row in path:
-                self._window = len(path) - path.index(row) + WINDOW // 10
+            below = (
+                tree_paths.places_on_path(self.state.tree, shown, row) if NO_ROW not in (row, shown) else -1
+            )
+            if below >= 0:
+                self._window = below + 1 + WINDOW // 10
                 self._refresh(again=True)
         self.view.show_key(uid)
 

@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
 
 from worldline.viewmodel.tree_model import NO_ROW
+from worldline.viewmodel.tree_paths import next_fork
 
 if TYPE_CHECKING:
     from worldline.ui.tree.view import TreeView
@@ -135,9 +136,4 @@ def _fork_above(view: TreeView, row: int) -> int:
 
 def _next_branch(view: TreeView, row: int) -> int:
     """The next fork below on this branch, else the end of the branch."""
-    tree = view.state.tree
-    while tree.children[row]:
-        row = tree.children_of(row)[-1]
-        if tree.children[row] > 1:
-            break
-    return row
+    return next_fork(view.state.tree, row)

@@ -16,6 +16,7 @@ from worldline.ui.theme import theme
 from worldline.ui.tree.view import TreeView
 from worldline.viewmodel import tree_text
 from worldline.viewmodel.tree_model import NO_ROW, TreeModel
+from worldline.viewmodel.tree_paths import places_on_path
 
 COLOURS = ("accent", "ok", "warn", "bad", "info", "muted")
 
@@ -183,9 +184,7 @@ class NodeMenu:
 
 def on_path(tree: TreeModel, row: int, cursor: int) -> bool:
     """Whether a row lies on the way from the root to the cursor."""
-    while cursor > row:
-        cursor = tree.parent[cursor]
-    return cursor == row
+    return places_on_path(tree, cursor, row) >= 0
 
 
 def plain_text(body: dict[str, Any]) -> str:
