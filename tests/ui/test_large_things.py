@@ -14,13 +14,21 @@ from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QApplication
 
 from tests_support import PATIENCE_S, measured
+from worldline.core.headers import NodeHeader
+from worldline.core.kinds import NodeKind
 from worldline.protocol.model import Diagnostic, FileChange
+from worldline.ui.chat.pane import FAR, WINDOW, ChatPane
 from worldline.ui.dialogs.diagnostics import DiagnosticsPane
 from worldline.ui.dialogs.text_viewer import TextViewer
 from worldline.ui.diff.file_list import ROWS, FileList
 from worldline.ui.diff.image_diff import ImageDiff
 from worldline.ui.pictures import LARGEST, decode, decode_beside, size_of
+from worldline.ui.session_state import SessionState
 from worldline.ui.sliced_text import LONG_LINE, SlicedText
+
+from .answering import Engine, engine
+
+__all__ = ["engine"]
 
 
 class Longest:
@@ -276,3 +284,22 @@ def test_attempts_with_thousands_of_files_are_compared_without_writing_all_of_th
     view.files.setCurrentCell(8999, 0)
     assert view.path() == wanted[-1] == "many/08999.js"
     qtbot.waitUntil(lambda: view.files.item(8999, 3) is not None, timeout=15_000)
+
+
+def test_a_message_far_above_is_shown_without_all_that_lies_between(engine: Engine, qtbot: Any) -> None:
+    state = SessionState(engine)  # type: ignore[arg-type]
+    count = FAR + 3_000
+    state.tree.extend(
+        NodeHeader(seq, f"{seq:016x}", seq - 1, NodeKind.ASSISTANT, 0, f"step {seq}")
+        for seq in range(1, count + 1)
+    )
+    state.cursor, state.is_loaded, state.info = state.tree.uid(count - 1), True, {"path": "/tmp/a.worldline"}
+    pane = ChatPane(state)
+    qtbot.addWidget(pane)
+    pane.resize(600, 500)
+    pane.show()
+    near, far = state.tree.uid(count - 2 * WINDOW), state.tree.uid(10)
+    state.reveal_asked.emit(near)
+    assert pane.chat.row(near) is not None and len(pane.chat.path) < 3 * WINDOW and not state.selection
+    state.reveal_asked.emit(far)
+    assert pane.chat.row(far) is not None and len(pane.chat.path) < WINDOW and state.selection == far

@@ -36,6 +36,8 @@ WINDOW = 1_500
 """Nodes that are there right after; scrolling up adds as many again, so that opening never waits."""
 GROWTH = 450
 """As many of them at a time: 5 ms of work."""
+FAR = 6 * WINDOW
+"""A node so far up is looked at by itself: what lies between would take seconds to be laid out."""
 NEAR_TOP = 2_000
 """Pixels from the top at which more is added."""
 
@@ -367,7 +369,9 @@ class ChatPane(QWidget):
             below = (
                 tree_paths.places_on_path(self.state.tree, shown, row) if NO_ROW not in (row, shown) else -1
             )
-            if below >= 0:
+            if below > FAR:
+                self.state.select(uid)
+            elif below >= 0:
                 self._window = below + 1 + WINDOW // 10
                 self._refresh(again=True)
         self.view.show_key(uid)
