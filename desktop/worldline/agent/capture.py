@@ -30,11 +30,13 @@ _NAMED = 50
 
 def change_from_outside(result: CaptureResult, parent: str) -> NodeDraft:
     """The node for what somebody else changed, as it was found on disk."""
-    shown = (
-        f"{result.files} files changed from outside: {', '.join(result.paths[:3])}"
-        if result.paths
-        else "the git repository was changed from outside"
-    )
+    names = ", ".join(result.paths[:3])
+    if not names:
+        shown = "the git repository was changed from outside"
+    elif result.files == 1:
+        shown = f"1 file changed from outside: {names}"
+    else:
+        shown = f"{result.files} files changed from outside: {names}"
     return NodeDraft(
         kind=NodeKind.EXTERNAL_CHANGE,
         parent=parent,

@@ -12,7 +12,7 @@ from worldline.cli.output import print_error, say, told
 from worldline.cli.parser import build_parser
 from worldline.cli.terminal import guard
 from worldline.core import log
-from worldline.core.errors import BadInput, SessionError, WorldlineError
+from worldline.core.errors import BadInput, WorldlineError
 from worldline.core.loading import without_collections
 
 _WHERE = {
@@ -72,7 +72,4 @@ def main(argv: Sequence[str]) -> int:
             say(error.hint)
         if error.kind == "cancelled":
             return 130
-        bad_input = isinstance(error, BadInput) or (
-            isinstance(error, SessionError | WorldlineError) and error.kind in _BAD_INPUT
-        )
-        return 2 if bad_input else 1
+        return 2 if isinstance(error, BadInput) or error.kind in _BAD_INPUT else 1

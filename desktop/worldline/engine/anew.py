@@ -62,7 +62,8 @@ def remake(doc: SessionDocument, place: dict[str, Any], to: Path | None) -> tupl
         doc.set_meta("workspace", dumps(now).decode())
     if folder.parent.parent == paths.worktrees_dir():
         worktrees.note_session(folder.parent, doc.path)
-    said = f"The folder {folder} was made anew with the files of the last step ({made.files} files)."
+    count = "1 file" if made.files == 1 else f"{made.files} files"
+    said = f"The folder {folder} was made anew with the files of the last step ({count})."
     return now, " ".join([said + moved, *made.notes])
 
 

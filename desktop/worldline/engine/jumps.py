@@ -334,7 +334,7 @@ class Jumps:
                 parent=shared.doc.cursor,
                 state=after,
                 detail={"paths": now.paths},
-                preview=f"{why}: {now.files} files changed",
+                preview=f"{why}: 1 file changed" if now.files == 1 else f"{why}: {now.files} files changed",
                 added=now.added,
                 removed=now.removed,
                 files=now.files,
