@@ -45,6 +45,14 @@ def shown() -> set[QWidget]:
     return {widget for widget in QApplication.topLevelWidgets() if widget.isVisible()}
 
 
+@pytest.fixture(scope="session", autouse=True)
+def earlier_tests_are_not_looked_through() -> None:
+    """What they leave stays, and every test here collects garbage: up to a second each. The first window of a process does
+    the same."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(autouse=True)
 def nothing_leaks(qapp: QApplication) -> Iterator[None]:
     before, shown_before = set(threading.enumerate()), shown()
