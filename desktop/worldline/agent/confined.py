@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import re
 from collections.abc import Callable, Sequence
@@ -11,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from worldline.agent import beforehand
 from worldline.agent.aftermath import (
     denials_of,
     effect_key,
@@ -19,16 +19,16 @@ from worldline.agent.aftermath import (
     repository_changed,
     sandbox_failure,
 )
+from worldline.agent.beforehand import Before
 from worldline.agent.hosts import AskHost, hold_for_answer
 from worldline.agent.pushing import cancelled_push, push_with_keys
 from worldline.core.access import CommandResult, Emit
 from worldline.core.errors import ErrorClass, ToolError, ToolFailure
-from worldline.policy.copies import Copies, SavedCopy
-from worldline.policy.ledger import Remote, effects_of
+from worldline.policy.copies import Copies
+from worldline.policy.ledger import effects_of
 from worldline.policy.pushing import Push, push_outside, way_on
 from worldline.policy.sandbox.confine import Confinement, SandboxFailed
 from worldline.policy.sandbox.model import (
-    PUSH,
     Grant,
     Label,
     Profile,
@@ -37,7 +37,6 @@ from worldline.policy.sandbox.model import (
 from worldline.policy.sandbox.network import SessionNetwork
 from worldline.policy.sandbox.places import (
     CACHE_ENV,
-    GitFiles,
     GitPlaces,
     git_places,
     inner_repository,
@@ -94,18 +93,6 @@ class SandboxPlace:
     """One for each background command; wait for them before the session is closed."""
 
 
-@dataclass(slots=True)
-class _Before:
-    """How things were before a command."""
-
-    command: str
-    profile: Profile
-    files: GitFiles
-    refs: dict[str, str]
-    copies: list[SavedCopy] = field(default_factory=list)
-    remotes: list[Remote] = field(default_factory=list)
-
-
 _Seen = tuple[Report, list[dict[str, Any]], ToolFailure | None]
 """(report, effects, why commits could not be taken over)."""
 
@@ -147,7 +134,7 @@ class ConfinedRunner:
         )
         if profile.outlives and profile.network is not None:
             await asyncio.to_thread(profile.network.tie)
-        before = await asyncio.to_thread(self._before, command, profile)
+        before = await asyncio.to_thread(beforehand.look, command, profile, self._place.copies)
         try:
             confinement, started = await self._start(
                 command, cwd, before, emit, 0 if background else KEEP_LIMIT
@@ -202,7 +189,7 @@ class ConfinedRunner:
             raise
 
     async def _stopped_late(
-        self, reading: asyncio.Future[_Seen], started: Started, confinement: Confinement, before: _Before, left: bool
+        self, reading: asyncio.Future[_Seen], started: Started, confinement: Confinement, before: Before, left: bool
     ) -> None:  # fmt: skip
         """Stopped while it was being read what the command did: that is entered all the same, and what it left running
         is ended."""
@@ -215,7 +202,7 @@ class ConfinedRunner:
             await end(started.mark, started.process.pid)
             await self._late(confinement, before, effects)
 
-    async def _after(self, confinement: Confinement, before: _Before, *, over: bool = True) -> _Seen:
+    async def _after(self, confinement: Confinement, before: Before, *, over: bool = True) -> _Seen:
         """When the command has ended: take over what it committed, and see what it did outside. Not `over`: something
         of it still runs and goes on being watched. The failure says that commits could not be taken over."""
         profile = before.profile
@@ -244,7 +231,7 @@ class ConfinedRunner:
         return report, found.effects, failure
 
     async def _late(
-        self, confinement: Confinement, before: _Before, known: Sequence[dict[str, Any]] = ()
+        self, confinement: Confinement, before: Before, known: Sequence[dict[str, Any]] = ()
     ) -> None:
         """The same for a command whose call is over: its effects are entered by themselves, `known` ones not again."""
         try:
@@ -263,7 +250,7 @@ class ConfinedRunner:
             self._place.enter(self._node, effects)
 
     async def _start(
-        self, command: str, cwd: Path, before: _Before, emit: Emit, keep: int
+        self, command: str, cwd: Path, before: Before, emit: Emit, keep: int
     ) -> tuple[Confinement, Started]:
         """Start the command once everything asked for is enforced. A socket or a folder that vanishes while the walls are
         built makes that fail before the command began, so it is tried again. Cancelled, it is ended first."""
@@ -293,7 +280,7 @@ class ConfinedRunner:
         raise AssertionError("the last try returns or raises")
 
     async def _give_up(
-        self, ready: asyncio.Future[None], confinement: Confinement, started: Started, before: _Before
+        self, ready: asyncio.Future[None], confinement: Confinement, started: Started, before: Before
     ) -> None:
         await end(started.mark, started.process.pid)
         await asyncio.wait([ready])
@@ -316,26 +303,7 @@ class ConfinedRunner:
                 )
             ) from error
 
-    def _before(self, command: str, profile: Profile) -> _Before:
-        common = profile.git.common_dir
-        before = _Before(
-            command, profile, GitFiles.read(profile.git), refs_of(common) if common is not None else {}
-        )
-        for grant in profile.grants:
-            if grant.kind != "write":
-                continue
-            target = Path(grant.target)
-            if grant.rule == PUSH:
-                before.remotes.append(Remote.at(target))
-                continue
-            before.copies.append(self._place.copies.save(target))
-            # Only what exists can be mounted into the sandbox: a new file needs its (empty) place.
-            if not target.exists() and target.parent.is_dir():
-                with contextlib.suppress(OSError):
-                    target.touch()
-        return before
-
-    async def _background(self, started: Started, confinement: Confinement, before: _Before) -> CommandResult:
+    async def _background(self, started: Started, confinement: Confinement, before: Before) -> CommandResult:
         entry = self._entry(started, confinement)
         self._table.add(entry)
         self._watch(started, confinement, before)
@@ -363,7 +331,7 @@ class ConfinedRunner:
         self,
         started: Started,
         confinement: Confinement,
-        before: _Before,
+        before: Before,
         known: Sequence[dict[str, Any]] = (),
     ) -> None:
         """Enter what a command did once all of it has ended."""
