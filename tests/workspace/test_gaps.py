@@ -206,3 +206,38 @@ def test_what_cannot_be_taken_back_at_once_is_said_and_taken_back_later(
     assert ws.recover() is not None
     assert snapshot(work) == after
     ws.close()
+
+
+def test_a_folder_that_is_there_is_not_said_to_be_made(two_states: TwoStates, work: Path) -> None:
+    """It is ignored by now, so that the state does not hold it; a jump that is taken back leaves it as it was."""
+    ws, first, last = two_states(
+        "git init -q && mkdir d e f && echo i > f/i",
+        "printf 'd\\ne\\n' > .gitignore && chmod 700 e && rm f/i",
+    )
+    plan = ws.plan(first, last=last, default_choice="restore")
+    assert {(i.path, i.action) for i in plan.touched} == {
+        (".gitignore", "delete"),
+        ("e", "chmod"),
+        ("f/i", "create"),
+    }
+
+    def fail(_: object) -> None:
+        raise WorkspaceError("The session could not be written.")
+
+    assert ws.apply(plan, on_done=fail).rolled_back
+    assert (work / "d").is_dir() and (work / "e").stat().st_mode & 0o777 == 0o700
+    report = ws.apply(ws.plan(first, last=last, default_choice="restore"))
+    assert report.done and report.verified == 3 and (work / "e").stat().st_mode & 0o777 == 0o755
+
+
+@pytest.mark.parametrize(
+    "inside", ["echo 'gitdir: /nowhere' > new/.git", "echo '*.o' > .git/info/exclude; touch new/x.o"]
+)
+def test_a_folder_that_stays_is_not_said_to_go(two_states: TwoStates, work: Path, inside: str) -> None:
+    ws, first, last = two_states("git init -q && echo a > a", f"mkdir new gone && {inside}")
+    plan = ws.plan(first, last=last, default_choice="restore")
+    assert [(i.path, i.action) for i in plan.items if i.path in ("new", "gone")] == [
+        ("gone", "delete"),
+        ("new", "keep_foreign"),
+    ]
+    assert ws.apply(plan).done and (work / "new").is_dir() and not (work / "gone").exists()

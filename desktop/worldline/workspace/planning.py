@@ -139,6 +139,9 @@ class Planner:
             if not self._known_absent(path):
                 item.action, item.reason = "keep_foreign", "it was ignored or not captured at that node"
                 return item
+            if stat.S_ISDIR(item.expect_mode) and not self._gets_filled(item) and self._is_occupied(path):
+                item.action, item.reason = "keep_foreign", "something that is not captured is in it"
+                return item
         elif now is None:
             if self._is_in_the_way(item):
                 return None if item.action == "create" else item
@@ -186,8 +189,10 @@ class Planner:
         if status is None:
             return False
         if stat.S_ISDIR(status.st_mode):
-            if stat.S_ISDIR(item.mode):
-                return False
+            if stat.S_ISDIR(item.mode):  # it was ignored meanwhile, or becomes empty
+                if status.st_mode != item.mode:
+                    item.action, item.expect_mode = "chmod", status.st_mode
+                return True
             inside = [path for path in self._on_disk(item.path) if self._leaf(self.now, path) is None]
             if not inside:
                 if self.store.lookup(self.now.files, item.path) is None:
@@ -217,6 +222,17 @@ class Planner:
             return False
         item.action, item.reason = "keep_foreign", f"{reason}; it stays"
         return True
+
+    def _is_occupied(self, folder: str) -> bool:
+        """Whether a folder that is empty for the state of now holds something all the same."""
+        with os.scandir(self.tree.folder(folder)) as entries:
+            names = {entry.name for entry in entries}
+        # Of a repository that is copied it is decided elsewhere whether it goes.
+        return bool(names - {".git"} if folder in self._copied else names)
+
+    @cached_property
+    def _copied(self) -> set[str]:
+        return {root.path for root in self.now.roots if not root.trouble}
 
     def _aside(self, path: str) -> str:
         """A free name beside it."""
