@@ -92,6 +92,30 @@ async def test_the_sparse_checkout_of_a_folder_without_registration_comes_back(
     assert "S out/o" in git(folder, "ls-files", "-t")
 
 
+async def test_not_in_the_folder_of_another_session(
+    written: Callable[..., Any], repo: Path, tmp_path: Path
+) -> None:
+    other, others, _, _ = await closed(written)
+    session, folder, before, _ = await closed(written)
+    shutil.rmtree(folder)
+    for place in (others / "inside", others.parent / "." / others.name / "one.txt"):
+        refused = run_worldline("remake-folder", session, "--to", place)
+        assert refused.code == 2 and ("another session" in refused.err or "there already" in refused.err)
+    aside = tmp_path / "aside"
+    others.rename(aside)  # as if its disk were not there
+    refused = run_worldline("remake-folder", session, "--to", others)
+    assert refused.code == 2 and "another session" in refused.err and not others.exists()
+    aside.rename(others)
+    assert run_worldline("verify", other).code == 0
+    moved = tmp_path / "moved"
+    assert run_worldline("remake-folder", session, "--to", moved).code == 0
+    assert files_in(moved) == before and git(moved, "branch", "--show-current").startswith("worldline/")
+    # git may forget the place where it was.
+    git(repo, "worktree", "prune", "--expire=now")
+    listed = git(repo, "worktree", "list")
+    assert str(moved) in listed and str(others) in listed and str(folder) not in listed
+
+
 async def test_without_the_repository_the_files_come_back(written: Callable[..., Any], repo: Path) -> None:
     session, folder, before, _ = await closed(written)
     shutil.rmtree(folder)

@@ -55,7 +55,7 @@ def remake(doc: SessionDocument, place: dict[str, Any], to: Path | None) -> tupl
     origin = None
     if place.get("mode") == "isolated":
         base = (str(place.get("base_commit", "")), str(place.get("base_branch", "")))
-        origin = anew.Origin(Path(str(place["root"])), slug, *base)
+        origin = anew.Origin(Path(str(place["root"])), slug, *base, was_at=old)
     made = anew.make(folder, store, state, origin, slug)
     now = _place_now(place, folder, linked=made.linked)
     if now != place:

@@ -6,6 +6,7 @@ next try begins anew.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from dataclasses import dataclass, field
@@ -15,7 +16,8 @@ import pygit2
 
 from worldline.core import paths
 from worldline.core.errors import WorkspaceError
-from worldline.workspace import copytree, durable, gitmove, guard
+from worldline.core.plainfile import read_plain
+from worldline.workspace import copytree, durable, gitmove, guard, worktrees
 from worldline.workspace.engine import Workspace
 from worldline.workspace.removal import remove_tree
 from worldline.workspace.repos import GitRoot
@@ -33,6 +35,8 @@ class Origin:
     session: str
     base_commit: str = ""
     base_branch: str = ""
+    was_at: Path | None = None
+    """Where the folder was."""
 
 
 @dataclass(slots=True)
@@ -53,7 +57,7 @@ def may_be_made(folder: Path) -> bool:
 def make(folder: Path, store: Path, state: str, origin: Origin | None, session: str) -> Made:
     """Make `folder` with the files of `state`; where `origin` is still there, as its worktree with HEAD and staging area.
 
-    Raises `WorkspaceError`: `exists`, `not_writable`, `missing_state` (then there is nothing to make it from), and what `guard.refuse` raises.
+    Raises `WorkspaceError`: `exists`, `refused`, `not_writable`, `missing_state` (then there is nothing to make it from), and what `guard.refuse` raises.
     Nothing is left then."""
     if os.path.lexists(folder):
         raise WorkspaceError(
@@ -67,6 +71,7 @@ def make(folder: Path, store: Path, state: str, origin: Origin | None, session: 
             "Choose another place.",
             kind="not_writable",
         )
+    _refuse_anothers(folder, session)
     passing = folder.with_name(f".{folder.name}.worldline-made-anew")
     if os.path.lexists(passing):  # of a try that was killed; it was nobody's place yet
         remove_tree(passing)
@@ -87,6 +92,20 @@ def make(folder: Path, store: Path, state: str, origin: Origin | None, session: 
             remove_tree(entry)
         raise
     return made
+
+
+def _refuse_anothers(folder: Path, session: str) -> None:
+    """Raise `WorkspaceError` (kind `refused`) for a place in the worktree of another session, there or to come back."""
+    home = paths.worktrees_dir().resolve()
+    real = folder.parent.resolve() / folder.name
+    if home not in real.parents:
+        return
+    top = home / real.relative_to(home).parts[0]
+    owner = worktrees.info_of(top).get("session", session)
+    if owner != session or (top != real and any(top.iterdir())):
+        raise WorkspaceError(
+            f"{folder} is in the folder of another session.", "Choose another place.", kind="refused"
+        )
 
 
 def _put(passing: Path, folder: Path) -> None:
@@ -160,13 +179,14 @@ def _link(
         # Of the old ones nothing is known any more; the new worktree began with those of the person's folder as well.
         copytree.carry_settings(root.gitdir, entry)
     for name, text in (
-        ("locked", f"used by Worldline session {origin.session}\n"),
+        ("locked", _locked_by(origin.session)),
         ("commondir", "../..\n"),
         ("gitdir", f"{folder / '.git'}\n"),
         ("HEAD", _head(root, repo, wanted)),
     ):
         durable.write_durably(entry / name, os.fsencode(text))
     (passing / ".git").write_bytes(b"gitdir: " + os.fsencode(entry) + b"\n")
+    _unlock_old(root, folder, origin)
     if folder.parent == paths.worktrees_dir():
         info = {
             "source": str(root.work), "entry": str(entry), "session": origin.session,
@@ -174,6 +194,22 @@ def _link(
         }  # fmt: skip
         folder.with_name(folder.name + ".info").write_text(json.dumps(info), "utf-8")
     return True
+
+
+def _unlock_old(root: GitRoot, folder: Path, origin: Origin) -> None:
+    """The registration of the place where it was is git's to forget now, unless the folder comes back."""
+    old = origin.was_at
+    if old is None or old == folder:
+        return
+    entry = root.common / "worktrees" / old.name
+    with contextlib.suppress(OSError):
+        is_ours = read_plain(entry / "locked", 10_000) == os.fsencode(_locked_by(origin.session))
+        if is_ours and os.fsdecode(read_plain(entry / "gitdir", 10_000)).strip() == str(old / ".git"):
+            (entry / "locked").unlink()
+
+
+def _locked_by(session: str) -> str:
+    return f"used by Worldline session {session}\n"
 
 
 def _main_root(store: Store, state: str) -> RootState | None:

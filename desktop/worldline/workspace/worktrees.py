@@ -85,12 +85,12 @@ def found() -> list[Place]:
             if entry.is_symlink():
                 places[entry.name] = Place(folder / entry.name, is_link=True)
             elif entry.is_dir(follow_symlinks=False):
-                places[entry.name] = Place(folder / entry.name, _info(folder / entry.name))
+                places[entry.name] = Place(folder / entry.name, info_of(folder / entry.name))
     for file in folder.glob(f"*{_INFO}"):
         name = file.name.removesuffix(_INFO)
         passing = (folder / f"{_REMOVING}{name}", folder / f"{_ASIDE}{name}")
         if name not in places and not name.startswith(".") and not any(one.exists() for one in passing):
-            places[name] = Place(folder / name, _info(folder / name), there=False)
+            places[name] = Place(folder / name, info_of(folder / name), there=False)
     return [places[name] for name in sorted(places)]
 
 
@@ -117,7 +117,8 @@ def place_of(path: Path) -> Place:
     )
 
 
-def _info(path: Path) -> dict[str, Any]:
+def info_of(path: Path) -> dict[str, Any]:
+    """What was written down of a worktree when it was made; {} = nothing is known."""
     try:
         info = json.loads(read_plain(path.with_name(path.name + _INFO)))
     except (OSError, ValueError):  # a crash came before it, or cut it off
@@ -128,7 +129,7 @@ def _info(path: Path) -> dict[str, Any]:
 def note_session(worktree: Path, session: Path) -> None:
     """Write down which session file works here: it may lie anywhere. It is for the list alone: that it cannot be written
     (a full disk) hinders nobody."""
-    info = _info(worktree)
+    info = info_of(worktree)
     if info.get("session_file") == str(session):
         return
     text = json.dumps({**info, "session_file": str(session)})
@@ -281,7 +282,7 @@ def _complete(aside: Path) -> None:
     """Finish a removal from any point after the rename; also where there is only a registration. Raises
     `WorkspaceError` (kind `left`)."""
     path = aside.with_name(aside.name.removeprefix(_REMOVING))
-    info = _info(path)
+    info = info_of(path)
     if not os.path.lexists(path):
         _unregister(path, aside, info)
         # Not needed any more: what is left now is told by its name alone.
