@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -90,6 +91,26 @@ async def test_the_sparse_checkout_of_a_folder_without_registration_comes_back(
     assert files_in(folder) == before and git(folder, "status", "--short") == status
     assert git(folder, "sparse-checkout", "list") == "in"
     assert "S out/o" in git(folder, "ls-files", "-t")
+
+
+async def test_a_rebase_in_progress_goes_on_in_a_folder_that_is_made_anew(
+    written: Callable[..., Any], repo: Path
+) -> None:
+    git(repo, "stash", "-qu")
+    git(repo, "switch", "-qc", "topic")
+    (repo / "a.txt").write_text("topic\n")
+    git(repo, "commit", "-qam", "topic")
+    git(repo, "switch", "-q", "-")
+    (repo / "a.txt").write_text("main\n")
+    git(repo, "commit", "-qam", "main")
+    subprocess.run(["git", "rebase", "-q", "topic"], cwd=repo, capture_output=True, check=False)
+    session, folder, before, status = await closed(written)
+    assert "UU a.txt" in status
+    shutil.rmtree(folder)
+    done = run_worldline("remake-folder", session)
+    assert done.code == 0, done.err
+    assert files_in(folder) == before and git(folder, "status", "--short") == status
+    assert "rebase in progress" in git(folder, "status")
 
 
 async def test_not_in_the_folder_of_another_session(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from worldline.core.errors import WorkspaceError
 from worldline.workspace.model import PlanItem
+from worldline.workspace.objects import EMPTY_TREE
 from worldline.workspace.safefs import SafeTree, split
 from worldline.workspace.states import RootState, State, read_progress
 from worldline.workspace.store import Store
@@ -51,9 +52,12 @@ def _operation(root: RootState | None) -> tuple[str, bytes]:
 
 def check_not_busy(now: State, last: State, target: State) -> None:
     """Raises `WorkspaceError` (kind `repo_busy`) while a rebase of the person is stopped half-way: moving HEAD away would
-    break it. A rebase that the agent began on its own branch may be left."""
+    break it. A rebase that the agent began on its own branch may be left. Where all files are gone, and the folder is to be
+    again what it was last, in the same rebase, nothing moves away."""
     operation, progress = _operation(now.main)
     if operation != "rebase":
+        return
+    if now.files == EMPTY_TREE and last.id == target.id and _operation(target.main) == (operation, progress):
         return
     ours = _operation(last.main) == (operation, progress) and not _operation(target.main)[0]
     head_name = b""
