@@ -179,6 +179,12 @@ def demo(settings: QSettings, qtbot: Any, own_temp: Path) -> Iterator[MainWindow
 
 @pytest.mark.slow
 def test_on_the_real_engine(demo: MainWindow, qtbot: Any) -> None:
+    """One demo for both: making it takes longer than all that is looked at."""
+    look_at_what_is_old(demo, qtbot)
+    remove_what_no_step_needs(demo, qtbot)
+
+
+def look_at_what_is_old(demo: MainWindow, qtbot: Any) -> None:
     """Everything is young, so nothing is offered by age; the wish to be reminded is kept in the settings."""
     state = demo.state
     demo.actions_list["storage"].trigger()
@@ -211,8 +217,7 @@ def test_on_the_real_engine(demo: MainWindow, qtbot: Any) -> None:
         one.reject()
 
 
-@pytest.mark.slow
-def test_what_no_step_needs_is_removed_and_the_room_is_told(demo: MainWindow, qtbot: Any) -> None:
+def remove_what_no_step_needs(demo: MainWindow, qtbot: Any) -> None:
     """A state that no node needs, made by hand in the store."""
     import pygit2
 
