@@ -157,6 +157,15 @@ def test_special_files_are_named_and_never_opened(work: Path, sh: Sh) -> None:
         ("git init -q inner && echo i > inner/i && echo k > .env && echo l > x.log", 0),
         ("echo '*.log' > .gitignore && echo k > .env && echo l > x.log", 2),
         ("echo n > n && git add -N n", 1),
+        (
+            "git update-index --split-index && git mv a.txt n.txt && echo n > other && git add other && chmod +x b.txt",
+            4,
+        ),
+        (
+            "mkdir in out && echo 1 > in/a && echo 1 > out/b && git add . && git commit -qm 2 && git sparse-checkout set --cone "
+            "--sparse-index in && git rm -q in/a && echo c > b.txt",
+            2,
+        ),
         ("printf '*.txt text\n' > .gitattributes && git add . && printf 'a\r\n' > a.txt && touch b.txt", 2),
         ("git config core.autocrlf true && printf 'a\r\n' > a.txt && printf 'c\r\n' > b.txt", 2),
     ],

@@ -52,8 +52,8 @@ def uncommitted(root: GitRoot, copy: Copy, head: Head, entries: list[Entry]) -> 
     tree = repo[head.commit].peel(pygit2.Tree) if head.commit else None
     try:
         index = repo.index
-    except pygit2.GitError:  # libgit2 reads no sparse index: counted without it
-        staged = tracked if tree is None else {e.path for e in entries if not _is_in(tree, e)}
+    except pygit2.GitError:  # libgit2 reads no sparse or split index: counted without it
+        staged = tracked if tree is None else _staged(tree, entries)
         return len(changed | staged | set(_unlike(copy, touched)))
     if tree is None:
         return len(changed | tracked)
@@ -122,9 +122,21 @@ def _is_trap(root: GitRoot, copy: Copy) -> bool:
     return any(is_endless(path) for path in places)
 
 
-def _is_in(tree: pygit2.Tree, entry: Entry) -> bool:
-    try:
-        there = tree[entry.path.rstrip("/")]
-    except KeyError:
-        return False
-    return there.id == pygit2.Oid(raw=entry.oid)
+def _staged(tree: pygit2.Tree, entries: Sequence[Entry]) -> set[str]:
+    """Where the staging area is not what a commit has; a folder of a sparse one counts as one file."""
+    left = {entry.path: (entry.mode, entry.oid) for entry in entries}
+    found: set[str] = set()
+    todo = [("", tree)]
+    while todo:
+        prefix, folder = todo.pop()
+        for there in folder:
+            path = prefix + os.fsdecode(there.raw_name or b"")
+            leaf = (int(there.filemode), bytes(there.id.raw))
+            if isinstance(there, pygit2.Tree):
+                if left.get(path + "/") == leaf:
+                    del left[path + "/"]
+                else:
+                    todo.append((path + "/", there))
+            elif left.pop(path, None) != leaf:
+                found.add(path)
+    return found | left.keys()
