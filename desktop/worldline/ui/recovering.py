@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from PySide6.QtCore import QObject
 
-from worldline.client.recovering import RecoverJob, new_name
 from worldline.ui.notices import Button
 from worldline.ui.recents import short_path
 from worldline.viewmodel import engine_words
 from worldline.viewmodel.visible import settled
 from worldline.viewmodel.words import refusal
 
+# Processes are loaded for the few who need one: every window has this.
 if TYPE_CHECKING:
+    from worldline.client.recovering import RecoverJob
     from worldline.ui.main_window import MainWindow
 
 KEY = "recover"
+JOB = "recovering"
+"""Name of the job, a child of the client."""
 NAMED = 3
 """Losses that the line names; a button shows all of them."""
 TRIES = 3
@@ -34,25 +37,31 @@ class Recovering(QObject):
         self._tries = 0
         client = window.state.client
         client.state_changed.connect(self._on_engine)
-        job = client.findChild(RecoverJob)
-        if job is not None:
+        if (job := self._job()) is not None:
             self._join(job)
+
+    def _job(self) -> RecoverJob | None:
+        """The one that goes on."""
+        return cast("RecoverJob | None", self._window.state.client.findChild(QObject, JOB))
 
     def button(self) -> Button:
         return (self.tr("Save what is readable…"), self.start)
 
     def start(self) -> None:
         """Begin, unless it goes on already."""
-        if self._window.state.client.findChild(RecoverJob) is None:
+        if self._job() is None:
             self._tries = 0
             self._begin()
 
     def _begin(self) -> None:
+        from worldline.client.recovering import RecoverJob, new_name
+
         window = self._window
         source = Path(str(window.state.info.get("path") or window.opened_with))
         self._tries += 1
         # A child of the client, which stays when the window is made anew in another language.
         job = RecoverJob(source, new_name(source), window.state.client)
+        job.setObjectName(JOB)
         self._join(job)
         job.start()
 
@@ -69,14 +78,14 @@ class Recovering(QObject):
         )
 
     def _end(self) -> None:
-        job = self._window.state.client.findChild(RecoverJob)
+        job = self._job()
         if job is not None:
             # At once: a new one is looked for in the same way.
             job.setParent(None)
             job.deleteLater()
 
     def _cancel(self) -> None:
-        job = self._window.state.client.findChild(RecoverJob)
+        job = self._job()
         if job is not None:
             job.stop(gently=True)
         self._end()
