@@ -241,3 +241,12 @@ def test_a_folder_that_stays_is_not_said_to_go(two_states: TwoStates, work: Path
         ("new", "keep_foreign"),
     ]
     assert ws.apply(plan).done and (work / "new").is_dir() and not (work / "gone").exists()
+
+
+def test_a_file_that_somebody_emptied_is_theirs_also_when_git_was_told_of_it(
+    two_states: TwoStates, work: Path
+) -> None:
+    ws, first, last = two_states("git init -q && echo 1 > f", "echo 2 > f")
+    run_sh("git add -N f && : > f", work)
+    plan = ws.plan(first, last=last)
+    assert [(i.path, i.action) for i in plan.items] == [("f", "conflict")]

@@ -15,6 +15,7 @@ from functools import cached_property
 
 from worldline.workspace import difftext
 from worldline.workspace.filesig import read_file
+from worldline.workspace.indexfile import INTENT_TO_ADD
 from worldline.workspace.model import PlanItem
 from worldline.workspace.objects import BLOB, EMPTY_TREE, MODE_DIR, MODE_EXEC, MODE_LINK
 from worldline.workspace.safefs import SafeTree, content_id, split
@@ -78,7 +79,12 @@ class Planner:
     def _staged(self) -> dict[str, Leaf]:
         main = self.now.main
         entries = read_index(self.store, main.index) if main is not None and main.index else []
-        return {entry.path: Leaf(entry.mode, entry.oid) for entry in entries if entry.stage == 0}
+        # What git was only told of has an empty content there that nobody staged.
+        return {
+            entry.path: Leaf(entry.mode, entry.oid)
+            for entry in entries
+            if entry.stage == 0 and not entry.flags & INTENT_TO_ADD
+        }
 
     @cached_property
     def _head_tree(self) -> bytes:
