@@ -135,6 +135,26 @@ def test_only_what_changed_is_written(work: Path, sh: Sh) -> None:
     assert {name for name in after if after[name] == before.get(name)} == before.keys() - {"f7", "f8"}
 
 
+def test_what_it_replaces_is_removed_when_nobody_waits(work: Path, sh: Sh, monkeypatch: Any) -> None:
+    sh("git init -q -b main . && for n in $(seq 40); do echo $n > f$n; done && git add . && git commit -qm i")
+    first = make(work)
+    sh("echo x > f7 && rm f8")
+    make(work)
+    assert first.path is not None and not isolate_ready.gone_of(first.path / "files").exists()
+    settle()
+    sh("echo y > f7 && echo y > f9 && rm f10")
+    removed: list[str] = []
+    remove = os.unlink
+    monkeypatch.setattr(os, "unlink", lambda path, **at: (removed.append(str(path)), remove(path, **at))[1])
+    made = isolate.prepare(work, "aaaaaaaa")
+    assert not [name for name in removed if Path(name).name.startswith("f")]
+    kept = [path for path in paths.ready_dir().glob(".removing-*/gone/*")]
+    assert sorted(path.read_text() for path in kept) == ["10\n", "9\n", "x\n"]
+    assert (made.path / "f9").read_text() == "y\n" and not (made.path / "f10").exists()
+    isolate_ready.finish()
+    assert not list(paths.ready_dir().iterdir())
+
+
 def test_bringing_it_up_to_date(work: Path, sh: Sh) -> None:
     sh("git init -q -b main . && for n in $(seq 40); do echo $n > f$n; done && git add . && git commit -qm i")
     first = make(work)

@@ -98,6 +98,7 @@ def _update(root: GitRoot, ready: Ready, allow: Callable[[int], None], settled_n
         with nogc.paused():
             update = Update(root, ready.files, include_rules(root.work, None), None, ready.manifest, allow)
             update.run()
+        shutil.rmtree(isolate_ready.gone_of(ready.files), ignore_errors=True)
         manifest = update.manifest(settled)
         # After a loss of power the files must be what the manifest says of them.
         durable.sync_filesystem(ready.folder)

@@ -34,6 +34,8 @@ logger = logging.getLogger(__name__)
 UNUSED_DAYS = 30
 """A copy that nobody took for so long is removed."""
 FILES = "files"
+_GONE = "gone"
+"""What was taken out of the files when they were brought up to date."""
 _MANIFEST = "manifest"
 _PLAN = "taking"
 """What is about to be written into the repository, for whoever finds it half done."""
@@ -121,6 +123,11 @@ def discard(folder: Path) -> None:
         folder.rename(folder.with_name(f"{_REMOVING}{secrets.token_hex(8)}"))
 
 
+def gone_of(files: Path) -> Path:
+    """Where to move what is taken out of the files of a copy."""
+    return files.with_name(_GONE)
+
+
 def put_ready(folder: Path, work: Path) -> bool:
     """Let others take a copy that this process has. False: there is another one by now, this one is thrown away."""
     try:
@@ -147,10 +154,9 @@ def plan(ready: Ready, *, dest: Path, entry: Path, ref: str, commit: str) -> Non
 
 
 def hand_over(ready: Ready, dest: Path) -> None:
-    """Put its files in their place, as a whole. Raises OSError."""
+    """Put its files in their place, as a whole; the rest is to be discarded. Raises OSError."""
     with _parent_of(ready.files) as old, _parent_of(dest) as new:
         safefs.rename_new(FILES, old, dest.name, new)
-    shutil.rmtree(ready.folder, ignore_errors=True)  # two small files; what stays goes with `finish`
 
 
 @contextlib.contextmanager
