@@ -11,6 +11,7 @@ the names of some step before it, none that a sync has confirmed undone: the kil
 from __future__ import annotations
 
 import argparse
+import hashlib
 import os
 import random
 import shutil
@@ -27,7 +28,7 @@ from typing import Any
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "desktop"))
 
-from worldline.workspace import durable
+from worldline.workspace import blanks, durable
 from worldline.workspace.durable import write_durably
 from worldline.workspace.engine import Workspace
 from worldline.workspace.model import RestoreReport
@@ -134,24 +135,35 @@ class _Stage:
 
 
 def _note_syncs(log: Path) -> None:
-    """From here on every sync that has returned is written down, with the inodes and sizes of what is safe by it."""
+    """From here on every sync that has returned is written down, with the inodes and contents of what is safe by it."""
     out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    fsync, syncfs = os.fsync, durable._syncfs
+    syncfs = durable._syncfs
 
-    def noted(fd: Any) -> None:
-        fsync(fd)
-        status = os.fstat(fd)
-        os.write(out, f"{status.st_ino} {status.st_size}\n".encode())
+    def noting(sync: Callable[[Any], None]) -> Callable[[Any], None]:
+        def noted(fd: Any) -> None:
+            sync(fd)
+            status = os.fstat(fd)
+            if stat.S_ISREG(status.st_mode):
+                again = os.open(f"/proc/self/fd/{fd}", os.O_RDONLY)
+                data = os.pread(again, status.st_size, 0)
+                os.close(again)
+                os.write(out, f"{status.st_ino} {_digest(data)}\n".encode())
+
+        return noted
 
     def all_noted(fd: int) -> int:
         assert syncfs is not None
         result = syncfs(fd)
-        rows = [f"{status.st_ino} {status.st_size}\n" for status in _regular(log.parent).values()]
+        rows = [f"{at.st_ino} {_digest(path.read_bytes())}\n" for path, at in _regular(log.parent).items()]
         os.write(out, "".join(rows).encode())
         return result
 
-    os.fsync = noted
+    os.fsync, blanks._sync = noting(os.fsync), noting(blanks._sync)
     durable._syncfs = all_noted
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha1(data, usedforsecurity=False).hexdigest()
 
 
 def _regular(place: Path) -> dict[Path, os.stat_result]:
@@ -167,7 +179,7 @@ def _regular(place: Path) -> dict[Path, os.stat_result]:
 def _lose_power(place: Path, template: Path, before: dict[Path, os.stat_result], rng: random.Random) -> int:
     """Take the content of files that were not synced. Returns of how many."""
     log = place / "syncs"
-    synced = {tuple(map(int, row.split())) for row in log.read_text().splitlines()} if log.exists() else set()
+    synced = {tuple(row.split()) for row in log.read_text().splitlines()} if log.exists() else set()
     known = {status.st_ino: path for path, status in before.items()}
     lost = 0
     for path, status in _regular(place).items():
@@ -176,7 +188,7 @@ def _lose_power(place: Path, template: Path, before: dict[Path, os.stat_result],
         old = known.get(status.st_ino)
         data = path.read_bytes()
         was = (template / old.relative_to(place)).read_bytes() if old is not None else b""
-        if data == was or (status.st_ino, status.st_size) in synced or rng.random() < 0.25:
+        if data == was or (str(status.st_ino), _digest(data)) in synced or rng.random() < 0.25:
             continue
         mode = stat.S_IMODE(status.st_mode)
         path.chmod(0o600)
@@ -236,6 +248,7 @@ def _return(place: Path, stage: _Stage) -> None:
 def _jump(place: Path, stage: _Stage, *, new_branch: str | None = None, home: str = "") -> None:
     ws = Workspace(place / "work", place / "store", watch=False)
     plan = ws.plan(stage.first, last=stage.second)
+    ws._settler.blanks.refill()
 
     def move_cursor(_: RestoreReport) -> None:
         write_durably(place / "cursor", stage.first.encode())
@@ -244,6 +257,48 @@ def _jump(place: Path, stage: _Stage, *, new_branch: str | None = None, home: st
     if not report.done:
         raise AssertionError(report.note)
     ws.close()
+
+
+def _alone(place: Path, stage: _Stage) -> None:
+    """Jumps to and fro that nobody takes note of, as one who uses the engine by itself makes them: what was replaced is
+    the next staging folder, as a whole, and no cursor says how far they came."""
+    ws = Workspace(place / "work", place / "store", watch=False)
+    here, there = stage.second, stage.first
+    for _ in range(3):
+        plan = ws.plan(there, last=here)
+        ws._settler.blanks.refill()
+        report = ws.apply(plan)
+        if not report.done:
+            raise AssertionError(report.note)
+        here, there = there, here
+    ws.close()
+
+
+def _judge_alone(place: Path, stage: _Stage, tally: Tally, what: str) -> None:
+    work = place / "work"
+    ws = Workspace(work, place / "store", watch=False)
+    try:
+        report = ws.recover()
+        files = _files(work)
+        if files not in (stage.now_view[0], stage.target_view[0]):
+            tally.lost.append(f"{what}: {_difference((files, *stage.now_view[1:]), stage)}")
+            return
+        if report is None:
+            tally.untouched += 1
+        elif report.finished:
+            tally.finished += 1
+        else:
+            tally.undone += 1
+        leftovers = [p for p in work.rglob("*.lock") if ".git" in p.parts] + list(work.glob(".worldline-*"))
+        if leftovers:
+            tally.lost.append(f"{what}: left behind {leftovers}")
+        _sh("git fsck && git status", work)
+        last = ws.capture(stage.second).state
+        done = ws.apply(ws.plan(stage.first, last=last))
+        if not done.done or _files(work) != stage.target_view[0]:
+            tally.lost.append(f"{what}: the next jump failed {done.note} {done.failed}")
+    finally:
+        ws.close()
 
 
 def _capture(place: Path, stage: _Stage) -> None:
@@ -330,22 +385,24 @@ def _difference(view: tuple[Any, ...], stage: _Stage) -> str:
 
 
 def run(kills: int, seed: int) -> dict[str, Any]:
-    """`kills` kills, spread over all steps of a restore (three of five, a third of them with a loss of power), a return to
-    the own branch and a capture. `failures` must be empty."""
+    """`kills` kills, spread over all steps of a restore (a half, a third of them with a loss of power), a return to the own
+    branch, restores to and fro (half of them with a loss of power) and a capture. `failures` must be empty."""
     rng = random.Random(seed)
     tally = Tally()
     base = Path(tempfile.mkdtemp(prefix="worldline-crash-"))
     try:
         usual = _Stage(base / "usual")
-        captures = homes = kills // 5
-        powers = kills // 5
-        restores = kills - captures - homes - powers
+        captures = homes = alone = kills // 6
+        powers = kills // 6
+        restores = kills - captures - homes - powers - alone
         quiet = _Stage(base / "quiet", _QUIET_AGENT)
         for action, judge, count, power, stage in (
             (_restore, _judge, restores, False, usual),
             (_restore, _judge, powers // 2, True, usual),
             (_restore, _judge, powers - powers // 2, True, quiet),
             (_return, _judge, homes, False, usual),
+            (_alone, _judge_alone, alone - alone // 2, False, quiet),
+            (_alone, _judge_alone, alone // 2, True, quiet),
             (_capture, _judge_capture, captures, False, usual),
         ):
             probe = stage.fresh(-1)

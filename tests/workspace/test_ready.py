@@ -148,7 +148,7 @@ def test_what_it_replaces_is_removed_when_nobody_waits(work: Path, sh: Sh, monke
     monkeypatch.setattr(os, "unlink", lambda path, **at: (removed.append(str(path)), remove(path, **at))[1])
     made = isolate.prepare(work, "aaaaaaaa")
     assert not [name for name in removed if Path(name).name.startswith("f")]
-    kept = [path for path in paths.ready_dir().glob(".removing-*/gone/*")]
+    kept = list(paths.ready_dir().glob(".removing-*/gone/*"))
     assert sorted(path.read_text() for path in kept) == ["10\n", "9\n", "x\n"]
     assert (made.path / "f9").read_text() == "y\n" and not (made.path / "f10").exists()
     isolate_ready.finish()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import time
@@ -10,7 +11,11 @@ from typing import Any
 
 import pytest
 
+from worldline.workspace import spares, staging
 from worldline.workspace.engine import Workspace
+from worldline.workspace.settle import Settler
+
+from .conftest import snapshot
 
 
 def _two(work: Path, ws: Workspace, count: int = 5) -> tuple[str, str]:
@@ -168,9 +173,64 @@ def test_a_fresh_spare_that_was_written_to_is_not_used(work: Path, open_workspac
 
 def test_the_last_batches_stay_and_older_ones_go(work: Path, open_workspace: Any) -> None:
     ws = open_workspace()
-    first, second = _two(work, ws)
-    for _ in range(10):
-        _go(ws, first, second)
-        _go(ws, second, first)
+    states: list[str] = []
+    for turn in range(8):
+        for number in range(3):
+            (work / f"f{number}").write_text(f"turn {turn} {number}")
+        states.append(ws.capture(states[-1] if states else None).state)
+    for here, there in itertools.pairwise(reversed(states)):  # nowhere twice
+        _go(ws, there, here)
     ws._settler.settle()
     assert len(list((ws.store.path / "spares").iterdir())) == 3
+
+
+def test_going_back_at_once_moves_no_file_and_makes_no_folder(
+    work: Path, open_workspace: Any, monkeypatch: Any
+) -> None:
+    ws = open_workspace(watch=False)
+    first, second = _two(work, ws)
+    _go(ws, first, second)
+    made: list[str] = []
+    monkeypatch.setattr(staging, "write_file", lambda name, *_: made.append(name))
+    monkeypatch.setattr(spares, "rename_new", lambda name, *_: made.append(name))
+    monkeypatch.setattr(Settler, "remove_later", lambda _, folder: made.append(str(folder)))
+    for _ in range(3):
+        _go(ws, second, first)
+        _go(ws, first, second)
+    assert made == [] and len(list((ws.store.path / "spares").iterdir())) == 1
+    assert [path.read_text() for path in sorted(work.glob("f?"))] == [f"one {n}" for n in range(5)]
+
+
+@pytest.mark.parametrize("other", ["fewer", "more", "link", "deleted"])
+def test_what_is_replaced_together_but_not_wanted_together(
+    work: Path, open_workspace: Any, other: str
+) -> None:
+    """A batch becomes the staging folder only if nothing else lies in it; its files are used one by one then."""
+    ws = open_workspace(watch=False)
+    for number in range(4):
+        (work / f"f{number}").write_text(f"one {number}")
+    (work / "link").symlink_to("f0")
+    (work / "gone").write_text("gone")
+    first = ws.capture(None).state
+    for number in range(4):
+        (work / f"f{number}").write_text(f"two {number}")
+    if other == "link":
+        (work / "link").unlink()
+        (work / "link").symlink_to("f1")
+    if other == "deleted":
+        (work / "gone").unlink()
+    second = ws.capture(first).state
+    wanted = snapshot(work)
+    _go(ws, first, second)
+    target, here = second, first
+    if other == "fewer":  # one of the files is what the target has
+        (work / "f1").write_text("two 1")
+        here = ws.capture(first).state
+    if other == "more":
+        (work / "new").write_text("new")
+        here = ws.capture(first).state
+    _go(ws, target, here)
+    assert snapshot(work) == wanted
+    _go(ws, first, second)
+    assert (work / "f2").read_text() == "one 2" and (work / "gone").read_text() == "gone"
+    assert (work / "link").readlink() == Path("f0") and not list(work.glob(".worldline*"))

@@ -10,7 +10,7 @@ _OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 _AT_LEAST = 1 << 16
 
 
-def read_plain(path: Path, limit: int = 64 << 20) -> bytes:
+def read_plain(path: Path | str, limit: int = 64 << 20) -> bytes:
     """Content of a regular file (links are followed). Raises OSError, also for what is no regular file or above the
     limit."""
     descriptor = os.open(path, _OPEN)

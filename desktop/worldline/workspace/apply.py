@@ -13,13 +13,14 @@ from pathlib import Path
 from worldline.core.errors import WorkspaceError
 from worldline.workspace import gitagain, gitfiles, gitmove, staging
 from worldline.workspace.beforehand import check_space, folders_there
-from worldline.workspace.durable import write_durably
+from worldline.workspace.blanks import Blanks
+from worldline.workspace.durable import on_one_disk, sync_path, write_durably
 from worldline.workspace.ending import finish, undo_now
 from worldline.workspace.filesig import FileSig
 from worldline.workspace.journal import Journal, RootMove
 from worldline.workspace.model import Cancelled, Omitted, ProgressCall, RestorePlan, RestoreReport
 from worldline.workspace.repos import GitRoot
-from worldline.workspace.safefs import SafeTree, content_of
+from worldline.workspace.safefs import SafeTree
 from worldline.workspace.spares import Spares
 from worldline.workspace.states import RootState, State, read_progress
 from worldline.workspace.swapping import Swap
@@ -35,7 +36,7 @@ class Restorer:
         self, work: Path, folder: Path, plan: RestorePlan, now: State, target: State, roots: dict[str, GitRoot],
         progress: ProgressCall | None = None, seen: Callable[[str], FileSig | None] | None = None,
         learn: Callable[[os.stat_result, bytes], None] | None = None,
-        spares: Spares | None = None,
+        spares: Spares | None = None, blanks: Blanks | None = None,
     ) -> None:  # fmt: skip
         self._learn = learn
         """Told of each file that was read back."""
@@ -51,11 +52,16 @@ class Restorer:
             plan.safety,
             self.items,
             folder_perm=int(target.meta["dir_perm"]),
+            blanks=blanks,
         )
         self.report = RestoreReport(False, plan.items, of=len(self.items))
         self.notes: list[str] = list(plan.notes)
         self._progress = progress
+        self._one_disk = False
+        """Workspace and journal lie on the same file system."""
         self._staging = -1
+        self._there: dict[int, int] = {}
+        """Modes of files that lie in the staging folder from the beginning, by the numbers of their items."""
         self._files = Swap(self.tree, self.items, target, seen or (lambda _: None))
         self._found: dict[str, RootState] = {}
         """Repositories whose pointer is gone, as they are."""
@@ -67,7 +73,7 @@ class Restorer:
         try:
             self._prepare(new_branch, home)
             self._files.made_closed = staging.write_all(
-                self.items, self.store, self._staging, self._spares, self._progress
+                self.items, self.store, self._staging, self._spares, self._there, self._progress
             )
             unlock(self.tree, self.journal.perms)
             self._swap()
@@ -100,17 +106,26 @@ class Restorer:
     def _note_committed(self, *, final: bool) -> None:
         """`final`: the session's cursor has moved, so that there is no way back; a recovery sees it by the cursor too."""
         try:
-            # Where the cursor cannot tell (it stays at the same state), this alone does.
-            self.journal.mark("committed", durably=not final or self.plan.target == self.plan.safety)
+            self.journal.mark("committed", durably=self._only_mark(final))
         except OSError as error:
             if not final:
                 raise
             log.warning("the end of a restore could not be written down: %s", error)
 
+    def _only_mark(self, final: bool) -> bool:
+        """Whether the mark must be on the disk before what was replaced is let go.
+
+        Without a cursor (`final`) nothing but the mark says that the restore is a fact. On one file system that is enough as
+        it is: changes of names are written down in their order, so that after a loss of power either the mark is there, or
+        what comes after it is not either and the staging folder still holds all that an undo needs. On two, the one may
+        have let go what the other has no mark for. Where the cursor stays at the same state, it cannot tell.
+        """
+        return self.plan.target == self.plan.safety or not (final or self._one_disk)
+
     def _finish(self) -> None:
         """What is left when the restore is a fact: a failure here must not take it back."""
         try:
-            finish(self.journal, self.tree, self.store, self._spares, self._files.replaced)
+            finish(self.journal, self.tree, self.store, self._spares, self._staging, self._files.replaced)
         except (OSError, WorkspaceError) as error:
             log.warning("what a restore replaced could not be removed: %s", error)
             self.report.note = f"{self.report.note} Some of what was replaced still lies in {self.journal.staging} ({error}).".strip()
@@ -122,6 +137,7 @@ class Restorer:
         # From here on whatever is on disk or will be there can be written again, whatever happens.
         self.store.sync()
         self.journal.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._one_disk = on_one_disk(self.tree.root_fd, self.journal.folder)
         self.journal.there = folders_there(self.tree, self.items)
         now_roots = {root.path: root for root in self.now.roots}
         self.journal.gone_git = list(self.plan.drop_git)
@@ -143,6 +159,8 @@ class Restorer:
                     f"The repository in {where} is gone; its files are put back, its history cannot be."
                 )
                 continue
+            if not (new_branch or home or root.trouble) and now.same_git(wanted):
+                continue
             move, notes = gitmove.plan_move(root, now, wanted, new_branch, home)
             self.notes += notes
             if move.head_before:
@@ -154,8 +172,19 @@ class Restorer:
         git = [*self.journal.made_git, *self.journal.gone_git]
         self.journal.perms = perms_of_folders(self.tree, self.items, git, self.journal.folder_perm)
         self.journal.save()
-        os.mkdir(self.journal.staging, 0o700, dir_fd=self.tree.root_fd)
-        self._staging = self._files.staging = os.dup(self.tree.folder(self.journal.staging))
+        if not self._one_disk:
+            # Its name must be on the disk before any name in the workspace changes; on one disk that follows of itself.
+            sync_path(self.journal.folder)
+            sync_path(self.journal.folder.parent)
+        self._make_staging()
+
+    def _make_staging(self) -> None:
+        if self._spares is not None:
+            self._staging, self._there = self._spares.become(self.tree, self.journal.staging, self.items)
+        if self._staging < 0:
+            os.mkdir(self.journal.staging, 0o700, dir_fd=self.tree.root_fd)
+            self._staging = os.dup(self.tree.folder(self.journal.staging))
+        self._files.staging = self._staging
 
     def _save_index(self, move: RootMove, number: int, now: RootState, wanted: RootState) -> None:
         if now.index == wanted.index or not wanted.index:
@@ -221,8 +250,7 @@ class Restorer:
                 good = status is None or stat.S_ISDIR(status.st_mode)
             else:
                 try:
-                    with self.tree.at(item.path) as (fd, name):
-                        oid, status = content_of(name, fd)
+                    oid, status = self.tree.content(item.path)
                 except OSError:
                     oid, status = "", None
                 mode = status.st_mode if status is not None else 0

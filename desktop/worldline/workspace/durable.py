@@ -74,6 +74,11 @@ def sync_filesystem(path: Path) -> None:
         os.close(fd)
 
 
+def on_one_disk(fd: int, path: Path) -> bool:
+    """Whether what is open and what is at `path` lie on one file system, so that their changes of names have an order."""
+    return os.fstat(fd).st_dev == path.stat().st_dev
+
+
 def write_durably(path: Path, data: bytes) -> None:
     """Replace a file as a whole: its content is on the disk before it gets the name, and so before all that is renamed
     later."""

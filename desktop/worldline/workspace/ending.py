@@ -21,13 +21,14 @@ def finish(
     tree: SafeTree,
     store: Store,
     spares: Spares | None = None,
+    staging: int = -1,
     replaced: Sequence[tuple[str, FileSig | None]] = (),
 ) -> None:
     """The rest of a restore that is verified: what was replaced is let go, what was put down stays on record until it
     is on the disk."""
     gitagain.unmark(tree.root, journal)
     tree.drop()
-    if spares is None or not spares.keep(tree, journal.staging, replaced):
+    if spares is None or not spares.keep(tree, journal.staging, staging, replaced):
         remove_staging(tree, journal.staging)
     for move in journal.roots:
         if move.index_after or move.head_after:  # else no lock was taken

@@ -100,9 +100,10 @@ class Workspace:
         self._refuse_unfinished()
         if first:
             self._capturer.remember()
+            self._settler.add()  # who captures will go back
 
     def _refuse_unfinished(self) -> None:
-        if Journal.load(self._journal_folder) is not None:
+        if Journal.is_there(self._journal_folder):
             raise WorkspaceError(
                 "A restore was interrupted and has not been finished or undone yet.",
                 "Open the session again.",
@@ -238,13 +239,14 @@ class Workspace:
         existing branch that is still at that commit ("Return to <branch>").
 
         `on_done` is called when everything is verified and can still be undone: move the cursor there; if it raises,
-        all files are put back. Files that changed since the plan are left and listed in `failed`.
+        all files are put back. Without it a loss of power in the moments after this returns leaves either all of the
+        restore or nothing of it; `close` makes sure. Files that changed since the plan are left and listed in `failed`.
         """
         self._begin()
         now, target = State.load(self.store, plan.safety), State.load(self.store, plan.target)
         restorer = applying.Restorer(
             self.work, self._journal_folder, plan, now, target, dict(self._capturer.roots), progress,
-            self._capturer.sig_of, self._capturer.learn, self._spares,
+            self._capturer.sig_of, self._capturer.learn, self._spares, self._settler.blanks,
         )  # fmt: skip
         try:
             return restorer.run(new_branch, on_done, home)

@@ -9,7 +9,7 @@ import time
 
 _RACY_NS = 20_000_000
 _COARSE_NS = 2_000_000_000
-_OPEN_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+OPEN_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 FileSig = tuple[int, int, int, int, int, bytes]
 """mtime_ns, ctime_ns (-1: read again), size, inode, st_mode, blob id."""
@@ -41,27 +41,32 @@ class Unstable(OSError):
 def read_file(name: str, dir_fd: int, limit: int) -> tuple[bytes, os.stat_result] | None:
     """Content and stat data that belong together; None when it is larger than `limit`. Never follows a link and never
     waits on a pipe."""
-    fd = os.open(name, _OPEN_FILE, dir_fd=dir_fd)
+    fd = os.open(name, OPEN_FILE, dir_fd=dir_fd)
     try:
-        for _ in range(4):
-            before = os.fstat(fd)
-            if not stat.S_ISREG(before.st_mode):
-                raise OSError(errno.EINVAL, "not a regular file")
-            if before.st_size > limit:
-                return None
-            data = os.pread(fd, before.st_size + 1, 0)
-            while 0 < len(data) < before.st_size:
-                more = os.pread(fd, before.st_size + 1 - len(data), len(data))
-                if not more:
-                    break
-                data += more
-            after = os.fstat(fd)
-            same = (before.st_mtime_ns, before.st_ctime_ns) == (after.st_mtime_ns, after.st_ctime_ns)
-            if same and len(data) == after.st_size:
-                return data, after
-        raise Unstable(errno.EBUSY, "it kept changing while it was read")
+        return read_open(fd, limit)
     finally:
         os.close(fd)
+
+
+def read_open(fd: int, limit: int) -> tuple[bytes, os.stat_result] | None:
+    """`read_file` of one that was opened with `OPEN_FILE`."""
+    for _ in range(4):
+        before = os.fstat(fd)
+        if not stat.S_ISREG(before.st_mode):
+            raise OSError(errno.EINVAL, "not a regular file")
+        if before.st_size > limit:
+            return None
+        data = os.pread(fd, before.st_size + 1, 0)
+        while 0 < len(data) < before.st_size:
+            more = os.pread(fd, before.st_size + 1 - len(data), len(data))
+            if not more:
+                break
+            data += more
+        after = os.fstat(fd)
+        same = (before.st_mtime_ns, before.st_ctime_ns) == (after.st_mtime_ns, after.st_ctime_ns)
+        if same and len(data) == after.st_size:
+            return data, after
+    raise Unstable(errno.EBUSY, "it kept changing while it was read")
 
 
 SPECIAL = {

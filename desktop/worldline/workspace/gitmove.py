@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import errno
+import functools
 import hashlib
 import logging
 import os
@@ -162,10 +163,11 @@ def plan_move(
         return move, [f"Of {name} only files are put back: {reason}."]
     move.progress_before = {n: base64.b64encode(d).decode("ascii") for n, d in root.progress().items()}
     move.head_before = os.fsdecode(gitfiles.read(root.gitdir, "HEAD"))
-    ref, note = _choose_ref(root, now, wanted, new_branch, home if not wanted.path else "")
+    at = functools.cache(root.resolve)
+    ref, note = _choose_ref(root, now, wanted, new_branch, home if not wanted.path else "", at)
     if note:
         return RootMove(wanted.path, str(root.gitdir)), [note]
-    tip = root.resolve(ref) if ref else ""
+    tip = at(ref) if ref else ""
     if ref and tip == "" and wanted.head:
         move.branch_made, move.branch_at = ref, wanted.head
     elif ref and tip != wanted.head and ref != now.ref:
@@ -210,10 +212,15 @@ def _is_bare(root: GitRoot) -> bool:
 
 
 def _choose_ref(
-    root: GitRoot, now: RootState, wanted: RootState, new_branch: str | None, home: str
+    root: GitRoot,
+    now: RootState,
+    wanted: RootState,
+    new_branch: str | None,
+    home: str,
+    at: Callable[[str], str],
 ) -> tuple[str, str]:
-    """The ref that HEAD goes on ("" = detached at the state's commit), or a note why HEAD stays. Raises `WorkspaceError`
-    (kind `branch_elsewhere`)."""
+    """The ref that HEAD goes on ("" = detached at the state's commit), or a note why HEAD stays. `at`: the commit of a ref.
+    Raises `WorkspaceError` (kind `branch_elsewhere`)."""
     if home:
         ref = "" if home == DETACHED else f"refs/heads/{home}"
         if ref and (place := checked_out_elsewhere(root, ref)):
@@ -227,7 +234,7 @@ def _choose_ref(
         return f"refs/heads/{new_branch}", ""
     if (
         wanted.ref
-        and root.resolve(wanted.ref) == wanted.head
+        and at(wanted.ref) == wanted.head
         and (wanted.ref == now.ref or not checked_out_elsewhere(root, wanted.ref))
     ):
         return wanted.ref, ""

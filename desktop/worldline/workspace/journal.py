@@ -5,7 +5,9 @@ rename. Undoing therefore needs neither disk space nor the store, and gives back
 Only where a loss of power took their content is it written again from the store.
 
 What is durable when: the states and the journal before the first file is touched; the mark that decides between undoing
-and finishing before anything is thrown away; the new files some time later, and until then `settle` keeps a record.
+and finishing before the cursor moves, and never after anything that is thrown away (on one file system names are written down
+in their order, on two it is synced; see `Restorer._only_mark`); the new files some time later, and until then `settle` keeps a
+record.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from worldline.workspace.blanks import Blanks
 from worldline.workspace.durable import boot_id, sync_path, write_durably
 from worldline.workspace.folders import STAGING
 from worldline.workspace.model import PlanItem
@@ -89,6 +92,9 @@ class Journal:
     perms: dict[str, int] = field(default_factory=dict)
     """Folders in which the restore works, with the permissions they had, where these are not the usual ones."""
 
+    blanks: Blanks | None = None
+    """Where a file for it may come from."""
+
     @property
     def staging(self) -> str:
         return STAGING + self.token
@@ -100,7 +106,14 @@ class Journal:
             "roots": [root.row() for root in self.roots], "made_git": self.made_git, "gone_git": self.gone_git,
             "pointers": self.pointers, "perms": self.perms,
         }  # fmt: skip
-        write_durably(self.folder / _NAME, json.dumps(value, ensure_ascii=True).encode("ascii"))
+        data = json.dumps(value, ensure_ascii=True).encode("ascii")
+        if self.blanks is None or not self.blanks.write(f"{self.folder}/{_NAME}", data):
+            write_durably(self.folder / _NAME, data)
+
+    @staticmethod
+    def is_there(folder: Path) -> bool:
+        """Whether a restore is pending."""
+        return os.path.lexists(f"{folder}/{_NAME}")
 
     @classmethod
     def load(cls, folder: Path) -> Journal | None:
@@ -124,16 +137,17 @@ class Journal:
     def mark(self, phase: str, *, durably: bool) -> None:
         """Enter a phase: a name, which is there or not, whatever happens. As a second one of the journal it costs no
         file that would have to be made and removed."""
+        place = f"{self.folder}/{phase}"
         try:
-            os.link(self.folder / _NAME, self.folder / phase)
+            os.link(f"{self.folder}/{_NAME}", place)
         except FileExistsError:
             pass  # marked already, by a run that was killed: the mark is all that counts
         except OSError as error:
             if error.errno not in NO_LINKS:
                 raise
-            os.close(os.open(self.folder / phase, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            os.close(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
         if durably:
-            sync_path(self.folder / phase)
+            sync_path(Path(place))
         self.phase = phase
 
     def back_to_writing(self) -> None:
@@ -144,10 +158,10 @@ class Journal:
 
     def retire(self, records: Path) -> None:
         """Nothing is pending any more; what was put down stays on record (see `settle`)."""
-        record = records / f"{time.time_ns():020}-{self.token}"
+        record = f"{records}/{time.time_ns():020}-{self.token}"
         try:
             try:
-                self.folder.rename(record)
+                os.rename(self.folder, record)  # noqa: PTH104 - texts
             except FileNotFoundError:
                 records.mkdir(mode=0o700, exist_ok=True)
                 self.folder.rename(record)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import pygit2
 
@@ -25,11 +24,10 @@ def global_rules(root: GitRoot | None) -> bytes:
             name = str(config["core.excludesfile"] or "")
     except (OSError, KeyError, pygit2.GitError):
         name = ""
-    base = Path(os.environ.get("XDG_CONFIG_HOME") or "~/.config")
-    path = Path(name) if name else base / "git" / "ignore"
+    path = name or f"{os.environ.get('XDG_CONFIG_HOME') or '~/.config'}/git/ignore"
     try:
-        return read_plain(path.expanduser())
-    except (OSError, RuntimeError):  # RuntimeError: there is no home folder
+        return read_plain(os.path.expanduser(path))  # noqa: PTH111 - asked for each capture
+    except OSError:
         return b""
 
 

@@ -157,19 +157,21 @@ class GitRoot:
         if self.path or self.outer:
             return None
         try:
-            dot, gitdir = (self.work / ".git").lstat(), self.gitdir.stat()
+            # Texts, not paths: this is asked each time, and joining paths would be most of it.
+            look = os.stat
+            dot, gitdir = os.lstat(f"{self.work}/.git"), look(self.gitdir)
             place = dot
             if stat.S_ISREG(dot.st_mode):
                 place = (self.work / os.fsdecode(self.pointer[7:].strip())).stat()
             if (place.st_dev, place.st_ino) != (gitdir.st_dev, gitdir.st_ino):
                 return None
             common = self.common.stat() if self.common != self.gitdir else gitdir
-            told = [(self.common / "config").stat()]
+            told = [look(f"{self.common}/config")]
             with contextlib.suppress(FileNotFoundError):
-                told.append((self.gitdir / "commondir").stat())
+                told.append(look(f"{self.gitdir}/commondir"))
             if stat.S_ISREG(dot.st_mode):
                 told.append(dot)
-            head = (self.gitdir / "HEAD").lstat().st_mode
+            head = os.lstat(f"{self.gitdir}/HEAD").st_mode
         except (OSError, ValueError):
             return None
         now = time.time_ns()
@@ -272,7 +274,7 @@ class GitRoot:
             text = ""
             for folder in (self.common, self.gitdir):
                 try:
-                    text = os.fsdecode(read_plain(folder / ref, _MAX_REF)).strip()
+                    text = os.fsdecode(read_plain(f"{folder}/{ref}", _MAX_REF)).strip()
                     break
                 except OSError:
                     continue
@@ -285,7 +287,7 @@ class GitRoot:
 
     def _packed(self, ref: str) -> str:
         try:
-            data = read_plain(self.common / "packed-refs", gitfiles.MAX_BYTES)
+            data = read_plain(f"{self.common}/packed-refs", gitfiles.MAX_BYTES)
         except OSError:
             return ""
         at = data.find(b" " + os.fsencode(ref) + b"\n")
@@ -298,8 +300,7 @@ class GitRoot:
         found: dict[str, bytes] = {}
         size = 0
         try:
-            with os.scandir(self.gitdir) as entries:
-                there = {entry.name for entry in entries}
+            there = set(os.listdir(self.gitdir))  # noqa: PTH208 - asked for each capture
         except OSError:
             return found
         # As a rule none is there: asking for each would cost more than all else in a small jump.
@@ -321,7 +322,7 @@ class GitRoot:
         """Read the staging area again if it changed. Returns the paths (relative to the workspace) that became and
         ceased to be tracked, None when it is as before."""
         try:
-            status = (self.gitdir / "index").lstat()
+            status = os.lstat(f"{self.gitdir}/index")
             sig: tuple[int, ...] = (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
         except FileNotFoundError:
             sig = (0,)
@@ -374,6 +375,6 @@ class GitRoot:
 
     def _exclude_text(self) -> bytes:
         try:
-            return read_plain(self.common / "info" / "exclude")
+            return read_plain(f"{self.common}/info/exclude")
         except OSError:
             return b""

@@ -13,10 +13,12 @@ import os
 import shutil
 import stat
 import threading
+import time
 from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 
+from worldline.workspace.blanks import Blanks
 from worldline.workspace.durable import is_hollow, sync_filesystem, sync_open
 from worldline.workspace.filesig import read_file
 from worldline.workspace.folders import STAGING
@@ -73,9 +75,12 @@ class Settler:
         self.folder = store_path / FOLDER
         self._lock = threading.Lock()
         self._wake = threading.Event()
-        self._stop = False
+        self._stop = threading.Event()
+        self._due = 0.0
+        """When it has been quiet for long enough."""
         self._thread: threading.Thread | None = None
         self._unneeded: deque[Path] = deque()
+        self.blanks = Blanks(store_path)
 
     def remove_later(self, folder: Path) -> None:
         """Remove a folder of ours that nobody needs any more: what that takes is not to be waited for. The next start
@@ -86,7 +91,9 @@ class Settler:
                 remove_folder(self._unneeded.popleft())
 
     def add(self) -> None:
-        """There is a new record."""
+        """There is a new record, or there will be some. The thread is not woken while it waits for quiet: whoever goes to and fro would wait
+        for it to run each time."""
+        self._due = time.monotonic() + _CALM
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="settle-workspace", daemon=True)
             self._thread.start()
@@ -95,12 +102,16 @@ class Settler:
     def _run(self) -> None:
         while True:
             self._wake.wait()
-            self._wake.clear()
-            while not self._stop and self._wake.wait(_CALM):
-                self._wake.clear()
-            if self._stop:
+            while not self._stop.is_set() and (left := self._due - time.monotonic()) > 0:
+                self._stop.wait(left)
+            if self._stop.is_set():
                 return
+            self._wake.clear()
             self.settle()
+            try:
+                self.blanks.refill()
+            except OSError as error:  # a restore does without
+                log.info("no file for the next restore can be made: %s", error)
 
     def settle(self) -> None:
         """Do it now. What cannot be written stays on record."""
@@ -118,11 +129,12 @@ class Settler:
 
     def close(self) -> None:
         if self._thread is not None:
-            self._stop = True
+            self._stop.set()
             self._wake.set()
             self._thread.join()
             self._thread = None
         self.settle()
+        self.blanks.clear()
 
 
 def _sync(journal: Journal, work: Path) -> None:
@@ -142,6 +154,8 @@ def _sync(journal: Journal, work: Path) -> None:
                 if not stat.S_ISREG(os.fstat(fd).st_mode):  # a pipe came in its place: nothing to be lost
                     os.close(fds.pop())
         sync_open(fds)
+        if not fds:  # what it did was to names alone
+            os.fsync(tree.root_fd)
     finally:
         for fd in fds:
             os.close(fd)

@@ -11,24 +11,43 @@ import contextlib
 import os
 import shutil
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from worldline.workspace.filesig import FileSig
+from worldline.workspace.model import PlanItem
 from worldline.workspace.safefs import SafeTree, content_id, is_same, rename_new
 
 FOLDER = "spares"
 MAX_FILES = 20_000
 MAX_BYTES = 256 << 20
 _BATCHES = 3
-_OPEN_DIR = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class _Spare(NamedTuple):
-    batch: str
-    name: str
-    sig: FileSig
+class _Batch:
+    """What one restore replaced."""
+
+    __slots__ = ("_by_content", "fd", "files", "left", "size")
+
+    def __init__(self, fd: int, found: Iterable[tuple[str, FileSig]]) -> None:
+        self.fd = fd
+        """Its folder, open."""
+        self.left: dict[str, FileSig] = dict(found)
+        """Stat data and content of its files, by name."""
+        self.files, self.size = len(self.left), sum(sig[2] for sig in self.left.values())
+        self._by_content: dict[bytes, list[str]] | None = None
+
+    def pop(self, oid: bytes) -> tuple[str, FileSig] | None:
+        """A file with this content, which is not in it any more from now on."""
+        if self._by_content is None:
+            self._by_content = {}
+            for name, sig in self.left.items():
+                self._by_content.setdefault(sig[5], []).append(name)
+        names = self._by_content.get(oid)
+        if not names:
+            return None
+        name = names.pop()
+        return name, self.left.pop(name)
 
 
 class Spares:
@@ -37,85 +56,134 @@ class Spares:
     def __init__(self, store_path: Path, later: Callable[[Path], None]) -> None:
         self._folder = store_path / FOLDER
         self._later = later
-        self._batches: dict[str, tuple[int, int, int]] = {}
-        """By name: open folder, number of files, their bytes. Oldest first."""
-        self._known: dict[bytes, list[_Spare]] = {}
+        self._batches: dict[str, _Batch] = {}
+        """By name, oldest first."""
         self._number = 0
         """Of the next batch. Never again: an old one of the same name may be about to be removed."""
+        self._is_made = False
+        """The folder is there."""
 
-    def keep(self, tree: SafeTree, staging: str, found: Iterable[tuple[str, FileSig | None]]) -> bool:
-        """Take over a staging folder whose files (name in it, stat data and content as they were seen at their place)
-        are not needed any more. False: it is still where it was, and the caller removes it."""
+    def keep(
+        self, tree: SafeTree, staging: str, fd: int, found: Iterable[tuple[str, FileSig | None]]
+    ) -> bool:
+        """Take over a staging folder (open as `fd`) whose files (name in it, stat data and content as they were seen at
+        their place) are not needed any more. False: it is still where it was, and the caller removes it."""
         # Not the name of the staging folder: going to and fro gives the same one again and again.
-        batch = str(self._number)
-        rows = [_Spare(batch, name, sig) for name, sig in found if _is_usable(sig)]  # type: ignore[arg-type]
-        size = sum(row.sig[2] for row in rows)
-        if not rows or len(rows) > MAX_FILES or size > MAX_BYTES:
+        name = str(self._number)
+        batch = _Batch(fd, ((name, sig) for name, sig in found if sig is not None and stat.S_ISREG(sig[4])))
+        if not batch.left or batch.files > MAX_FILES or batch.size > MAX_BYTES:
             return False
         try:
-            if not self._batches:
+            batch.fd = os.dup(fd)
+        except OSError:  # too many are open
+            return False
+        try:
+            if not self._is_made:
                 self._folder.mkdir(mode=0o700, exist_ok=True)
-            os.rename(staging, self._folder / batch, src_dir_fd=tree.root_fd)
+                self._is_made = True
+            os.rename(staging, self._path(name), src_dir_fd=tree.root_fd)
         except OSError:  # another file system, as a rule
+            os.close(batch.fd)
             return False
         self._number += 1
-        self._batches[batch] = (os.open(self._folder / batch, _OPEN_DIR), len(rows), size)
-        for row in rows:
-            self._known.setdefault(row.sig[5], []).append(row)
+        self._batches[name] = batch
         while len(self._batches) > _BATCHES or not self._fits():
             self._later(self._let_go(next(iter(self._batches))))
         return True
 
     def _fits(self) -> bool:
-        files, size = (sum(batch[n] for batch in self._batches.values()) for n in (1, 2))
-        return files <= MAX_FILES and size <= MAX_BYTES
+        files = sum(batch.files for batch in self._batches.values())
+        return files <= MAX_FILES and sum(batch.size for batch in self._batches.values()) <= MAX_BYTES
+
+    def become(self, tree: SafeTree, staging: str, items: Sequence[PlanItem]) -> tuple[int, dict[int, int]]:
+        """Make a batch the staging folder of a restore, where each file in it is wanted, and under the very number that
+        is its name: going back to where one came from. No file has to be moved or made for it then, and no folder.
+
+        Returns the open folder (-1: it was not made) and the modes of what is in it by the numbers of the items. Each
+        file is looked at before: under its number lies nothing, ever, but what is meant to be put in its place.
+        """
+        for name, batch in reversed(self._batches.items()):
+            there = _modes(batch, items)
+            if not there or len(os.listdir(batch.fd)) != len(there):  # noqa: PTH208 - an open folder has no path
+                continue
+            try:
+                os.rename(self._path(name), staging, dst_dir_fd=tree.root_fd)
+            except OSError:
+                continue
+            del self._batches[name]
+            return batch.fd, there
+        return -1, {}
 
     def take(self, oid: bytes, mode: int, name: str, dir_fd: int) -> bool:
         """Put a file with this content at `name` (free), as new as if it had just been written. False: there is none."""
-        rows = self._known.get(oid)
-        while rows:
-            spare = rows.pop()
-            batch = self._batches.get(spare.batch)
-            if batch is None:
-                continue
-            try:
-                status = os.stat(spare.name, dir_fd=batch[0], follow_symlinks=False)
-                # A second name of it may lie anywhere; its times and mode are not ours to change.
-                if status.st_nlink != 1 or not _is_still(spare, status, batch[0]):
+        for batch in self._batches.values():
+            while (spare := batch.pop(oid)) is not None:
+                try:
+                    found = _mode_of(*spare, batch.fd)
+                    if not found:
+                        continue
+                    renew(spare[0], batch.fd, found, mode)
+                    rename_new(spare[0], batch.fd, name, dir_fd)
+                except OSError:
                     continue
-                os.utime(spare.name, dir_fd=batch[0], follow_symlinks=False)
-                if stat.S_IMODE(status.st_mode) != stat.S_IMODE(mode):
-                    os.chmod(spare.name, stat.S_IMODE(mode), dir_fd=batch[0])
-                rename_new(spare.name, batch[0], name, dir_fd)
-            except OSError:
-                continue
-            return True
+                return True
         return False
 
     def clear(self) -> None:
         """Remove all spares."""
         for name in list(self._batches):
             self._let_go(name)
-        self._known = {}
         shutil.rmtree(self._folder, ignore_errors=True)
+        self._is_made = False
+
+    def _path(self, name: str) -> str:
+        return f"{self._folder}/{name}"
 
     def _let_go(self, name: str) -> Path:
-        os.close(self._batches.pop(name)[0])
+        os.close(self._batches.pop(name).fd)
         return self._folder / name
 
 
-def _is_usable(sig: FileSig | None) -> bool:
-    return sig is not None and stat.S_ISREG(sig[4])
+def renew(name: str, dir_fd: int, mode: int, wanted: int) -> None:
+    """Make a file that was there before, with `mode`, as new as one that is written now. Raises OSError."""
+    os.utime(name, dir_fd=dir_fd, follow_symlinks=False)
+    if stat.S_IMODE(mode) != stat.S_IMODE(wanted):
+        os.chmod(name, stat.S_IMODE(wanted), dir_fd=dir_fd)
 
 
-def _is_still(spare: _Spare, status: os.stat_result, dir_fd: int) -> bool:
+def _modes(batch: _Batch, items: Sequence[PlanItem]) -> dict[int, int]:
+    """See `Spares.become`; {} where a file in the batch is not wanted as it is."""
+    found: dict[int, int] = {}
+    for name, sig in batch.left.items():
+        number = int(name) if name.isdecimal() else len(items)
+        item = items[number] if number < len(items) else None
+        if item is None or item.action not in ("create", "overwrite") or item.blob != sig[5].hex():
+            return {}
+        try:
+            mode = _mode_of(name, sig, batch.fd) if stat.S_ISREG(item.mode) else 0
+        except OSError:
+            mode = 0
+        if not mode:
+            return {}
+        found[number] = mode
+    return found
+
+
+def _mode_of(name: str, sig: FileSig, dir_fd: int) -> int:
+    """Mode of a spare, if it has the content that was seen and no second name; else 0. Raises OSError."""
+    status = os.stat(name, dir_fd=dir_fd, follow_symlinks=False)
+    # A second name of it may lie anywhere; its times and mode are not ours to change.
+    return status.st_mode if status.st_nlink == 1 and _is_still(name, sig, status, dir_fd) else 0
+
+
+def _is_still(name: str, sig: FileSig, status: os.stat_result, dir_fd: int) -> bool:
     """Whether it has the content that was seen. One that was changed shortly before it was seen (people go to and fro
     quickly) is read: that is still a small part of making a file."""
-    if is_same(status, spare.sig, moved=True):
+    if is_same(status, sig, moved=True):
         return True
-    if spare.sig[1] >= 0 or status.st_size != spare.sig[2]:
+    if sig[1] >= 0 or status.st_size != sig[2]:
         return False
-    return content_id(spare.name, dir_fd)[0] == spare.sig[5].hex()
+    return content_id(name, dir_fd)[0] == sig[5].hex()
 
 
 def remove_folder(folder: Path) -> None:

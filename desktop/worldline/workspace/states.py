@@ -64,6 +64,13 @@ class RootState:
             **({"uncopied": self.uncopied} if self.uncopied else {}),
         }  # fmt: skip
 
+    def same_git(self, other: RootState) -> bool:
+        """Going from here to `other` changes nothing of the repository but files."""
+        mine = (self.head, self.ref, self.index, self.progress)
+        return mine == (other.head, other.ref, other.index, other.progress) and not (
+            self.trouble or other.trouble
+        )
+
     def tree(self, store: Store) -> bytes:
         rows = []
         if self.index:

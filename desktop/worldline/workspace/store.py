@@ -34,6 +34,8 @@ _LOOSE_LIMIT = 24
 _PENDING_BYTES = 8 << 20
 _MAX_UNSYNCED = 500
 _TREE_CACHE = 50_000
+_SIZES = 20_000
+_STORED = 50_000
 BUNDLED = "refs/worldline/bundle/"
 """Refs of states that came from somebody else: of these only the files are put back."""
 FREE_FLOOR = 32 << 20
@@ -113,6 +115,10 @@ class Store:
         self._trees: dict[bytes, bytes] = {}
         """Known trees, as they are stored."""
         self._parsed: dict[bytes, list[TreeEntry]] = {}
+        self._stored: set[bytes] = set()
+        """Objects that are known to be there."""
+        self._sizes: dict[bytes, int] = {}
+        """Bytes of objects by id."""
         self._lock_fd = -1
         self.memo: dict[str, object] = {}
         """For what is made of objects of the store; forgotten when they may have gone."""
@@ -147,7 +153,8 @@ class Store:
 
     def _clean(self) -> None:
         """Remove what a killed writer left. Only ever called by the one writer."""
-        shutil.rmtree(self.path / "spares", ignore_errors=True)
+        for folder in ("spares", "blanks"):
+            shutil.rmtree(self.path / folder, ignore_errors=True)
         objects = self.path / "objects"
         for pattern in ("pack/tmp_*", "tmp_*", "??/tmp_*"):
             for leftover in objects.glob(pattern):
@@ -161,6 +168,8 @@ class Store:
         self.repo.free()
         self._trees.clear()
         self._parsed.clear()
+        self._sizes.clear()
+        self._stored.clear()
         self.memo.clear()
         self.repo = pygit2.Repository(str(self.path))
 
@@ -230,6 +239,8 @@ class Store:
         more than the capture: they survive a kill at once, and a loss of power from here on. Called before a restore
         touches anything, when the store is closed, and now and then.
         """
+        if not (self._unsynced or self._new_pack):
+            return
         objects = self.path / "objects"
         names, self._unsynced = self._unsynced, []
         durable.sync_files(objects / name[:2] / name[2:] for name in names)
@@ -256,7 +267,14 @@ class Store:
     # --- reading ----------------------------------------------------------------------------------------------
 
     def has(self, oid: bytes) -> bool:
-        return oid in self._new or pygit2.Oid(raw=oid) in self.repo.odb
+        if oid in self._new or oid in self._stored:
+            return True
+        if pygit2.Oid(raw=oid) not in self.repo.odb:
+            return False
+        # Going to and fro asks for the same ones each time. Only while nobody else can prune the store.
+        if self._lock_fd >= 0 and len(self._stored) < _STORED:
+            self._stored.add(oid)
+        return True
 
     def read(self, oid: bytes) -> bytes:
         """The content of an object. Raises `WorkspaceError` (kind `missing_object`)."""
@@ -280,7 +298,12 @@ class Store:
         return self.read(oid)
 
     def size_of(self, oid: bytes) -> int:
-        return int(self.repo.odb.read_header(pygit2.Oid(raw=oid))[1])
+        size = self._sizes.get(oid)
+        if size is None:
+            if len(self._sizes) >= _SIZES:
+                self._sizes.clear()
+            size = self._sizes[oid] = int(self.repo.odb.read_header(pygit2.Oid(raw=oid))[1])
+        return size
 
     def tree(self, oid: bytes) -> list[TreeEntry]:
         """Entries of a tree; shared, not to be changed."""
@@ -330,7 +353,11 @@ class Store:
             self.repo.references.delete(name)
 
     def is_bundled(self, state: str) -> bool:
-        return f"{BUNDLED}{state}" in self.repo.references
+        name = f"{BUNDLED}{state}"
+        # Asked for each restore, and as a rule there is none at all.
+        if not any(os.path.lexists(f"{self.path}/{place}") for place in (name, "packed-refs")):
+            return False
+        return name in self.repo.references
 
     def refs(self) -> Iterator[tuple[str, str]]:
         for name in self.repo.references:

@@ -13,6 +13,8 @@ from worldline.workspace.model import PlanItem
 from worldline.workspace.safefs import SafeTree, content_id, exchange, rename_new, split
 from worldline.workspace.store import Store
 
+_OLD = old_name(0)[1:]
+
 
 class Undo:
     """Puts the files of a journal back. Can be killed and started again at any point."""
@@ -117,37 +119,71 @@ class Undo:
         self._tree.drop()
 
     def _put_back(self, staging: int, number: int, item: PlanItem) -> None:
-        folder, name = split(item.path)
         if item.action == "delete" and stat.S_ISDIR(item.expect_mode):
             with contextlib.suppress(OSError):
                 self._tree.make_folder(item.path, self._journal.folder_perm)
             return
+        theirs = ""
         for staged in (old_name(number), str(number)):
             try:
                 oid, mode = content_id(staged, staging)
             except FileNotFoundError:
                 continue
-            if stat.S_IFMT(mode) != stat.S_IFMT(item.expect_mode):
-                continue
-            if oid != item.expect:
-                if not self._lost_content(staging, staged, item.expect, mode):
-                    continue
+            same_kind = stat.S_IFMT(mode) == stat.S_IFMT(item.expect_mode)
+            if same_kind and oid != item.expect and self._lost_content(staging, staged, item.expect, mode):
                 self._refill(staging, staged, item)
-                mode = item.expect_mode
+                oid, mode = item.expect, item.expect_mode
+            if same_kind and oid == item.expect:
+                self._return(staging, staged, mode, item)
+                return
+            if not self._is_unused(staging, staged, item):
+                theirs = staged
+        if theirs:
+            self._return_theirs(staging, theirs, item)
+
+    def _return(self, staging: int, staged: str, mode: int, item: PlanItem) -> None:
+        folder, name = split(item.path)
+        self._tree.make_folder(folder, self._journal.folder_perm)
+        fd = self._tree.folder(folder)
+        try:
+            there = content_id(name, fd)
+            if there == (item.expect, mode):
+                return
+            if not self._is_ours(fd, name, item):
+                self.lost.append(item.path)
+                return
+            if not exchange(staged, staging, name, fd):
+                os.rename(staged, name, src_dir_fd=staging, dst_dir_fd=fd)
+        except FileNotFoundError:
+            rename_new(staged, staging, name, fd)
+
+    def _is_unused(self, staging: int, staged: str, item: PlanItem) -> bool:
+        """Whether a staged file is what was to be put down, whole or as far as it was written."""
+        if self._is_ours(staging, staged, item):
+            return True
+        if not item.blob:
+            return False
+        try:
+            got = read_file(staged, staging, 1 << 40)
+        except OSError:  # no file
+            return False
+        return got is not None and self._store.read(bytes.fromhex(item.blob)).startswith(got[0])
+
+    def _return_theirs(self, staging: int, staged: str, item: PlanItem) -> None:
+        """Somebody changed the file between the last look at it and the step that took it away, and the end came before
+        the next look. It comes back, where nothing but what we put there is in its place."""
+        folder, name = split(item.path)
+        if staged.endswith(_OLD):
             self._tree.make_folder(folder, self._journal.folder_perm)
+        try:
             fd = self._tree.folder(folder)
-            try:
-                there = content_id(name, fd)
-                if there == (item.expect, mode):
-                    return
-                if not self._is_ours(fd, name, item):
-                    self.lost.append(item.path)
-                    return
-                if not exchange(staged, staging, name, fd):
-                    os.rename(staged, name, src_dir_fd=staging, dst_dir_fd=fd)
-            except FileNotFoundError:
+            if self._is_ours(fd, name, item) and not exchange(staged, staging, name, fd):
+                os.rename(staged, name, src_dir_fd=staging, dst_dir_fd=fd)
+        except FileNotFoundError:
+            if staged.endswith(_OLD):
                 rename_new(staged, staging, name, fd)
-            return
+        except OSError:
+            return  # they have put something else there since
 
     def _mode_back(self, item: PlanItem) -> None:
         folder, name = split(item.path)

@@ -22,12 +22,13 @@ def perms_of_folders(
     are not the usual ones. Only those of ours: the others stay what they are, and the restore fails on them as a whole."""
     asked: set[str] = set()
     found: dict[str, int] = {}
+    me = os.geteuid()
 
     def look(path: str) -> None:
         while path and path not in asked:
             asked.add(path)
             status = tree.lstat(path)
-            if status is not None and stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid():
+            if status is not None and stat.S_ISDIR(status.st_mode) and status.st_uid == me:
                 perm = stat.S_IMODE(status.st_mode)
                 if perm & WRITABLE != WRITABLE or (usual >= 0 and perm != usual):
                     found[path] = perm

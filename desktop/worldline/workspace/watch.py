@@ -27,6 +27,10 @@ _GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES)
 _HEAD = struct.Struct("iIII")
 _NONBLOCK, _CLOEXEC = 0o4000, 0o2000000
 
+_BURST_MS = 5
+"""What happens within this time is read in one go: a restore of many files would else wait for this thread at each of them.
+Short enough for the kernel's queue."""
+
 Dirty = dict[str, set[str] | None]
 """By folder ("" = the root, else with a `/` at the end): names of files that something happened to; None: anything may
 have, folders in it included."""
@@ -99,9 +103,11 @@ class Watcher:
         poll = select.poll()
         poll.register(self._fd, select.POLLIN)
         poll.register(self._stop_read, select.POLLIN)
+        end = select.poll()
+        end.register(self._stop_read, select.POLLIN)
         while True:
             ready = [fd for fd, _ in poll.poll()]
-            if self._stop_read in ready:
+            if self._stop_read in ready or end.poll(_BURST_MS):
                 return
             self._read()
 

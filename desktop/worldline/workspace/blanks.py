@@ -1,0 +1,74 @@
+"""Files made beforehand, for what has to be on the disk before anything else may happen.
+
+To sync a new file a file system writes down that it is there and where its content lies, and whoever syncs something else
+at that time is waited for. A file that has its place already needs its content written, and nothing else: half the time on a
+quiet disk, much less on a busy one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections import deque
+from pathlib import Path
+
+from worldline.workspace.durable import sync_files
+
+FOLDER = "blanks"
+SIZE = 8192
+_MANY = 16
+"""As many as people go to and fro before there is time to make others."""
+_BLANK = b" " * SIZE
+
+
+class Blanks:
+    """The blank files of one store. `refill` may be called by another thread than the rest."""
+
+    def __init__(self, store_path: Path) -> None:
+        self._folder = store_path / FOLDER
+        self._ready: deque[str] = deque()
+        """Files that are on the disk. Never one of an earlier process, of which that is not known."""
+        self._number = 0
+
+    def refill(self) -> None:
+        """Make as many as are missing. Raises OSError."""
+        made: list[Path] = []
+        self._folder.mkdir(mode=0o700, exist_ok=True)
+        for _ in range(_MANY - len(self._ready)):
+            path = self._folder / str(self._number)
+            self._number += 1
+            path.write_bytes(_BLANK)
+            made.append(path)
+        sync_files(made)
+        self._ready.extend(map(str, made))
+
+    def write(self, path: str, data: bytes) -> bool:
+        """Put a file with `data`, and spaces after it, at `path`: its content is on the disk before it gets the name, and so
+        before all that is renamed later. False: there is no blank for it. Raises OSError."""
+        if len(data) > SIZE:
+            return False
+        try:
+            blank = self._ready.popleft()
+            fd = os.open(blank, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except (IndexError, FileNotFoundError):
+            return False
+        try:
+            view = memoryview(data.ljust(SIZE))
+            while view:
+                view = view[os.write(fd, view) :]
+            # Its size and place are as they were; were they not, they would be synced too.
+            _sync(fd)
+        finally:
+            os.close(fd)
+        os.rename(blank, path)  # noqa: PTH104 - texts
+        return True
+
+    def clear(self) -> None:
+        """Remove all."""
+        self._ready.clear()
+        with contextlib.suppress(OSError):
+            shutil.rmtree(self._folder)
+
+
+_sync = getattr(os, "fdatasync", os.fsync)
