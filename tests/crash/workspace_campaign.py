@@ -11,6 +11,7 @@ the names of some step before it, none that a sync has confirmed undone: the kil
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import os
 import random
@@ -196,7 +197,12 @@ def _lose_power(place: Path, template: Path, before: dict[Path, os.stat_result],
         path.chmod(mode)
         os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
         lost += 1
-    for journal in (*place.glob("store/restore/journal"), *place.glob("store/settling/*/journal")):
+    earlier = (
+        *place.glob("store/restore/journal"),
+        *place.glob("store/settling/*/journal"),
+        place / "store/boot",
+    )
+    for journal in earlier:
         journal.write_text(journal.read_text().replace(durable.boot_id(), "an-earlier-boot"))
     return lost
 
@@ -416,10 +422,13 @@ def run(kills: int, seed: int) -> dict[str, Any]:
             for number, step in enumerate(steps):
                 place = stage.fresh(number)
                 before = _regular(place) if power else {}
-                _child(lambda: action(place, stage), step, place / "syncs" if power else None)  # noqa: B023
-                tally.kills += 1
-                if power:
-                    tally.emptied += _lose_power(place, stage.base / "template", before, rng)
+                with contextlib.ExitStack() as held:
+                    for path in before:  # no new file gets the number of one that was there
+                        held.callback(os.close, os.open(path, os.O_RDONLY | os.O_NOFOLLOW))
+                    _child(lambda: action(place, stage), step, place / "syncs" if power else None)  # noqa: B023
+                    tally.kills += 1
+                    if power:
+                        tally.emptied += _lose_power(place, stage.base / "template", before, rng)
                 how = "lost its power" if power else "killed"
                 judge(place, stage, tally, f"{action.__name__} {how} at {step} of {events}")
                 shutil.rmtree(place)

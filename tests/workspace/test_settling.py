@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from worldline.workspace import after_power
 from worldline.workspace.durable import boot_id, is_hollow
 from worldline.workspace.engine import Workspace
 
@@ -166,3 +167,47 @@ def test_a_pipe_in_the_place_of_a_file_holds_up_no_record(jumped: tuple[Path, Pa
     ws.close()
 
     assert not list(store.glob("settling/*"))
+
+
+@pytest.mark.parametrize("left", [b"", bytes(100)])
+def test_an_object_that_lost_its_content_is_written_again(work: Path, tmp_path: Path, left: bytes) -> None:
+    """It has the name of what is about to be written: taken for that, the state could not be read."""
+    store = tmp_path / "s"
+    (work / "a").write_text("one")
+    ws = Workspace(work, store, free_floor=0, watch=False)
+    first = ws.capture(None).state
+    (work / "a").write_text("two")
+    second = ws.capture(first).state
+    ws.close()
+    lost = [path for path in store.glob("objects/??/*") if path.is_file()]
+    (work / "a").write_text("one")
+    for path in lost:
+        path.chmod(0o600)
+        path.write_bytes(left)
+    (store / "boot").write_text("earlier")
+    (store / "last-walk").unlink()
+
+    ws = Workspace(work, store, free_floor=0, watch=False)
+    again = ws.capture(None).state
+    assert len(list(store.glob("objects/??/*"))) < len(lost) and again != second
+    assert ws.read_file(again, "a") == b"one"
+    ws.close()
+
+
+def test_objects_are_looked_at_once_after_a_start_of_the_machine(
+    work: Path, tmp_path: Path, monkeypatch: Any
+) -> None:
+    store = tmp_path / "s"
+    seen: list[bytes] = []
+    real = after_power._latest
+    monkeypatch.setattr(after_power, "_latest", lambda objects: (seen.append(b"looked"), real(objects))[1])
+    for _ in range(3):
+        ws = Workspace(work, store, free_floor=0, watch=False)
+        assert ws.capture(None).state
+        ws.close()
+    assert seen == [b"looked"]
+    (store / "boot").write_text("earlier")
+    ws = Workspace(work, store, free_floor=0, watch=False)
+    ws.recover()
+    ws.close()
+    assert len(seen) == 2

@@ -154,9 +154,11 @@ def plan(ready: Ready, *, dest: Path, entry: Path, ref: str, commit: str) -> Non
 
 
 def hand_over(ready: Ready, dest: Path) -> None:
-    """Put its files in their place, as a whole; the rest is to be discarded. Raises OSError."""
+    """Put its files in their place, as a whole; what is left of it then is to be discarded. Raises OSError."""
     with _parent_of(ready.files) as old, _parent_of(dest) as new:
         safefs.rename_new(FILES, old, dest.name, new)
+    if not gone_of(ready.files).exists():
+        shutil.rmtree(ready.folder, ignore_errors=True)  # two small files; what stays goes with `finish`
 
 
 @contextlib.contextmanager

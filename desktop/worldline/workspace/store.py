@@ -17,7 +17,7 @@ import pygit2
 
 from worldline.core.errors import WorkspaceError
 from worldline.core.plainfile import read_plain
-from worldline.workspace import durable
+from worldline.workspace import after_power, durable
 from worldline.workspace.objects import (
     EMPTY_TREE,
     TREE,
@@ -162,6 +162,7 @@ class Store:
         for pack in (objects / "pack").glob("pack-*.pack"):
             if not pack.with_suffix(".idx").exists():  # killed between the two renames: nobody can read it
                 pack.unlink(missing_ok=True)
+        after_power.look(self.path, lambda oid: self.repo.read(pygit2.Oid(raw=oid)), pygit2.GitError)
 
     def reopen(self) -> None:
         """Forget what is known of the files of the store."""
