@@ -236,3 +236,35 @@ def test_blanks_of_a_process_that_was_killed_go(work: Path, tmp_path: Path) -> N
     assert ws.capture(None).state
     assert not (store / blanks.FOLDER).exists()
     ws.close()
+
+
+_THIRD = """
+import os, sys
+from pathlib import Path
+from worldline.workspace import apply
+from worldline.workspace.engine import Workspace
+work, store, first, second = sys.argv[1:]
+ws = Workspace(Path(work), Path(store), free_floor=0, watch=False)
+assert ws.apply(ws.plan(first, last=second)).done
+assert ws.apply(ws.plan(second, last=first)).done
+apply.Restorer._verify = lambda *_: os._exit(9)
+ws.apply(ws.plan(first, last=second))
+os._exit(0)
+"""
+
+
+def test_the_same_jump_again_that_is_cut_off_is_taken_back(work: Path, tmp_path: Path) -> None:
+    """The first one is still on record, for its files may not be on the disk yet: nothing of the third is taken for it."""
+    store = tmp_path / "s"
+    ws = Workspace(work, store, free_floor=0, watch=False)
+    first, second = _two(work, ws)
+    (work / "d").write_text("second alone")
+    second = ws.capture(second).state
+    ws.close()
+    before = {path.name: path.read_text() for path in work.iterdir()}
+
+    done = subprocess.run([sys.executable, "-c", _THIRD, work, store, first, second], check=False)
+
+    assert done.returncode == 9 and len(list(store.glob("settling/*"))) == 2
+    assert not (work / "d").exists()
+    assert _recovered(work, store, second) == before

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import logging
 import os
+import secrets
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -47,7 +48,9 @@ class Restorer:
         self.items = plan.touched
         self.journal = Journal(
             folder,
-            plan.token[:16],
+            # Not that of the plan: going to and fro makes the same plan again, and what is still on record of the first
+            # time would be taken for a part of the second.
+            secrets.token_hex(8),
             plan.target,
             plan.safety,
             self.items,

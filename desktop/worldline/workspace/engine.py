@@ -264,7 +264,7 @@ class Workspace:
         tree = SafeTree(self.work)
         try:
             # First: what an undo puts back must be what was there, not what the power left of it.
-            mended = settle.mend(self.store, tree)
+            mended = settle.mend(self.store, tree, journal.staging if journal is not None else "")
             if journal is not None:
                 report = self._end(journal, tree, cursor_state)
                 mended += settle.mend(self.store, tree)

@@ -162,8 +162,9 @@ def _sync(journal: Journal, work: Path) -> None:
         tree.close()
 
 
-def mend(store: Store, tree: SafeTree) -> list[str]:
+def mend(store: Store, tree: SafeTree, pending: str = "") -> list[str]:
     """After a loss of power: give the files of finished restores the content that they lost. Returns their paths.
+    `pending`: the staging folder of a restore that is not finished; it is left alone.
 
     A file is only touched when it is as a loss of power leaves it (too short, or with empty pages) and was not changed
     since the restore. Can be killed and repeated.
@@ -171,6 +172,10 @@ def mend(store: Store, tree: SafeTree) -> list[str]:
     mended: list[str] = []
     seen: set[str] = set()
     for journal in _records(store.path / FOLDER):
+        if (
+            journal.staging == pending
+        ):  # on record by an older version, which gave the same plan the same name
+            continue
         remove_staging(tree, journal.staging)
         if not journal.power_lost:
             continue
