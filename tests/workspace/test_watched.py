@@ -7,6 +7,7 @@ import random
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -154,3 +155,31 @@ def test_a_name_that_ends_like_another_entry_is_not_taken_for_it(
     (work / "a").write_text("another")
     state = ws.capture(state).state
     assert ws.read_file(state, "a") == b"another" and ws.read_file(state, "A100644 a") == b"same"
+
+
+def test_a_folder_is_looked_into_once_nothing_is_mounted_on_it_any_more(
+    work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inner = work / "outer" / "inner"
+    inner.mkdir(parents=True)
+    (inner / "file").write_text("under it")
+    (inner.parent / "beside").write_text("x")
+    workspace = Workspace(work, tmp_path / "store", free_floor=0)
+    number, real = inner.stat().st_ino, os.fstat
+
+    def fstat(fd: int) -> object:
+        status = real(fd)
+        if status.st_ino != number:
+            return status
+        values = {name: getattr(status, name) for name in dir(status) if name.startswith("st_")}
+        return SimpleNamespace(**{**values, "st_dev": status.st_dev + 1})
+
+    with monkeypatch.context() as mounted:
+        mounted.setattr(os, "fstat", fstat)
+        state = workspace.capture(None).state
+        state = workspace.capture(state).state
+        assert "another file system" in workspace.state(state).omitted["outer/inner"]
+    # Nothing tells of that.
+    seen = workspace.capture(state).state
+    assert workspace.read_file(seen, "outer/inner/file") == b"under it"
+    workspace.close()

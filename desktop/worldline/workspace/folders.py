@@ -35,6 +35,7 @@ class Dir:
         "perms",
         "raw",
         "repo",
+        "restless",
         "rules",
         "sig",
         "skipped",
@@ -45,6 +46,9 @@ class Dir:
     def __init__(self) -> None:
         self.files: dict[str, FileSig] = {}
         self.dirs: dict[str, Dir] = {}
+        self.restless: set[str] = set()
+        """Names of folders in it that must be listed again, whatever is told of them. Where a walk is not told, or names in
+        here were listed, all are looked at anyway."""
         self.skipped: dict[str, str] = {}
         """Names that are not captured, and why (`IGNORED` or words for people)."""
         self.sig: tuple[int, int, int, int] | None = None

@@ -103,13 +103,21 @@ class Walk:
         elif node.rules is not None:
             stack = (*stack, node.rules)
         everything = force or dirty is None
-        towards = self._towards.get(prefix, ())
-        for name, child in list(node.dirs.items()):
+        towards = self._towards.get(prefix, set())
+        for name in list(node.dirs) if everything or listed else [*(towards | node.restless)]:
+            child = node.dirs.get(name)
+            if child is None:
+                continue
             # A folder that was here before reports its own changes; one that was put in its place has another inode.
             unsure = everything or not child.tree or child.sig is None
             if unsure or name in towards:
-                inner = f"{prefix}{name}/"
-                changed = self._child(fd, node, name, inner, stack, force, depth, unsure) or changed
+                changed = (
+                    self._child(fd, node, name, f"{prefix}{name}/", stack, force, depth, unsure) or changed
+                )
+                if child.sig is None:
+                    node.restless.add(name)
+                else:
+                    node.restless.discard(name)
         if changed or not node.tree:
             node.tree = b""
             return True

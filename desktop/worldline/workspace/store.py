@@ -23,9 +23,11 @@ from worldline.workspace.objects import (
     TREE,
     PackWriter,
     TreeEntry,
+    TreeRow,
     encode_tree,
     object_id,
     parse_tree,
+    tree_rows,
     write_loose,
 )
 
@@ -34,6 +36,7 @@ _LOOSE_LIMIT = 24
 _PENDING_BYTES = 8 << 20
 _MAX_UNSYNCED = 500
 _TREE_CACHE = 50_000
+_ROWS_CACHE = 32
 _SIZES = 20_000
 _STORED = 50_000
 BUNDLED = "refs/worldline/bundle/"
@@ -115,6 +118,7 @@ class Store:
         self._trees: dict[bytes, bytes] = {}
         """Known trees, as they are stored."""
         self._parsed: dict[bytes, list[TreeEntry]] = {}
+        self._rows: dict[bytes, list[TreeRow]] = {}
         self._stored: set[bytes] = set()
         """Objects that are known to be there."""
         self._sizes: dict[bytes, int] = {}
@@ -169,6 +173,7 @@ class Store:
         self.repo.free()
         self._trees.clear()
         self._parsed.clear()
+        self._rows.clear()
         self._sizes.clear()
         self._stored.clear()
         self.memo.clear()
@@ -325,6 +330,17 @@ class Store:
             if len(self._trees) > _TREE_CACHE:
                 self._trees.clear()
             self._trees[oid] = known
+        return known
+
+    def rows(self, oid: bytes) -> list[TreeRow]:
+        """A tree in rows; shared, not to be changed. The last few are kept: what a state is compared with next is most often
+        the one that was made last."""
+        known = self._rows.pop(oid, None)
+        if known is None:
+            known = tree_rows(self.raw_tree(oid))
+            if len(self._rows) >= _ROWS_CACHE:
+                del self._rows[next(iter(self._rows))]
+        self._rows[oid] = known
         return known
 
     def know_tree(self, oid: bytes, data: bytes) -> None:

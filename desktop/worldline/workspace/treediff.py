@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from worldline.workspace.objects import EMPTY_TREE, MODE_DIR, TreeEntry, TreeRow, entry_of, tree_rows
+from worldline.workspace.objects import EMPTY_TREE, MODE_DIR, TreeEntry, TreeRow, entry_of
 from worldline.workspace.store import Store
 
 
@@ -72,7 +72,7 @@ def diff(store: Store, old: bytes, new: bytes, prefix: str = "") -> Iterator[Dif
     once for each leaf."""
     if old == new:
         return
-    was, is_now = tree_rows(store.raw_tree(old)), tree_rows(store.raw_tree(new))
+    was, is_now = store.rows(old), store.rows(new)
     before, after = _one_by_one(was, is_now) or _as_sets(was, is_now)
     for name in sorted(before.keys() | after.keys()):
         a, b = before.get(name), after.get(name)
