@@ -175,6 +175,42 @@ def test_bring_home_previews_before_it_can_be_done(qtbot: Any) -> None:
     assert done[0]["dry_run"] is False and done[0]["choices"] == {"a": "theirs"}
 
 
+def test_a_conflict_can_be_decided_in_every_way_of_bringing_home(qtbot: Any) -> None:
+    dialog = BringHomeDialog("n", "main", "message")
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+    qtbot.addWidget(dialog)
+    previews: list[dict[str, Any]] = []
+    dialog.preview_wanted.connect(previews.append)
+    entries = [{"path": "a", "action": "conflict"}, {"path": "b", "action": "keep_mine"}]
+    found = BringHomeResult.model_validate({"entries": entries, "conflicts": ["a"]})
+    dialog.show_preview(found)
+    dialog._choices["a"].setCurrentIndex(1)
+    dialog._how.buttons()[1].click()
+    # A preview that is told the decision would not list the conflict any more.
+    assert previews[-1]["how"] == "commit" and previews[-1]["choices"] == {}
+    dialog.show_preview(found)
+    assert dialog._choices["a"].currentData() == "theirs"
+    dialog.show_preview(BringHomeResult.model_validate({"entries": entries}))
+    assert dialog._note.text().startswith("1 file")
+
+
+def test_a_branch_to_merge_can_be_named_and_brought(qtbot: Any) -> None:
+    dialog = BringHomeDialog("n", "main", "message")
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+    qtbot.addWidget(dialog)
+    previews: list[dict[str, Any]] = []
+    dialog.preview_wanted.connect(previews.append)
+    dialog._how.buttons()[2].click()
+    assert previews == [] and "name" in dialog._note.text() and not dialog.go_button.isEnabled()
+    QTest.keyClicks(dialog._branch, "mine")
+    qtbot.waitUntil(lambda: bool(previews), timeout=30_000)
+    assert previews[-1]["branch"] == "mine"
+    dialog.show_preview(BringHomeResult.model_validate({"entries": [{"path": "a", "action": "create"}]}))
+    assert dialog.go_button.isEnabled()
+    QTest.keyClicks(dialog._branch, "2")
+    assert not dialog.go_button.isEnabled()
+
+
 def test_a_new_session_explains_the_folder(qtbot: Any, tmp_path: Path) -> None:
     dialog = NewSessionDialog()
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)

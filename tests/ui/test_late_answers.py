@@ -222,6 +222,7 @@ def test_only_the_preview_of_the_chosen_way_counts_and_it_is_brought_once(
     first[2](brought("of the changes"))
     assert "of the commit" in dialog.list.item(0).text() and dialog.go_button.isEnabled()
     # Until the preview of another way is there, nothing can be brought.
+    dialog._branch.setText("mine")
     dialog._how.buttons()[2].setChecked(True)
     assert not dialog.go_button.isEnabled()
     engine.take("bring_home")[0][2](brought("of the branch"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import (
     QButtonGroup,
     QComboBox,
@@ -28,6 +28,7 @@ from worldline.viewmodel.home import brought_words
 from worldline.viewmodel.visible import visible
 from worldline.viewmodel.words import refusal
 
+_TYPING_MS = 250
 LISTED = 5000
 """Files that are listed; the number of all is said."""
 
@@ -37,6 +38,8 @@ class BringHomeDialog(Dialog):
 
     preview_wanted = Signal(dict)
     confirmed = Signal(dict)
+    superseded = Signal()
+    """What was asked before must not be shown any more."""
 
     def __init__(self, node: str, branch: str, message: str, parent: QWidget | None = None) -> None:
         super().__init__(self.tr("Bring to my branch"), parent, width=620)
@@ -71,6 +74,12 @@ class BringHomeDialog(Dialog):
         self._branch = QLineEdit(self)
         self._branch.setAccessibleName(self.tr("Name of the branch"))
         self._branch.setPlaceholderText(self.tr("Name of the branch"))
+        # Whether the name can be one is for the preview to say: without one made for it, nothing can be brought.
+        self._named = QTimer(self)
+        self._named.setSingleShot(True)
+        self._named.setInterval(_TYPING_MS)
+        self._named.timeout.connect(self._changed)
+        self._branch.textChanged.connect(self._name_typed)
         self.body.addWidget(self._message)
         self.body.addWidget(self._branch)
         self._note = self.add_text("", "muted")
@@ -96,7 +105,8 @@ class BringHomeDialog(Dialog):
             "message": self._message.text().strip(),
             "branch": self._branch.text().strip(),
             "dry_run": dry_run,
-            "choices": {path: box.currentData() for path, box in self._choices.items()},
+            # A preview lists all conflicts: one that is decided is no longer among them, and could not be decided anew.
+            "choices": {} if dry_run else {path: box.currentData() for path, box in self._choices.items()},
         }
 
     def _confirm(self) -> None:
@@ -113,7 +123,17 @@ class BringHomeDialog(Dialog):
         self.go_button.setEnabled(False)
         self._message.setVisible(self.how() == "commit")
         self._branch.setVisible(self.how() == "branch")
+        if self.how() == "branch" and not self._branch.text().strip():
+            self.superseded.emit()
+            self._note.set(self.tr("Give the branch a name."), "muted")
+            return
         self.ask_preview()
+
+    def _name_typed(self) -> None:
+        if self.how() != "branch":
+            return
+        self.go_button.setEnabled(False)
+        self._named.start()
 
     def show_preview(self, result: BringHomeResult) -> None:
         signs = {"create": "+", "overwrite": "~", "delete": "−", "conflict": "✗"}
@@ -141,7 +161,8 @@ class BringHomeDialog(Dialog):
             line.addWidget(name, 1)
             line.addWidget(box)
             self._conflicts.addLayout(line)
-        count = self.tr("%n file(s) would change.", "", len(result.entries))
+        changing = sum(entry.action in signs for entry in result.entries)
+        count = self.tr("%n file(s) would change.", "", changing)
         self._note.set(result.note or count, "warn" if result.conflicts else "muted")
         self.go_button.setEnabled(bool(result.entries))
 
@@ -191,6 +212,7 @@ def open_bring_home(state: SessionState, node: str, parent: QWidget) -> BringHom
 
         state.request("bring_home", params, done, failed)
 
+    dialog.superseded.connect(latest.forget)
     dialog.preview_wanted.connect(preview)
     dialog.confirmed.connect(bring)
     dialog.ask_preview()
