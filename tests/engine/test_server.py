@@ -146,7 +146,9 @@ def test_the_end_of_input_ends_a_run_in_order(engine: Any, tmp_path: Path) -> No
         two = engine("--session", session, "--base-url", server.base_url)
         hello = two.ask("hello", protocol=1)["result"]
         assert hello["status"]["last_stop"] == "waiting_for_user"
-        assert two.ask("headers")["result"]["headers"][-1]["outcome"] != "running"
+        header = two.ask("headers")["result"]["headers"][-1]
+        # What nobody allowed has not been run: it neither waits nor was it interrupted.
+        assert header["outcome"] == "aborted" and header["preview"].endswith("not run")
 
 
 def test_a_session_that_cannot_be_opened_says_why(engine: Any, tmp_path: Path) -> None:

@@ -33,6 +33,8 @@ class _Running:
     node: str
     outcome: ToolOutcome | None = None
     ended: bool = False
+    begun: bool = False
+    """The tool itself runs, or has run: nobody is asked any more whether it may."""
     copies: list[SavedCopy] = field(default_factory=list)
     """Of files outside the workspace, made before the tool wrote there."""
 
@@ -140,6 +142,7 @@ class CallRunner:
             item.copies = await asyncio.to_thread(self._copy, prepared.request)
             if _may_write(prepared.tool):
                 await self.onlooker.before_step(item.node)
+            item.begun = True
 
         return await self.pipeline.execute(item.call, context, on_start=on_start, agent_says=says)
 
@@ -154,10 +157,12 @@ class CallRunner:
         found = [entry for saved in copies if (entry := write_effect(saved)) is not None]
         return found + hard_link_effects(self.deps.root, paths)
 
-    async def _finish(self, item: _Running, outcome: ToolOutcome, *, stopped: bool = False) -> None:
+    async def _finish(
+        self, item: _Running, outcome: ToolOutcome, *, stopped: bool = False, learn: bool = True
+    ) -> None:
         tool = self.tools.get(outcome.tool)
         wrote = outcome.started and (tool is None or _may_write(tool))
-        feedback, instead = ("", None) if stopped else self.breaker.after(item.call, outcome)
+        feedback, instead = ("", None) if stopped or not learn else self.breaker.after(item.call, outcome)
         after = await self.states.after(item.call.name) if wrote else None
         effects = list(outcome.result.effects) if outcome.result is not None else []
         if after is not None:
@@ -233,10 +238,24 @@ class CallRunner:
             if item.outcome is not None:
                 await self._finish(item, item.outcome)
                 continue
+            if cancelled and not item.begun:
+                # Whatever ended the run: a call that nobody began has not been interrupted, and does not wait.
+                outcome = refused(item.call, _not_begun(), Outcome.ABORTED)
+                await self._finish(item, outcome, learn=False)
+                continue
             ended = Outcome.ABORTED if cancelled else Outcome.FAILED
             outcome = refused(item.call, _unfinished(cause), ended)
             outcome.started = True
             await self._finish(item, outcome, stopped=cancelled)
+
+
+def _not_begun() -> ToolError:
+    """What the model is told of a call that was stopped while it waited for its turn or for the person."""
+    return ToolError(
+        error_class=ErrorClass.ENVIRONMENT, type="not_run",
+        message="This call was not run: the run ended before it could begin.",
+        next="Make it again when it is still needed.",
+    )  # fmt: skip
 
 
 def _unfinished(cause: BaseException) -> ToolError:

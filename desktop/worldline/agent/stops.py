@@ -57,6 +57,7 @@ def offers_for(reason: StopReason) -> list[str]:
         StopReason.EMPTY_REPLY: ["retry", "backtrack"],
         StopReason.REFUSAL: ["backtrack"],
         StopReason.ABORTED: ["retry"],
+        StopReason.WAITING_FOR_USER: ["retry"],
         StopReason.INTERRUPTED: ["retry"],
         StopReason.INTERNAL_ERROR: ["retry"],
         StopReason.STORE_ERROR: ["retry"],

@@ -38,7 +38,7 @@ def note(model: TreeModel, run: Mapping[str, Any]) -> int:
 def words(reason: str) -> str:
     """The end of a run in two or three words, for a row of the tree."""
     known = {
-        "waiting_for_user": translate("tree", "waits for you"),
+        "waiting_for_user": translate("tree", "not answered"),
         "max_turns": translate("tree", "turn limit"),
         "max_tool_calls": translate("tree", "call limit"),
         "time_limit": translate("tree", "time limit"),

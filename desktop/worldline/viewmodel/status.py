@@ -77,7 +77,7 @@ def stop_words(reason: str, detail: str = "") -> str:
         return translate("status", "there is no key")
     words = {
         "completed": translate("status", "completed"),
-        "waiting_for_user": translate("status", "waits for you"),
+        "waiting_for_user": translate("status", "not answered"),
         "aborted": translate("status", "stopped by you"),
         "max_turns": translate("status", "turn limit"),
         "max_tool_calls": translate("status", "limit of tool calls"),

@@ -28,7 +28,7 @@ from worldline.viewmodel.words import language, translate
 _COUNTS = re.compile(r"\s*·?\s*\+\d+ [−-]\d+$")
 
 _RESULT = re.compile(
-    r"(?<= )(?:\d+ passed, \d+ failed|exit -?\d+|timed out"
+    r"(?<= )(?:\d+ passed, \d+ failed|exit -?\d+|timed out|not run|cancelled"
     r"|[\d,]+ (?:lines|files|matches|entries|pages|notes|processes|bytes))$"
 )
 """What an ended step says of its result, at the end of its preview."""

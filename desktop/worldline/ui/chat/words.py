@@ -56,7 +56,7 @@ def stop_title(reason: str, detail: str = "") -> str:
         return translate("Words", "There is no key for the model")
     words = {
         "completed": translate("Words", "Completed"),
-        "waiting_for_user": translate("Words", "Waits for your answer"),
+        "waiting_for_user": translate("Words", "Ended before your answer"),
         "aborted": translate("Words", "Stopped by you"),
         "max_turns": translate("Words", "Stopped: turn limit"),
         "max_tool_calls": translate("Words", "Stopped: limit of tool calls"),
