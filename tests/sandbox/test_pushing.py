@@ -97,6 +97,9 @@ async def test_an_approved_push_goes_by_ssh_and_is_put_back(bench: Open, far: Pa
             "compensatable", "observed", "", new,
         )  # fmt: skip
         await one.actor.handle("undo_effect", c.UndoEffect(id=wip.id))
+    # While it is asked about the counter move the step waits, and is as before when that is answered.
+    shown_as = [event.header.outcome for name, event in one.events if name == "node_ended"]
+    assert shown_as[-2:] == ["waiting", "ok"]
     assert head(far / "remote.git", "wip") == "" and head(far / "remote.git", "v1") == new
     assert [e.status for e in await pushes(one)].count("countered") == 1
 

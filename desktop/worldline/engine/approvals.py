@@ -51,7 +51,8 @@ class Approvals:
         self.sandbox.on_problem = self.describe
         self._sandbox_why = "The sandbox is being checked."
         self._outside: list[str] = []
-        self._states: list[tuple[str, str]] = []
+        self._states: list[tuple[str, str, str]] = []
+        """(approval, state of the session before it was asked, node that it belongs to)"""
 
     @property
     def policy(self) -> Approvals:
@@ -167,28 +168,33 @@ class Approvals:
         status = self._shared.status
         # One that is asked beside another finds "waiting": that is not what the run goes back to.
         before = "running" if status.now.state == "waiting" else status.now.state
-        self._states.append((approval.id, before))
+        self._states.append((approval.id, before, approval.node))
         self._shared.emit("approval_asked", ApprovalAsked(approval=approval))
         shown = approval.command or approval.title
         status.set(
             state="waiting", sentence=f"Waiting for you: {shown[:80]}", approvals=len(self._desk.pending())
         )
-        self._show(approval.node, "waiting")
+        self._show(approval.node, waiting=True)
 
     def _gone(self, uid: str, why: Literal["answered", "timeout", "stopped"]) -> None:
-        node = next((s for i, s in self._states if i == uid), "")
-        self._states = [(i, s) for i, s in self._states if i != uid]
+        state, node = next(((s, n) for i, s, n in self._states if i == uid), ("", ""))
+        self._states = [known for known in self._states if known[0] != uid]
         left = self._desk.pending()
         self._shared.emit("approval_gone", ApprovalGone(id=uid, why=why))
         changes: dict[str, Any] = {"approvals": len(left)}
         if not left and self._shared.status.now.state == "waiting":
-            changes |= {"state": node or "running", "sentence": ""}
+            changes |= {"state": state or "running", "sentence": ""}
         self._shared.status.set(**changes)
+        if not any(n == node for _, _, n in self._states):
+            # As it is stored: a step that ended long ago waits too, while it is asked whether it may be countered.
+            self._show(node)
 
-    def _show(self, node: str, outcome: Literal["waiting", "running"]) -> None:
+    def _show(self, node: str, *, waiting: bool = False) -> None:
         """The row of a call that waits says so while it waits; nothing of that is stored."""
         if node:
-            header = Header.of(self._shared.doc.header(node)).model_copy(update={"outcome": outcome})
+            header = Header.of(self._shared.doc.header(node))
+            if waiting:
+                header = header.model_copy(update={"outcome": "waiting"})
             self._shared.emit("node_ended", NodeEnded(header=header))
 
     # -- trying rules -----------------------------------------------------------------------------------------------

@@ -183,6 +183,28 @@ class EffectsDialog(Dialog):
         self._list.addLayout(line)
 
 
+def _undo(
+    state: SessionState, number: int, done: Callable[..., object], failed: Callable[..., object]
+) -> None:
+    """A counter move is asked about like any command; whoever pressed the button is shown the question at once."""
+
+    def show(approval: dict[str, Any]) -> None:
+        from worldline.ui.dialogs.desk import desk_of
+
+        desk_of(state).show_waiting(str(approval.get("id", "")))
+
+    asked = state.approval_asked.connect(show)
+
+    def over(then: Callable[..., object]) -> Callable[..., None]:
+        def answered(*args: object) -> None:
+            state.approval_asked.disconnect(asked)
+            then(*args)
+
+        return answered
+
+    state.request("undo_effect", {"id": number}, over(done), over(failed))
+
+
 def open_effects(state: SessionState, parent: QWidget) -> EffectsDialog:
     """The list for the node that is looked at; it follows while it is open."""
     if (there := in_front(parent, EffectsDialog)) is not None:
@@ -218,7 +240,7 @@ def open_effects(state: SessionState, parent: QWidget) -> EffectsDialog:
 
     dialog.finished.connect(leave)
     failed = while_open(dialog, refused)
-    dialog.undo_wanted.connect(lambda number: state.request("undo_effect", {"id": number}, refresh, failed))
+    dialog.undo_wanted.connect(lambda number: _undo(state, number, refresh, failed))
     dialog.stop_wanted.connect(lambda number: state.request("stop_process", {"id": number}, refresh, failed))
     dialog.node_wanted.connect(state.reveal_asked)
 
