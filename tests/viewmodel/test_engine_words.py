@@ -95,6 +95,8 @@ def test_only_sentences_are_translated_where_messages_come_in() -> None:
     assert said["command"] == "Only reads."
     assert said["input"] == {"why": "Only reads."}
     assert approval["why"] == "it contacts a.example", "what came in is not changed"
+    # Also where a sentence is all that an event carries.
+    assert engine_words.event("writing_ended", {"why": "Only reads."}) == {"why": "仅读取。"}
     # What was said and done is never a sentence of the engine.
     bodies = {"bodies": [{"detail": "Only reads."}]}
     assert engine_words.result("bodies", bodies) is bodies

@@ -132,7 +132,9 @@ def event(method: str, params: dict[str, Any]) -> dict[str, Any]:
         return params
     if method == "progress":
         return {**params, "text": say(str(params.get("text", "")))}
-    return {key: _approval(value) if key == "approval" else _walk(value) for key, value in params.items()}
+    return {
+        key: _approval(value) if key == "approval" else _field(key, value) for key, value in params.items()
+    }
 
 
 def result(method: str, answer: Any) -> Any:
