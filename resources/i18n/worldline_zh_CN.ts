@@ -149,16 +149,16 @@
         <translation>拒绝的理由</translation>
     </message>
     <message>
+        <source>Deny  Esc</source>
+        <translation>拒绝  Esc</translation>
+    </message>
+    <message>
         <source>Edit command</source>
         <translation>编辑命令</translation>
     </message>
     <message>
         <source>Deny with a reason…</source>
         <translation>说明理由并拒绝…</translation>
-    </message>
-    <message>
-        <source>Deny</source>
-        <translation>拒绝</translation>
     </message>
     <message>
         <source>The agent is told that you said no, and looks for another way.</source>
@@ -356,6 +356,10 @@
     <message>
         <source>Bringing it…</source>
         <translation>正在带过去……</translation>
+    </message>
+    <message>
+        <source>Give the branch a name.</source>
+        <translation>请为分支命名。</translation>
     </message>
     <message numerus="yes">
         <source>… and %n more</source>
@@ -2416,8 +2420,8 @@ The agent works in {work}</source>
         <translation>已中断</translation>
     </message>
     <message>
-        <source>It is safe to go on: the model is told that these steps were started and may have done a part of their work. Look at Changes before you do.</source>
-        <translation>可以安全地继续：模型会得知这些步骤已经开始，可能完成了一部分。继续之前请先查看更改。</translation>
+        <source>It is safe to go on: the model is told that they have no result. A step that was running may have done a part of its work: look at Changes before you go on.</source>
+        <translation>可以放心继续：模型会得知它们没有结果。正在运行的步骤可能已做了一部分工作：继续之前请先查看“更改”。</translation>
     </message>
     <message>
         <source>Show diagnostics</source>
@@ -3823,6 +3827,10 @@ Click a node to go back to it, files included.</source>
         <translation>主题</translation>
     </message>
     <message>
+        <source>Language: {}</source>
+        <translation>语言：{}</translation>
+    </message>
+    <message>
         <source>Close the window</source>
         <translation>关闭窗口</translation>
     </message>
@@ -4116,8 +4124,8 @@ Click a node to go back to it, files included.</source>
         <translation>已完成</translation>
     </message>
     <message>
-        <source>Waits for your answer</source>
-        <translation>等待你的回答</translation>
+        <source>Ended before your answer</source>
+        <translation>未等到你的回答即已结束</translation>
     </message>
     <message>
         <source>Stopped by you</source>
@@ -4571,8 +4579,8 @@ Click a node to go back to it, files included.</source>
         <translation>已完成</translation>
     </message>
     <message>
-        <source>waits for you</source>
-        <translation>等待你处理</translation>
+        <source>not answered</source>
+        <translation>未获答复</translation>
     </message>
     <message>
         <source>stopped by you</source>
@@ -5038,8 +5046,8 @@ Click a node to go back to it, files included.</source>
         <translation>由你中止</translation>
     </message>
     <message>
-        <source>waits for you</source>
-        <translation>等待你</translation>
+        <source>not answered</source>
+        <translation>未获答复</translation>
     </message>
     <message>
         <source>turn limit</source>

@@ -14,6 +14,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QMenu, QPlainTextEdit, QPushButton
 
 from tests_support import PATIENCE_S
+from worldline.ui import i18n
 from worldline.ui.dialogs.small import NoteDialog
 from worldline.ui.main_window import MainWindow
 from worldline.ui.theme import theme
@@ -21,6 +22,7 @@ from worldline.ui.tree.menu import LabelEditor
 
 from . import sample
 from .full import complete_window
+from .languages import forget_language
 
 ENDS = {"close", "quit"}
 """They end the window, which has tests of its own."""
@@ -137,7 +139,20 @@ def prepare(window: MainWindow, name: str) -> None:
 
 
 def names(window: MainWindow) -> list[str]:
-    return [action.objectName() for action in window.actions_list if action.objectName() not in ENDS]
+    found = [action.objectName() for action in window.actions_list if action.objectName() not in ENDS]
+    # A language is for every window made from then on, and for the tests that come after; it has a test of its own.
+    return [name for name in found if not name.startswith("language_")]
+
+
+def test_a_language_is_found_among_the_commands_and_chosen_there(window: MainWindow) -> None:
+    try:
+        window.actions_list["language_zh_CN"].trigger()
+        assert i18n.in_use == "zh_CN" and window.settings.value("language") == "zh_CN"
+        window.actions_list["language_en"].trigger()
+        assert i18n.in_use == "en" and window.settings.value("language") == "en"
+    finally:
+        window.settings.remove("language")
+        forget_language()
 
 
 def test_every_action_does_something(window: MainWindow, monkeypatch: pytest.MonkeyPatch) -> None:

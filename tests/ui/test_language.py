@@ -111,7 +111,7 @@ def not_in(code: str, texts: list[str]) -> list[str]:
     if code == "zh_CN":
         return sorted({left for text in texts if (left := english(text))})
     # The names of the languages are written in themselves.
-    return sorted({text for text in texts if CHINESE.search(text) and text != "简体中文"})
+    return sorted({text for text in texts if CHINESE.search(text) and not text.endswith("简体中文")})
 
 
 VIEWS = (

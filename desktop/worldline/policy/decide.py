@@ -220,6 +220,8 @@ class PolicyGate:
         ):
             lfs = f" {_WITHOUT_LFS}" if uses_lfs(request.root) else ""
             question.effect = f"{says} {_WITH_KEYS.format(url=push.url)}{lfs}"
+        if kind == "code" and self.sandbox == "complete":
+            question.effect = "Runs code in the sandbox. What it changes in the workspace can be undone."
         if judgement.decision != "ask" or not judgement.by_default:
             question.scopes = ("once",) if judgement.strict else question.scopes
             return question

@@ -22,6 +22,8 @@ class Drills(QObject):
         super().__init__(window)
         self._window = window
         window.state.info_changed.connect(self._session_known)
+        # Met with the first request of a run: from then on the sentence about the next one is not true any more.
+        window.state.run_started.connect(lambda _run: window.notices.clear("drill"))
 
     def titles(self) -> dict[str, str]:
         chinese = QLocale().language() == QLocale.Language.Chinese

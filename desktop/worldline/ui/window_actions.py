@@ -192,6 +192,9 @@ class WindowActions(QObject):
         for name, words in self.theme_words().items():
             add(f"theme_{name}", words, partial(self._theme, name), group=self.tr("Theme"),
                 icon="moon" if name == "dark" else "sun", checkable=True)  # fmt: skip
+        for code, language in LANGUAGES.items():
+            add(f"language_{code}", self.tr("Language: {}").format(language), partial(self._language, code),
+                icon="chat", group=self.tr("Language"))  # fmt: skip
         add("close", self.tr("Close the window"), window.close, keys="Ctrl+W", icon="close", group=group)
 
     def theme_words(self) -> dict[ThemeName, str]:

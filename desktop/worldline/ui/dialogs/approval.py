@@ -33,6 +33,8 @@ from worldline.viewmodel.visible import visible
 GRACE_MS = 400
 """After a request came into view nothing can be allowed for this long: a click or a key that was meant for the one
 before, or for something else, must not decide about a call that nobody has read yet."""
+_SHORT_RULE = 20
+"""Characters of a rule that fits beside the other scopes."""
 COLUMNS = 80
 """Characters of a command that fit into the dialog."""
 MARKS = 6
@@ -136,7 +138,7 @@ class ApprovalDialog(Dialog):
         self.left_buttons.addWidget(self._counter)
         self.set_waiting(waiting)
         self._with_reason = self.add_button(self.tr("Deny with a reason…"), self._ask_reason)
-        self.deny_button = self.add_button(self.tr("Deny"), self._deny)
+        self.deny_button = self.add_button(self.tr("Deny  Esc"), self._deny)
         self.deny_button.setToolTip(self.tr("The agent is told that you said no, and looks for another way."))
         self.allow_button = self.add_button(
             self.tr("Allow  Ctrl+⏎"), self._allow, role="danger" if approval.destructive else "primary"
@@ -272,7 +274,7 @@ class ApprovalDialog(Dialog):
                 )
                 button.setToolTip(as_tip(said))
                 button.setAccessibleDescription(said)
-                if len(self.approval.rule) > 28:
+                if len(self.approval.rule) > _SHORT_RULE:
                     # A long rule has a line of its own.
                     line.addStretch(1)
                     self.body.addLayout(line)

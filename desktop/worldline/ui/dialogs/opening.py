@@ -42,7 +42,7 @@ def add_actions(window: MainWindow, state: SessionState, desk: Desk) -> None:
     add("settings", desk.tr("Settings…"), lambda: settings(window, state), "Ctrl+,", "settings")
     add("new_session", desk.tr("New session…"), lambda: new_session(window, state), "Ctrl+N", "plus")
     add("import", desk.tr("All sessions, import…"), lambda: sessions(window, state), "Ctrl+Shift+R", "import")
-    add("storage", desk.tr("Storage…"), lambda: storage(window, state), "", "saved")
+    add("storage", desk.tr("Storage…"), lambda: storage(window, state), "", "storage")
     add("folders", desk.tr("Folders of sessions…"), lambda: folders(window), "", "folder")
     add("about", desk.tr("About Worldline"), lambda: about(window), "", "info")
     add("return_home", desk.tr("Return to my branch…"), lambda: return_home(window, state), "", "branch")
