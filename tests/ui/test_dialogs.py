@@ -198,6 +198,8 @@ def test_a_branch_to_merge_can_be_named_and_brought(qtbot: Any) -> None:
     dialog = BringHomeDialog("n", "main", "message")
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
     qtbot.addWidget(dialog)
+    dialog.show()
+    dialog.activateWindow()
     previews: list[dict[str, Any]] = []
     dialog.preview_wanted.connect(previews.append)
     dialog._how.buttons()[2].click()
@@ -209,6 +211,17 @@ def test_a_branch_to_merge_can_be_named_and_brought(qtbot: Any) -> None:
     assert dialog.go_button.isEnabled()
     QTest.keyClicks(dialog._branch, "2")
     assert not dialog.go_button.isEnabled()
+    qtbot.waitUntil(lambda: previews[-1]["branch"] == "mine2", timeout=30_000)
+    dialog._branch.setFocus()
+    qtbot.waitUntil(dialog._branch.hasFocus, timeout=30_000)
+    done: list[dict[str, Any]] = []
+    dialog.confirmed.connect(done.append)
+    # Neither lost by Enter nor brought before its preview is there.
+    QTest.keyClick(dialog._branch, Qt.Key.Key_Return)
+    assert dialog.isVisible() and done == []
+    dialog.show_preview(BringHomeResult.model_validate({"entries": [{"path": "a", "action": "create"}]}))
+    QTest.keyClick(dialog._branch, Qt.Key.Key_Return)
+    assert dialog.isVisible() and [one["branch"] for one in done] == ["mine2"]
 
 
 def test_a_new_session_explains_the_folder(qtbot: Any, tmp_path: Path) -> None:

@@ -90,7 +90,7 @@ class BringHomeDialog(Dialog):
         self.list.setAccessibleName(self.tr("What would happen"))
         self.list.setMinimumHeight(140)
         self.body.addWidget(self.list, 1)
-        self.add_cancel()
+        self._cancel = self.add_cancel()
         self.go_button = self.add_button(self.tr("Bring it"), self._confirm, role="primary")
         self.go_button.setEnabled(False)
         self._changed()
@@ -123,6 +123,8 @@ class BringHomeDialog(Dialog):
         self.go_button.setEnabled(False)
         self._message.setVisible(self.how() == "commit")
         self._branch.setVisible(self.how() == "branch")
+        # Enter after a name that was typed means it, and a new branch touches nothing; elsewhere it stays harmless.
+        (self.go_button if self.how() == "branch" else self._cancel).setDefault(True)
         if self.how() == "branch" and not self._branch.text().strip():
             self.superseded.emit()
             self._note.set(self.tr("Give the branch a name."), "muted")
