@@ -155,6 +155,18 @@ def test_a_language_is_found_among_the_commands_and_chosen_there(window: MainWin
         forget_language()
 
 
+def test_the_keyboard_goes_to_the_message_when_the_line_that_had_it_goes(
+    window: MainWindow, qtbot: Any
+) -> None:
+    window.activateWindow()
+    notice = window.notices.say("here", "Something happened.", buttons=[("Back", lambda: None)])
+    notice.buttons[0].setFocus()
+    qtbot.waitUntil(notice.buttons[0].hasFocus, timeout=30_000)
+    window.notices.clear("here")
+    edit = window.panes["chat"].composer.edit
+    qtbot.waitUntil(edit.hasFocus, timeout=30_000)
+
+
 def test_every_action_does_something(window: MainWindow, monkeypatch: pytest.MonkeyPatch) -> None:
     watch = Watch(window, monkeypatch)
     idle = []

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QAccessible, QAccessibleEvent
 from PySide6.QtWidgets import (
+    QApplication,
     QFrame,
     QHBoxLayout,
     QLabel,
@@ -65,6 +66,9 @@ class Notice(QFrame):
 class Notices(QWidget):
     """The lines of one window, by key: a new one with the same key replaces the old one."""
 
+    focus_left = Signal()
+    """A line that had the keyboard has gone: Qt would hand it to whatever comes next in the window."""
+
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self._layout = QVBoxLayout(self)
@@ -104,8 +108,12 @@ class Notices(QWidget):
     def clear(self, key: str) -> None:
         notice = self.items.pop(key, None)
         if notice is not None:
+            focus = QApplication.focusWidget()
+            had_focus = focus is not None and notice.isAncestorOf(focus)
             self._layout.removeWidget(notice)
             notice.hide()
             notice.deleteLater()
+            if had_focus:
+                self.focus_left.emit()
         if not self.items:
             self.hide()

@@ -28,6 +28,7 @@ class WindowNotices(QObject):
         self.notified: list[str] = []
         """Notifications that were sent, newest last (what a screen reader or a test can ask for)."""
         state = window.state
+        window.notices.focus_left.connect(self._focus_left)
         state.info_changed.connect(self._banners)
         state.engine_state_changed.connect(self._engine)
         state.hello.connect(self._opened)
@@ -85,6 +86,12 @@ class WindowNotices(QObject):
             buttons=[(self.tr("Open for writing"), state.open_again)],
             closable=False,
         )
+
+    def _focus_left(self) -> None:
+        # To where one writes, not to the search that happens to be next; what is in front stays in front.
+        chat = self._window.places.panes["chat"]
+        if chat.isVisible():
+            chat.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _engine(self, engine: str) -> None:
         notices = self._window.notices
