@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -164,3 +165,14 @@ def test_a_session_is_renamed_by_an_engine(dialog: SessionsDialog, folder: Path,
     qtbot.waitUntil(lambda: not dialog._note.text().startswith("Renaming"), timeout=30_000)
     assert any("the report in SQL" in text for text in texts(dialog)), dialog._note.text()
     assert read_session(folder / "rewrite-the-report.worldline").title == "the report in SQL"
+
+
+def test_looking_at_a_session_is_no_use_of_it(folder: Path) -> None:
+    path = make(folder, "long ago")
+    os.utime(path, (1_000_000, 1_000_000))
+    # Whoever reads a session makes these anew.
+    for end in ("-shm", ".lock"):
+        path.with_name(path.name + end).write_bytes(b"")
+    assert read_session(path).changed == 1_000_000
+    path.with_name(path.name + "-wal").write_bytes(b"")
+    assert read_session(path).changed > 1_000_000

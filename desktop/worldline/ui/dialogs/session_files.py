@@ -38,8 +38,10 @@ def read_session(path: Path) -> SessionFile:
     in the file."""
     try:
         parts = [path, *(beside for end in BESIDE if (beside := path.with_name(path.name + end)).exists())]
+        # What lies beside the file is touched by everyone who only reads it; what was written is in these two.
+        written = [part for part in parts if part == path or part.name.endswith("-wal")]
         changed, size = (
-            max(part.stat().st_mtime for part in parts),
+            max(part.stat().st_mtime for part in written),
             sum(part.stat().st_size for part in parts),
         )
     except OSError as error:
