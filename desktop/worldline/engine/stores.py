@@ -182,7 +182,9 @@ def loss_of(store: Left) -> list[str]:
     for path in store.all:
         count, newest = _states(path)
         day = time.strftime("%Y-%m-%d %H:%M", time.gmtime(newest)) if newest else "—"
-        lines.append(f"the files of {count} steps in {path.name}, the newest of {day} UTC")
+        lines.append(
+            f"the files of {count} step{'s' if count != 1 else ''} in {path.name}, the newest of {day} UTC"
+        )
     return lines
 
 

@@ -279,7 +279,7 @@ QFrame[role="looking"] { background: @selected; border: none; border-bottom: 1px
 QFrame[role="float"] { background: @panel; border: 1px solid @rim; border-radius: 6px; }
 QListView[role="float"] { background: @panel; border: 1px solid @rim; padding: 3px; }
 QPushButton, QToolButton[role="button"] {
-  background: @panel; color: @text; border: 1px solid @line; border-radius: 6px; padding: 5px 12px; min-height: 18px;
+  background: @panel; color: @text; border: 1px solid @line; border-radius: 6px; padding: 5px 12px; min-height: 18px; outline: none;
 }
 QPushButton:hover, QToolButton[role="button"]:hover { background: @hover; }
 QPushButton:pressed { background: @selected; }
