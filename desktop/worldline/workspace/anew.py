@@ -208,8 +208,12 @@ def _unlock_old(root: GitRoot, folder: Path, origin: Origin) -> None:
             (entry / "locked").unlink()
 
 
+_LOCKED = "used by Worldline session {session}\n"
+"""For git, which shows it to who wants to remove the worktree; the same in every language."""
+
+
 def _locked_by(session: str) -> str:
-    return f"used by Worldline session {session}\n"
+    return _LOCKED.format(session=session)
 
 
 def _main_root(store: Store, state: str) -> RootState | None:
