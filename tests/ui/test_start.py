@@ -131,6 +131,32 @@ def test_sessions_are_listed_newest_first(settings: QSettings, own_home: Path, q
     view.close()
 
 
+def test_sessions_that_are_called_the_same_are_told_apart_by_their_first_words(
+    settings: QSettings, own_home: Path
+) -> None:
+    program = (
+        "from worldline.session.document import SessionDocument\n"
+        "from worldline.core import paths\n"
+        "for name in ('one', 'two'):\n"
+        "    doc = SessionDocument.create(paths.sessions_dir() / f'{name}.worldline', title='repo',\n"
+        "        workspace={'mode': 'in_place', 'root': '/code/repo', 'path': '/code/repo'}, app_version='0')\n"
+        "    doc.close()\n"
+        "import sqlite3\n"
+        "with sqlite3.connect(paths.sessions_dir() / 'one.worldline') as file:\n"
+        "    columns = file.execute('PRAGMA table_info(nodes)').fetchall()\n"
+        "    row = {one[1]: ('' if one[2] == 'TEXT' else 0) if one[3] else None for one in columns}\n"
+        "    row.update(seq=1, uid='0' * 32, kind='user', preview='Make it fast')\n"
+        "    names, marks = ','.join(row), ','.join('?' * len(row))\n"
+        "    file.execute(f'INSERT INTO nodes ({names}) VALUES ({marks})', list(row.values()))\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+    from worldline.ui.recents import recent_sessions, told_apart
+
+    recents = recent_sessions(settings)
+    assert sorted(told_apart(recents)) == ["repo · Make it fast", "repo · two.worldline"]
+    assert told_apart(recents[:1]) == ["repo"]
+
+
 @pytest.mark.slow
 def test_several_pictures_of_one_demo(tmp_path: Path, own_temp: Path) -> None:
     done = start("demo", "--view", "main,storage", "--screenshot", str(tmp_path / "one.png"))

@@ -6,6 +6,8 @@ import contextlib
 import json
 import os
 import sqlite3
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +16,8 @@ from PySide6.QtCore import QSettings
 from worldline.core import paths, session_file
 
 KEPT = 30
+FIRST_NODES = 50
+"""Among so many the first words of a session are looked for."""
 
 
 @dataclass(slots=True)
@@ -24,6 +28,20 @@ class Recent:
     changed: float
     """Seconds since the epoch."""
     nodes: int
+    first_prompt: str = ""
+    """The first words of it."""
+
+
+def told_apart(recents: Sequence[Recent]) -> list[str]:
+    """The titles in their order; where several are called the same, with the first words or, for want of any, the name of
+    the file, as the Storage dialog has it."""
+    times = Counter(one.title for one in recents)
+    return [one.title if times[one.title] < 2 else _with_words(one) for one in recents]
+
+
+def _with_words(recent: Recent) -> str:
+    words = recent.first_prompt if recent.first_prompt != recent.title else ""
+    return f"{recent.title} · {words or recent.path.name}"
 
 
 def remember(store: QSettings, path: str) -> None:
@@ -77,11 +95,14 @@ def _read(path: Path, changed: float) -> Recent | None:
             meta = session_file.read_meta(connection)
             # Not counted: that reads all of a session with a million nodes.
             nodes = connection.execute("SELECT ifnull(max(seq), 0) FROM nodes").fetchone()[0]
+            first = connection.execute(
+                "SELECT preview FROM nodes WHERE seq <= ? AND kind IN ('user', 'imported_user') ORDER BY seq LIMIT 1",
+                (FIRST_NODES,),
+            ).fetchone()
     except (sqlite3.Error, OSError):
         return None
-    return Recent(
-        path, meta.get("title", "") or path.stem, _root(meta.get("workspace", "")), changed, int(nodes)
-    )
+    title, words = meta.get("title", "") or path.stem, " ".join(str(first[0] or "").split()) if first else ""
+    return Recent(path, title, _root(meta.get("workspace", "")), changed, int(nodes), words)
 
 
 def _root(text: str) -> str:

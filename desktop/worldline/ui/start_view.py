@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 
 from worldline.ui import dropping, icons
 from worldline.ui.labels import ElidedLabel, WrapLabel
-from worldline.ui.recents import Recent, recent_sessions, short_path
+from worldline.ui.recents import Recent, recent_sessions, short_path, told_apart
 from worldline.ui.theme import ICON, SPACE_M, SPACE_S, SPACE_XL, SPACE_XS, caption, theme
 from worldline.viewmodel.tree_words import ago
 
@@ -146,22 +146,23 @@ class StartView(QWidget):
 
     def refresh(self) -> None:
         self.list.clear()
-        for recent in recent_sessions(self._settings):
-            self._add(recent)
+        recents = recent_sessions(self._settings)
+        for recent, title in zip(recents, told_apart(recents), strict=True):
+            self._add(recent, title)
         self.list.setVisible(self.list.count() > 0)
         self.empty.setVisible(self.list.count() == 0)
         self.search.setVisible(self.list.count() > 5)
 
-    def _add(self, recent: Recent) -> None:
+    def _add(self, recent: Recent, called: str) -> None:
         item = QListWidgetItem(self.list)
         item.setData(Qt.ItemDataRole.UserRole, str(recent.path))
-        item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{recent.title}, {recent.root}")
+        item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{called}, {recent.root}")
         row = QWidget()
         layout = QHBoxLayout(row)
         layout.setContentsMargins(SPACE_S, SPACE_S, SPACE_S, SPACE_S)
         words = QVBoxLayout()
         words.setSpacing(SPACE_XS)
-        title = ElidedLabel(recent.title, row)
+        title = ElidedLabel(called, row)
         title.setFont(theme().font_ui(bold=True))
         title.setTextFormat(Qt.TextFormat.PlainText)
         place = ElidedLabel(short_path(recent.root), row)
