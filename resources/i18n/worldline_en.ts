@@ -76,6 +76,16 @@
     </message>
 </context>
 <context>
+    <name>Closing</name>
+    <message numerus="yes">
+        <source>… and %n more</source>
+        <translation>
+            <numerusform>… and %n more</numerusform>
+            <numerusform>… and %n more</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>CompareView</name>
     <message numerus="yes">
         <source>%n file(s)</source>

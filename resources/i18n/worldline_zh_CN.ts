@@ -559,6 +559,43 @@
     </message>
 </context>
 <context>
+    <name>Closing</name>
+    <message>
+        <source>Waits for your approval: {}</source>
+        <translation>等待你批准：{}</translation>
+    </message>
+    <message>
+        <source>Waits for your answer: {}</source>
+        <translation>等待你回答：{}</translation>
+    </message>
+    <message>
+        <source>The agent is at work: {}</source>
+        <translation>智能体正在工作：{}</translation>
+    </message>
+    <message numerus="yes">
+        <source>… and %n more</source>
+        <translation>
+            <numerusform>……另有 %n 项</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>Close, and end what goes on?</source>
+        <translation>关闭并结束正在进行的工作？</translation>
+    </message>
+    <message>
+        <source>What was saved stays. What runs now is stopped.</source>
+        <translation>已保存的内容会保留，正在运行的会被停止。</translation>
+    </message>
+    <message>
+        <source>Close and end it</source>
+        <translation>关闭并结束</translation>
+    </message>
+</context>
+<context>
     <name>CodeBlock</name>
     <message>
         <source>Copy code</source>
@@ -2428,8 +2465,8 @@ The agent works in {work}</source>
         <translation>显示诊断</translation>
     </message>
     <message>
-        <source>Go on</source>
-        <translation>继续</translation>
+        <source>Close</source>
+        <translation>关闭</translation>
     </message>
 </context>
 <context>
@@ -3835,6 +3872,10 @@ Click a node to go back to it, files included.</source>
         <translation>关闭窗口</translation>
     </message>
     <message>
+        <source>Quit Worldline</source>
+        <translation>退出 Worldline</translation>
+    </message>
+    <message>
         <source>Theme: as the system</source>
         <translation>主题：跟随系统</translation>
     </message>
@@ -3922,8 +3963,8 @@ Click a node to go back to it, files included.</source>
         <translation>模型是脚本化的：此演示无需账号和网络。文件和命令都是真实的。</translation>
     </message>
     <message>
-        <source>Rehearse a failure…</source>
-        <translation>演练一次故障…</translation>
+        <source>Fault drill…</source>
+        <translation>故障演练…</translation>
     </message>
     <message>
         <source>The session is open in another window.</source>
@@ -4683,6 +4724,10 @@ Click a node to go back to it, files included.</source>
         <translation>服务没有响应。</translation>
     </message>
     <message>
+        <source>{why} Trying again now ({n} of {of}).</source>
+        <translation>{why}正在重试（第 {n} 次，共 {of} 次）。</translation>
+    </message>
+    <message>
         <source>{why} Trying again in {s} s ({n} of {of}).</source>
         <translation>{why}{s} 秒后重试（第 {n} 次，共 {of} 次）。</translation>
     </message>
@@ -5090,8 +5135,8 @@ Click a node to go back to it, files included.</source>
         <translation>速率限制</translation>
     </message>
     <message>
-        <source>key refused</source>
-        <translation>密钥被拒</translation>
+        <source>no valid key</source>
+        <translation>没有有效密钥</translation>
     </message>
     <message>
         <source>quota used up</source>

@@ -250,7 +250,7 @@ def _notes(place: Place, owners: list[Owner], loss: Loss) -> Iterator[str]:
         if loss.lines:
             yield "What is listed came after the last node, or is kept by none."
     if owners and owners[0].where == "there":
-        yield "Its session is not deleted: when it is opened again, the folder can be made anew with the files of its last step."
+        yield "When its session is opened again, the folder can be made anew with the files of its last step."
     elif owners:
         yield "Its session is in the trash: when it is had back and opened, the folder can be made anew with the files of its last step."
     if place.branch:

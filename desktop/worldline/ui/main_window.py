@@ -314,8 +314,26 @@ class MainWindow(QMainWindow):
         self.hide()
         self.deleteLater()
 
+    def ask_to_close(self) -> None:
+        """The person closes it: what goes on in it ends only after a question."""
+        from worldline.ui.closing import Closing
+
+        Closing(self).ask(self, [self], self.close)
+
+    def _asks_first(self) -> bool:
+        from worldline.ui.closing import goes_on
+
+        if not goes_on(self.state):
+            return False
+        self.ask_to_close()
+        return True
+
     def closeEvent(self, event: QCloseEvent) -> None:
-        """The window goes at once; the engine is asked to end and gets a few seconds for it."""
+        """The window goes at once; the engine is asked to end and gets a few seconds for it. By the frame of the window
+        or the system the person closes it: that may be asked about."""
+        if event.spontaneous() and not self._closing and self._asks_first():
+            event.ignore()
+            return
         if not self._closing:
             self._closing = True
             self.places.keep()

@@ -195,7 +195,21 @@ class WindowActions(QObject):
         for code, language in LANGUAGES.items():
             add(f"language_{code}", self.tr("Language: {}").format(language), partial(self._language, code),
                 icon="chat", group=self.tr("Language"))  # fmt: skip
-        add("close", self.tr("Close the window"), window.close, keys="Ctrl+W", icon="close", group=group)
+        add(
+            "close",
+            self.tr("Close the window"),
+            window.ask_to_close,
+            keys="Ctrl+W",
+            icon="close",
+            group=group,
+        )
+        add("quit", self.tr("Quit Worldline"), self._quit, keys="Ctrl+Q", icon="close", group=group)
+
+    def _quit(self) -> None:
+        if (windows := self._window.windows) is not None:
+            windows.quit_asked(self._window)
+        else:
+            self._window.ask_to_close()
 
     def theme_words(self) -> dict[ThemeName, str]:
         return {

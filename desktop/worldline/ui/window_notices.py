@@ -58,7 +58,7 @@ class WindowNotices(QObject):
                     "The model is scripted: this demo needs no account and no network. Files and commands are real."
                 ),
                 icon="info",
-                buttons=[(self.tr("Rehearse a failure…"), self._window.drills.show_menu)],
+                buttons=[(self.tr("Fault drill…"), self._window.drills.show_menu)],
                 closable=True,
             )
         if info.get("read_only"):

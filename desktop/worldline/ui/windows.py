@@ -293,6 +293,18 @@ class Windows(QObject):
         if not self.sessions and self.start_view is None:
             QCoreApplication.quit()
 
+    def quit_asked(self, above: MainWindow) -> None:
+        """All windows go, after one question for all of them when something goes on."""
+        from worldline.ui.closing import Closing
+
+        def close() -> None:
+            for window in list(self.sessions):
+                window.close()
+            if self.start_view is not None:
+                self.start_view.close()
+
+        Closing(above).ask(above, self.sessions, close)
+
     def close_all(self) -> None:
         """For the end of the program: engines are ended even when the windows were never closed."""
         for window in list(self.sessions):

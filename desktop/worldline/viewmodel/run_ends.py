@@ -49,7 +49,7 @@ def words(reason: str) -> str:
         "provider_error": translate("tree", "service failed"),
         "overloaded": translate("tree", "overloaded"),
         "rate_limited": translate("tree", "rate limit"),
-        "auth_error": translate("tree", "key refused"),
+        "auth_error": translate("tree", "no valid key"),
         "quota": translate("tree", "quota used up"),
         "network_error": translate("tree", "no network"),
         "context_limit": translate("tree", "context full"),

@@ -120,7 +120,11 @@ def retry_sentence(status: Mapping[str, Any], now_ms: int) -> str:
     why = str(status.get("retry_why") or translate("status", "The service did not answer."))
     if not why.endswith((".", "!", "?", "。")):
         why += "."
-    return translate("status", "{why} Trying again in {s} s ({n} of {of}).").format(
+    if not seconds:
+        words = translate("status", "{why} Trying again now ({n} of {of}).")
+    else:
+        words = translate("status", "{why} Trying again in {s} s ({n} of {of}).")
+    return words.format(
         why=why[:1].upper() + why[1:],
         s=seconds,
         n=status.get("retry_attempt", 0),

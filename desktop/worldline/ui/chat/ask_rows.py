@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 from worldline.protocol.model import Approval, Question
 from worldline.ui.chat import words
 from worldline.ui.chat.row_base import Card, ColorLabel, RowSignals, RowWidget
+from worldline.ui.chat.still import Still
 from worldline.ui.chat.tool_card import diff_lines
 from worldline.ui.plain import as_label
 from worldline.ui.syntax.code_view import CodeLine, CodeView
@@ -95,6 +96,7 @@ class ApprovalRow(RowWidget):
             )
         for button in (more, deny, allow):
             button.setAutoDefault(False)
+        Still(self, (more, deny, allow), GRACE_MS)
         buttons.addWidget(more)
         buttons.addStretch(1)
         buttons.addWidget(deny)

@@ -156,12 +156,8 @@ def duration(ms: int) -> str:
 
 
 def count(number: int) -> str:
-    """A number for people: 950, 41k, 1.2M."""
-    if number < 1000:
-        return str(number)
-    if number < 1_000_000:
-        return f"{number / 1000:.0f}k" if number >= 10_000 else f"{number / 1000:.1f}k"
-    return f"{number / 1_000_000:.1f}M"
+    """A number for people, as the status bar says it: 950, 5k, 41k, 1.2M."""
+    return status.tokens(number)
 
 
 def size(number: int) -> str:

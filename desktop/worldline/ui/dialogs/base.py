@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Literal, TypeVar
 
 from PySide6.QtCore import QEvent, QObject, Qt
-from PySide6.QtGui import QShowEvent
+from PySide6.QtGui import QKeyEvent, QShowEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
     QDialog,
@@ -82,6 +82,18 @@ class Dialog(QDialog):
 
     def focusNextPrevChild(self, forward: bool) -> bool:
         return tab_order.step(self, None, forward)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Enter presses the button that has the keyboard: Qt gives it to the default one unless the focused button may be
+        the default itself, and who went to Remove with Tab cancelled by Enter."""
+        focus = self.focusWidget()
+        enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+        plain = not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
+        if enter and plain and isinstance(focus, QPushButton) and focus.isEnabled():
+            if not event.isAutoRepeat():
+                focus.click()
+        else:
+            super().keyPressEvent(event)
 
     def fit(self) -> None:
         """As high as the wrapped texts need: a layout alone takes the height they would have unwrapped. Where the screen

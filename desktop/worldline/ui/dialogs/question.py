@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QMessageBox, QWidget
 def ask_first(
     parent: QWidget, title: str, question: str, more: str, yes: str, act: Callable[[], object],
     *, role: QMessageBox.ButtonRole = QMessageBox.ButtonRole.AcceptRole,
-) -> None:  # fmt: skip
+) -> QMessageBox:  # fmt: skip
     """Shown, not waited for: `act` is called when `yes` is clicked. Cancel is the default, and what Escape does."""
     box = QMessageBox(parent)
     box.setTextFormat(Qt.TextFormat.PlainText)
@@ -25,3 +25,4 @@ def ask_first(
     box.setEscapeButton(cancel)
     box.finished.connect(lambda _code: act() if box.clickedButton() is do else None)
     box.open()
+    return box

@@ -105,7 +105,7 @@ class RecoveryDialog(Dialog):
             self.tr("It is safe to go on: the model is told that they have no result. A step that was running may have "
                     "done a part of its work: look at Changes before you go on."), "muted")  # fmt: skip
         self.add_button(self.tr("Show diagnostics"), self._diagnostics, left=True)
-        self.add_button(self.tr("Go on"), self.accept, role="primary", default=True).setFocus()
+        self.add_button(self.tr("Close"), self.accept, role="primary", default=True).setFocus()
 
     def _diagnostics(self) -> None:
         self.show_diagnostics.emit()
