@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QMessageBox, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QMessageBox, QPushButton, QTableWidget, QVBoxLayout, QWidget
 
 from worldline.ui import gallery_data
 from worldline.ui.chat.still import Still
 from worldline.ui.dialogs.base import Dialog
 from worldline.ui.main_window import MainWindow
+from worldline.ui.tables import quiet
 
 Open = Callable[..., MainWindow]
 LONG_MS = 3_600_000
@@ -174,3 +175,18 @@ def test_enter_presses_the_button_that_has_the_keyboard(qtbot: Any) -> None:
     remove.setFocus()
     QTest.keyClick(remove, Qt.Key.Key_Enter, Qt.KeyboardModifier.KeypadModifier)
     assert ends == [0, 1, 1]
+
+
+def test_home_and_end_go_to_the_first_and_the_last_row_of_a_table(qtbot: Any) -> None:
+    table = quiet(QTableWidget(4, 2))
+    qtbot.addWidget(table)
+    table.hideRow(3)
+    table.show()
+    table.activateWindow()
+    table.setFocus()
+    table.setCurrentCell(1, 0)
+    qtbot.waitUntil(table.hasFocus)
+    QTest.keyClick(table, Qt.Key.Key_End)
+    assert table.currentRow() == 2
+    QTest.keyClick(table, Qt.Key.Key_Home)
+    assert table.currentRow() == 0
