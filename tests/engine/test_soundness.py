@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -63,3 +65,36 @@ async def test_a_sound_file_is_left_alone(bench: Callable[..., Any]) -> None:
     b = await bench()
     await b.actor.soundness.look()
     assert not b.actor.shared.info.read_only and b.doc.damage == []
+
+
+async def test_a_damaged_file_keeps_its_bytes(bench: Callable[..., Any]) -> None:
+    path = await closed_session(bench)
+    before = path.read_bytes()
+    b = await bench(session=path, attended=True)
+    b.actor.greeted()
+
+    async def told() -> None:
+        while "writing_ended" not in b.names():
+            await asyncio.sleep(0.01)
+
+    await asyncio.wait_for(told(), PATIENCE_S)
+    await b.actor.close()
+    assert path.read_bytes() == before
+    assert not path.with_name(path.name + "-wal").exists()
+
+
+async def test_a_damaged_file_of_a_crash_is_looked_at_before_the_crash_is_noted(
+    bench: Callable[..., Any],
+) -> None:
+    path = await closed_session(bench)
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute(
+            "INSERT INTO runs(uid, prompt, started, settings, after_node) VALUES('r', '', 1, '{}', 1)"
+        )
+        connection.commit()
+    before = path.read_bytes()
+    b = await bench(session=path, attended=True)
+    assert b.actor.shared.info.damaged and b.actor.shared.info.read_only
+    await b.actor.close()
+    assert path.read_bytes() == before
+    assert not path.with_name(path.name + "-wal").exists()

@@ -80,7 +80,6 @@ class SessionDocument(TransactionalSession):
                 document.set_meta("app_version", app_version)
                 document.set_meta("workspace", dumps(workspace or {}).decode())
                 document.set_meta("title", title)
-                document._note_opening()
         except BaseException:
             document.close()
             raise
@@ -91,7 +90,8 @@ class SessionDocument(TransactionalSession):
         """Open a session. Raises SessionError `missing`, `not_a_session`, `damaged`, `unreadable`, and for writing also `locked`,
         `newer_schema` and `not_saved`. A file is never repaired, migrated or shortened by opening it.
 
-        For writing, runs without an end are closed as `interrupted`, and nodes without one are shown as interrupted."""
+        For writing, runs without an end are closed as `interrupted`, and nodes without one are shown as interrupted. Where
+        there is neither, the file keeps its bytes until the first write."""
         path = path.absolute()
         connect.check_file(path)
         if mode == "read":
@@ -114,6 +114,11 @@ class SessionDocument(TransactionalSession):
         open_runs = self._rows(
             "SELECT id FROM runs WHERE NOT EXISTS (SELECT 1 FROM run_ends WHERE run_ends.run = runs.id)"
         )
+        if not open_runs and not columns.unfinished:
+            self._check_writable()
+            return
+        # A crash is what damages files, and what it left is about to be written down: that waits for the look.
+        self._refuse_damage()
         with self.transaction():
             for (run,) in open_runs:
                 writing.insert_run_end(
@@ -125,14 +130,24 @@ class SessionDocument(TransactionalSession):
                     "",
                     Usage(),
                 )
-            self._note_opening()
         self.interrupted_on_open = self.uids(columns.unfinished)
         code = header_reader.OUTCOMES.index(Outcome.INTERRUPTED)
         for seq in columns.unfinished:
             columns.outcome[seq] = code
         columns.unfinished = []
 
-    def _note_opening(self) -> None:
+    def _refuse_damage(self) -> None:
+        """Raises SessionError `damaged`."""
+        from worldline.session import health
+
+        with connect.told(self.path):
+            faults = health.tree_faults(self.tree.columns) or health.page_faults(self._db)
+        if faults:
+            what, *more = health.damage_of(self.path, faults)
+            raise SessionError(what, " ".join(more), kind="damaged")
+
+    def _first_write(self) -> None:
+        # Rows that are unfinished up to here are interrupted ones, for whoever reads the file from now on.
         self._db.execute(
             "INSERT INTO openings(at, pid, app, last_node) VALUES(?, ?, ?, ?)",
             (now_ms(), os.getpid(), __version__, len(self.tree)),

@@ -20,6 +20,9 @@ class TransactionalSession(SessionReader):
         self._lock = writer
         self._depth = 0
         self._doomed: BaseException | None = None
+        self._wrote = False
+        """Whether it is on record that the file was opened. It comes with the first write, not with the opening: a file
+        that is found damaged beside the work, or that was only looked at, keeps its bytes."""
         self._undo: list[Callable[[], None]] = []
         self._recent = bodies.Recent()
         self._file, self._log = str(path), f"{path}-wal"
@@ -63,6 +66,8 @@ class TransactionalSession(SessionReader):
         try:
             self._db.execute("BEGIN IMMEDIATE")
             self._depth = 1
+            if not self._wrote:
+                self._first_write()
             yield
             if self._doomed is not None:
                 raise self._doomed
@@ -79,7 +84,17 @@ class TransactionalSession(SessionReader):
             raise
         finally:
             self._depth = 0
+        self._wrote = True
         self._undo = []
+
+    def _first_write(self) -> None:
+        """Part of the first transaction that holds: what belongs before everything else that is written."""
+
+    def _check_writable(self) -> None:
+        """Raises SessionError `not_saved` for a file that cannot be written at all. Writes nothing."""
+        with connect.told(self.path, saving=True):
+            self._db.execute("BEGIN IMMEDIATE")
+            self._db.execute("ROLLBACK")
 
     def _roll_back(self) -> None:
         # On some errors (disk full) SQLite has rolled back by itself already.
