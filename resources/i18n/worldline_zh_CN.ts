@@ -1004,6 +1004,10 @@
         <translation>会话开始</translation>
     </message>
     <message>
+        <source>{} · the files could not be captured</source>
+        <translation>{} · 文件未能保存</translation>
+    </message>
+    <message>
         <source>{} other ways lead on from here</source>
         <translation>从这里还有 {} 条其他路线</translation>
     </message>
@@ -4774,6 +4778,10 @@ Click a node to go back to it, files included.</source>
     <message>
         <source>Ready</source>
         <translation>就绪</translation>
+    </message>
+    <message>
+        <source>could not be saved at that time</source>
+        <translation>当时未能保存</translation>
     </message>
     <message>
         <source>Ready · last: {reason}</source>

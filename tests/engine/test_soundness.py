@@ -13,9 +13,11 @@ import pytest
 
 from tests_support import PATIENCE_S, damage_page_of
 from worldline.core.errors import SessionError
-from worldline.core.kinds import NodeKind
+from worldline.core.kinds import NodeFlag, NodeKind
+from worldline.engine.workthread import WorkThread
 from worldline.protocol.commands import Prompt
 from worldline.session.model import NodeDraft
+from worldline.workspace.model import NOT_CAPTURED, CaptureResult
 
 
 async def closed_session(bench: Callable[..., Any]) -> Path:
@@ -98,3 +100,16 @@ async def test_a_damaged_file_of_a_crash_is_looked_at_before_the_crash_is_noted(
     await b.actor.close()
     assert path.read_bytes() == before
     assert not path.with_name(path.name + "-wal").exists()
+
+
+async def test_a_session_whose_first_files_could_not_be_captured_says_so(
+    bench: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def full(*_: Any) -> CaptureResult:
+        return CaptureResult(state=NOT_CAPTURED, changed=False, error="No space left on device")
+
+    monkeypatch.setattr(WorkThread, "capture", full)
+    b = await bench()
+    root = b.doc.header(b.doc.resolve("root"))
+    assert root.flags & NodeFlag.NOT_CAPTURED
+    assert b.doc.body(root.uid).detail["not_captured_why"] == "No space left on device"

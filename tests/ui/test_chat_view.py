@@ -381,3 +381,15 @@ def test_what_was_not_captured_is_listed_with_its_reason(qtbot: Any) -> None:
     card = ToolCard(ChatRow("t", RowKind.TOOL, tool, body), RowSignals())
     qtbot.addWidget(card)
     assert "pipe_x: is a named pipe" in card._note_words()
+
+
+def test_a_start_without_files_says_so_and_why(qtbot: Any) -> None:
+    start = NodeHeader(1, "a" * 16, 0, NodeKind.ROOT, 0, "", flags=NodeFlag.NOT_CAPTURED)
+    body = Body(uid="a" * 16, kind="root", detail={"not_captured_why": "No space left on device"})
+    row = ChatRow("s", RowKind.DIVIDER, start, body)
+    row.divider = DividerKind.START
+    divider = DividerRow(row, RowSignals())
+    qtbot.addWidget(divider)
+    assert "could not be captured" in divider._label.text()
+    divider._button.click()
+    assert "No space left on device" in divider._summary_text()

@@ -39,3 +39,11 @@ def test_a_sandbox_that_does_not_start_is_said_in_the_bar_and_in_its_own_words()
     assert segment.text == "sandbox: does not start" and segment.color == "bad"
     title, lines, text = explain("sandbox", said)
     assert (title, text) == ("Sandbox", "bwrap: no.") and lines == [("This machine", "Commands can …")]
+
+
+def test_a_run_that_could_not_be_saved_is_past_once_writing_works() -> None:
+    status = {"state": "ready", "last_stop": "store_error"}
+    assert segments({**status, "saved": False}, "running", True, 0)[0].text.endswith(
+        "last: could not be saved"
+    )
+    assert segments({**status, "saved": True}, "running", True, 0)[0].text.endswith("saved at that time")

@@ -13,7 +13,7 @@ from typing import Any
 
 from worldline.core import paths
 from worldline.core.errors import BadInput, SessionError, WorldlineError
-from worldline.core.kinds import NodeKind
+from worldline.core.kinds import NodeFlag, NodeKind
 from worldline.engine import anew, stores
 from worldline.engine.workthread import WorkThread
 from worldline.protocol.model import SessionInfo
@@ -310,6 +310,7 @@ async def plant_root(opened: Opened) -> None:
                 detail=detail,
                 state=result.state,
                 branch=opened.branch,
+                flags=NodeFlag.NOT_CAPTURED if result.state == NOT_CAPTURED else NodeFlag(0),
             )
         )
         if opened.branch.startswith("refs/heads/worldline/"):

@@ -168,9 +168,11 @@ def state_segment(status: Mapping[str, Any], engine: str, ready: bool, now_ms: i
     last = str(status.get("last_stop", ""))
     text = translate("status", "Ready")
     if last:
-        text = translate("status", "Ready · last: {reason}").format(
-            reason=stop_words(last, str(status.get("last_stop_detail") or ""))
-        )
+        reason = stop_words(last, str(status.get("last_stop_detail") or ""))
+        if last == "store_error" and status.get("saved", True):
+            # Beside "saved" it must not read as if it were so now.
+            reason = translate("status", "could not be saved at that time")
+        text = translate("status", "Ready · last: {reason}").format(reason=reason)
     if stop_color(last) == "muted":
         return Segment("state", text, "text", "dot")
     return Segment("state", text, stop_color(last), "warn", [("why", translate("status", "Why"))])

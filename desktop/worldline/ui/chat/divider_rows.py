@@ -6,11 +6,13 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
+from worldline.core.kinds import NodeFlag
 from worldline.core.stop import StopReason
 from worldline.ui.chat import words
 from worldline.ui.chat.row_base import Card, ColorLabel, RowSignals, RowWidget
 from worldline.ui.markdown.view import MarkdownView
 from worldline.ui.theme import theme
+from worldline.viewmodel import engine_words
 from worldline.viewmodel.chat_rows import ChatRow, DividerKind, text_of
 from worldline.viewmodel.gaps import gap_lines
 
@@ -24,7 +26,10 @@ def divider_words(row: ChatRow) -> tuple[str, str, str]:
     preview = header.preview if header is not None else ""
     kind = row.divider
     if kind is DividerKind.START:
-        return "●", "muted", translate("Divider", "Start of the session")
+        text = translate("Divider", "Start of the session")
+        if header is not None and header.flags & NodeFlag.NOT_CAPTURED:
+            return "●", "warn", translate("Divider", "{} · the files could not be captured").format(text)
+        return "●", "muted", text
     if kind is DividerKind.FORK:
         return "⎇", "muted", translate("Divider", "{} other ways lead on from here").format(row.count) if row.count > 1 else (
             translate("Divider", "Another way leads on from here"))  # fmt: skip
@@ -115,17 +120,24 @@ class DividerRow(RowWidget):
         if body is None:
             return ""
         if self.row.divider is DividerKind.START:
-            return "\n".join(f"* {literal(line)}" for line in gap_lines(body.detail))
+            lines = gap_lines(body.detail)
+            if why := str(body.detail.get("not_captured_why") or ""):
+                lines.insert(0, engine_words.say(why))
+            return "\n".join(f"* {literal(line)}" for line in lines)
         return str(body.detail.get("summary") or "") or text_of(body)
 
     def _action_words(self) -> str:
         kind = self.row.divider
         if kind is DividerKind.START:
-            gaps = self.row.body.detail.get("not_captured") if self.row.body is not None else None
-            if not gaps:
+            detail = self.row.body.detail if self.row.body is not None else {}
+            gaps = detail.get("not_captured") or []
+            if not gaps and not detail.get("not_captured_why"):
                 return ""
-            open_now = self.signals.open.get(self.row.key)
-            return self.tr("Hide") if open_now else self.tr("%n thing(s) not captured", "", len(gaps))
+            if self.signals.open.get(self.row.key):
+                return self.tr("Hide")
+            if detail.get("not_captured_why"):
+                return self.tr("Why")
+            return self.tr("%n thing(s) not captured", "", len(gaps))
         if kind in (DividerKind.COMPACTION, DividerKind.BRANCH_SUMMARY):
             return self.tr("Hide") if self.signals.open.get(self.row.key) else self.tr("Show")
         if kind is DividerKind.FORK:
