@@ -3505,6 +3505,10 @@ Every step becomes a node, and a click on a node takes the files back to it.</so
         <translation>无法撤销</translation>
     </message>
     <message>
+        <source>was countered</source>
+        <translation>已抵消</translation>
+    </message>
+    <message>
         <source>runs code later</source>
         <translation>稍后会运行代码</translation>
     </message>

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import pytest
@@ -222,3 +223,20 @@ async def test_what_was_only_read_is_nothing_that_is_still_in_effect(bench: Any,
     assert "Sent to api.example" in told and "docs.example" not in told
     listed = await b.actor.handle("effects", EffectsAt())
     assert len(listed.elsewhere) == 2, "the list itself has all of it"
+
+
+async def test_effects_that_were_countered_are_counted_for_whoever_opens_the_session(
+    bench: Callable[..., Any],
+) -> None:
+    b = await bench()
+    pushed = {
+        "kind": "vcs_remote",
+        "reversibility": "compensatable",
+        "evidence": "observed",
+        "summary": "pushed",
+    }
+    b.actor.effects.add(b.doc.cursor, [pushed])
+    (effect,) = b.actor.effects.all()
+    b.actor.effects.mark(effect.id, "countered")
+    status = b.actor.shared.status.now
+    assert (status.effects, status.effects_countered) == (0, 1)

@@ -436,3 +436,20 @@ def test_a_line_above_the_status_is_as_high_as_its_text(window_of: Open, qtbot: 
         assert short.height() < notice.height()
 
     qtbot.waitUntil(fits, timeout=30_000)
+
+
+def test_a_push_that_was_countered_says_so_on_its_step(window_of: Open, qtbot: Any) -> None:
+    pushed = {"id": 3, "kind": "vcs_remote", "reversibility": "compensatable", "evidence": "observed",
+              "summary": "pushed origin/wip", "node": sample.uid(25), "at": 1, "status": "countered"}  # fmt: skip
+    window = window_of(effects=[pushed], status={"effects_countered": 1})
+    view = window.findChild(ChatPane).view
+
+    def facts() -> str:
+        card = view.widget_of(sample.uid(25))
+        return " ".join(label.text() for label in card.findChildren(QLabel)) if card is not None else ""
+
+    qtbot.waitUntil(lambda: "↶ was countered" in facts(), timeout=30_000)
+    assert "cannot be undone" not in facts()
+    window.state.client.batch.emit([("effect_changed", {"effect": {**pushed, "id": 4, "status": "open"}})])
+    view.flush()
+    assert "⚠ cannot be undone" in facts() and "countered" not in facts()

@@ -109,5 +109,6 @@ class EffectList:
         self._shared.status.set(
             effects=len(lasting),
             effects_undoable=len(still) - len(lasting),
+            effects_countered=sum(e.status == "countered" for e in here + elsewhere),
             effects_elsewhere=sum(e.status == "open" and still_there(e) for e in elsewhere),
         )

@@ -378,6 +378,7 @@ class Status(Message):
     """Open effects that going back does not undo, here and elsewhere."""
     effects_undoable: int = 0
     """Open effects outside that the list can put back."""
+    effects_countered: int = 0
     effects_elsewhere: int = 0
     saved: bool = True
     saved_note: str = ""

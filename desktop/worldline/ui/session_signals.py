@@ -41,6 +41,7 @@ class SessionSignals(QObject):
     question_asked = Signal(dict)
     question_gone = Signal(str)
     effect_changed = Signal(dict)
+    countered_changed = Signal(list)
     process_changed = Signal(dict)
     diagnosed = Signal(dict)
     queue_changed = Signal(list)

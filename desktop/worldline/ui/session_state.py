@@ -16,6 +16,7 @@ from PySide6.QtCore import QObject, QTimer
 from worldline.client.process import EngineProcess
 from worldline.ui.session_way import SessionWay
 from worldline.viewmodel import engine_words
+from worldline.viewmodel.effects import taken_back
 from worldline.viewmodel.streaming import Streaming
 from worldline.viewmodel.tree_model import NO_ROW
 
@@ -36,6 +37,8 @@ class SessionState(SessionWay):
         self.questions: dict[str, dict[str, Any]] = {}
         self.queue: list[dict[str, Any]] = []
         self.effects: dict[int, dict[str, Any]] = {}
+        self.countered: set[str] = set()
+        """Nodes whose effects were all countered."""
         self.crash = ""
         """What was found when the engine opened the session last, to be told to the person; "" = nothing."""
         self.found = ""
@@ -161,7 +164,10 @@ class SessionState(SessionWay):
             self.questions[question["id"]] = question
             self.question_asked.emit(question)
         self.request("labels", {}, self._take_labels)
-        if any(self.status.get(name) for name in ("effects", "effects_undoable", "effects_elsewhere")):
+        if any(
+            self.status.get(name)
+            for name in ("effects", "effects_undoable", "effects_elsewhere", "effects_countered")
+        ):
             # Without an answer the short list is empty; the long one asks again, and says what is wrong.
             self.request("effects", {}, self._take_effects, lambda _error: None)
         self.request("node_lines", {}, self._take_all_lines, lambda _error: None)
@@ -283,11 +289,18 @@ class SessionState(SessionWay):
     def _on_effect_changed(self, params: dict[str, Any]) -> None:
         effect = params["effect"]
         self.effects[int(effect["id"])] = effect
+        self._note_countered()
         self.effect_changed.emit(effect)
 
     def _take_effects(self, result: dict[str, Any]) -> None:
         for effect in sorted(result["here"] + result["elsewhere"], key=lambda one: int(one["id"])):
             self.effects[int(effect["id"])] = effect
+        self._note_countered()
+
+    def _note_countered(self) -> None:
+        before, self.countered = self.countered, taken_back(self.effects.values())
+        if changed := before ^ self.countered:
+            self.countered_changed.emit(sorted(changed))
 
     def _on_process_changed(self, params: dict[str, Any]) -> None:
         self.process_changed.emit(params["process"])

@@ -313,6 +313,11 @@ class ChatModel:
         if self._questions.pop(question_id, None) is not None:
             self._rebuild()
 
+    def touch(self, keys: Iterable[str]) -> None:
+        """What stands beside the messages about these rows has changed."""
+        for row in filter(None, map(self.row, keys)):
+            self._touch(row)
+
     def _touch(self, row: ChatRow) -> None:
         row.revision += 1
         self.on_touch(row)

@@ -175,7 +175,9 @@ class ChatPane(QWidget):
         view.bodies_needed.connect(self._need_bodies)
         view.verticalScrollBar().valueChanged.connect(self._on_scrolled)
         view.follow_changed.connect(lambda on: self._end.setVisible(not on and self.state.busy))
+        state.countered_changed.connect(self._on_countered)
         signals = view.signals
+        signals.countered = state.countered
         signals.go_to.connect(state.go)
         signals.reveal.connect(state.reveal_asked)
         signals.edit_prompt.connect(self.composing.edit_prompt)
@@ -189,6 +191,10 @@ class ChatPane(QWidget):
         signals.explain.connect(lambda _uid: opening.diagnostics(state, self.window()))
         signals.link.connect(opening.link)
         signals.menu.connect(lambda uid, place: show_menu(state, self.chat.row(uid), self, place))
+
+    def _on_countered(self, uids: list[str]) -> None:
+        self.view.signals.countered = self.state.countered
+        self.chat.touch(uids)
 
     # -- what is shown
 

@@ -47,6 +47,8 @@ class RowSignals(QObject):
         super().__init__(parent)
         self.open: dict[str, bool] = {}
         """What the person folded or unfolded, by row key: rows out of sight are deleted and come back as they were."""
+        self.countered: set[str] = set()
+        """Nodes whose effects were all countered."""
 
 
 class RowWidget(QWidget):

@@ -132,7 +132,8 @@ class ToolCard(RowWidget):
         if self._result.exit_code:
             facts.append(self.tr("exit {}").format(self._result.exit_code))
         if header.flags & NodeFlag.IRREVERSIBLE:
-            facts.append("⚠ " + self.tr("cannot be undone"))
+            countered = self.row.uid in self.signals.countered
+            facts.append("↶ " + self.tr("was countered") if countered else "⚠ " + self.tr("cannot be undone"))
         if header.flags & NodeFlag.CODE_RUNS_LATER:
             facts.append("● " + self.tr("runs code later"))
         if header.flags & NodeFlag.SECRET_MASKED:
