@@ -74,11 +74,11 @@ class Dialog(QDialog):
         self.right_buttons = QHBoxLayout()
         for side in (self.left_buttons, self.right_buttons):
             side.setSpacing(8)
-        line = QHBoxLayout()
-        line.addLayout(self.left_buttons)
-        line.addStretch(1)
-        line.addLayout(self.right_buttons)
-        self._outer.addLayout(line)
+        self._buttons = QHBoxLayout()
+        self._buttons.addLayout(self.left_buttons)
+        self._buttons.addStretch(1)
+        self._buttons.addLayout(self.right_buttons)
+        self._outer.addLayout(self._buttons)
 
     def focusNextPrevChild(self, forward: bool) -> bool:
         return tab_order.step(self, None, forward)
@@ -96,11 +96,16 @@ class Dialog(QDialog):
             super().keyPressEvent(event)
 
     def fit(self) -> None:
-        """As high as the wrapped texts need: a layout alone takes the height they would have unwrapped. Where the screen
-        is not as high the body scrolls: the buttons must be reached."""
+        """As wide as the buttons, and as high as the wrapped texts need: a layout alone takes the height they would have
+        unwrapped. Where the screen is not as high the body scrolls: the buttons must be reached."""
         layout = self.layout()
         if layout is None:
             return
+        # Buttons beside each other can be made narrower than their words.
+        margins = self._outer.contentsMargins()
+        wanted = self._buttons.sizeHint().width() + margins.left() + margins.right()
+        if wanted > self.width():
+            self.resize(min(wanted, self.screen().availableGeometry().width()), self.height())
         room = self.room()
         if self.area is None and layout.totalMinimumHeightForWidth(self.width()) > room:
             self._scroll_body()
