@@ -53,7 +53,7 @@ def test_a_folder_is_listed_and_goes_only_as_confirmed(
     assert row["looked"] and row["bytes_complete"] and row["bytes"] > 20 and row["in_use"] == ""
     # What the agent made is in the nodes; what the person had not committed is in their folder.
     assert (row["lose"], row["lose_id"]) == ([], "") and row["kept"] >= 2
-    assert "The session's nodes keep their files" in row["note"] and "not deleted" in row["note"]
+    assert "The session's nodes keep their files" in row["note"] and "can be made anew" in row["note"]
     (work / "since.txt").write_text("later\n")
     [row] = rows(cli)
     assert row["lose"] == ["untracked file since.txt"] and row["lose_id"]
