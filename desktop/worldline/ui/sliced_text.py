@@ -64,7 +64,7 @@ class SlicedText(QPlainTextEdit):
     @property
     def whole(self) -> str:
         while self._make():
-            pass
+            pass  # a piece each time
         return "".join(self._made)
 
     @property

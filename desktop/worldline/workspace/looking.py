@@ -136,7 +136,7 @@ class _Helper:
             while self.out:
                 self.out = self.out[os.write(self.input, self.out) :]
         except BlockingIOError:
-            pass
+            pass  # the pipe is full: the rest is handed over the next time
         except OSError as error:
             raise Lost from error
 
