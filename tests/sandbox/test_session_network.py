@@ -320,3 +320,39 @@ def test_a_socket_of_a_program_that_started_a_moment_ago_is_known(
         assert str(place) not in bound_sockets(other.space()), (
             "commands of one session may talk to each other"
         )
+
+
+def test_a_link_that_goes_while_it_is_followed_stops_no_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`realpath` looks at a link and reads it afterwards: somebody may have taken it away in between."""
+    (tmp_path / "folder").mkdir()
+    link = tmp_path / "link"
+    link.symlink_to("folder")
+    with (
+        contextlib.closing(socket.socket(socket.AF_UNIX)) as kept,
+        contextlib.closing(socket.socket(socket.AF_UNIX)) as lost,
+    ):
+        kept.bind(str(tmp_path / "kept"))
+        lost.bind(str(link / "lost"))
+        read = os.readlink
+
+        def gone(path: str) -> str:
+            if path == str(link):
+                link.unlink(missing_ok=True)
+            return read(path)
+
+        monkeypatch.setattr(os, "readlink", gone)
+        found = bound_sockets()
+        assert str(tmp_path / "kept") in found and str(link / "lost") in found
+
+
+def test_a_name_that_only_its_owner_understands_is_not_followed_here(tmp_path: Path) -> None:
+    """`/proc/self` is another folder for each process, and its descriptors come and go."""
+    folder = os.open(tmp_path, os.O_PATH)
+    try:
+        with contextlib.closing(socket.socket(socket.AF_UNIX)) as one:
+            one.bind(f"/proc/self/fd/{folder}/socket")
+            assert str(tmp_path / "socket") not in bound_sockets()
+    finally:
+        os.close(folder)

@@ -9,6 +9,10 @@ from pathlib import Path
 Space = tuple[int, int]
 """A namespace: device and inode."""
 
+_OF_ITS_OWNER = ("/proc/self/", "/proc/thread-self/")
+"""Names that meant something to the process that bound them only. Here they are another folder, or one that is closed
+while it is looked at."""
+
 
 def bound_sockets(own: Space | None = None) -> list[str]:
     """Paths of the unix sockets that have one (streams and datagrams), from the list of each network namespace that this
@@ -27,8 +31,10 @@ def bound_sockets(own: Space | None = None) -> list[str]:
             if len(fields) < 8:
                 continue
             name = fields[7]
+            if name.startswith(_OF_ITS_OWNER):
+                continue
             if name.startswith("/"):
-                found.add(os.path.realpath(name))
+                found.add(_real(name))
             elif not name.startswith("@"):
                 relative[f"socket:[{fields[6]}]"] = name
     if relative:
@@ -52,6 +58,15 @@ def _others(own: Space | None) -> list[int]:
     return list(spaces.values())
 
 
+def _real(name: str) -> str:
+    """Where `name` leads, or `name` when a link on the way goes while it is followed: `realpath` looks and reads in two
+    steps, and raises when somebody takes the link away in between."""
+    try:
+        return os.path.realpath(name)
+    except OSError:
+        return name
+
+
 def _by_owner(names: dict[str, str]) -> set[str]:
     found: set[str] = set()
     for process in Path("/proc").glob("[0-9]*"):
@@ -59,5 +74,5 @@ def _by_owner(names: dict[str, str]) -> set[str]:
             for descriptor in (process / "fd").iterdir():
                 name = names.get(str(descriptor.readlink()))
                 if name is not None:
-                    found.add(os.path.realpath((process / "cwd").readlink() / name))
+                    found.add(_real(str((process / "cwd").readlink() / name)))
     return found
