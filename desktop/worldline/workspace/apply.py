@@ -9,6 +9,7 @@ import os
 import secrets
 import stat
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 
 from worldline.core.errors import WorkspaceError
@@ -21,7 +22,7 @@ from worldline.workspace.filesig import FileSig
 from worldline.workspace.journal import Journal, RootMove
 from worldline.workspace.model import Cancelled, Omitted, ProgressCall, RestorePlan, RestoreReport
 from worldline.workspace.repos import GitRoot
-from worldline.workspace.safefs import SafeTree
+from worldline.workspace.safefs import SafeTree, is_same
 from worldline.workspace.spares import Spares
 from worldline.workspace.states import RootState, State, read_progress
 from worldline.workspace.swapping import Swap
@@ -219,13 +220,15 @@ class Restorer:
     def _move_roots(self) -> None:
         for gone in self.target.roots:
             if gone.path in self.journal.made_git:
-                gitagain.remake(self.work, self.journal, gone, self.target, self.tree, self._staging)
+                gitagain.remake(
+                    self.work, self.journal, gone, self.target, self.tree, self._staging, self._stat_of
+                )
         now_roots = {root.path: root for root in self.now.roots} | self._found
         wanted = {root.path: root for root in self.target.roots}
         for move in self.journal.roots:
             root = self.roots[move.path]
             if move.index_before:
-                data = gitmove.index_bytes(root, self.target, wanted[move.path])
+                data = gitmove.index_bytes(root, self.target, wanted[move.path], self._stat_of)
                 gitmove.index_file(move).write_bytes(data)
                 move.index_after = hashlib.sha1(data, usedforsecurity=False).hexdigest()
         if any(move.index_after for move in self.journal.roots):
@@ -241,6 +244,22 @@ class Restorer:
                 self.journal.token,
                 self.notes.append,
             )
+
+    def _stat_of(self, path: str, oid: bytes) -> os.stat_result | None:
+        """See `gitmove.StatOf`. What this restore has put down counts: `_verify` reads it after this."""
+        now = self.tree.lstat(path)
+        if now is None or stat.S_ISDIR(now.st_mode):
+            return None
+        if path in self._put:
+            return now if self._put[path] == oid.hex() else None
+        sig = self._files.seen(path)
+        return now if sig is not None and sig[5] == oid and is_same(now, sig) else None
+
+    @cached_property
+    def _put(self) -> dict[str, str]:
+        """Files that were put in their places, and their blobs."""
+        done = (item for number, item in enumerate(self.items) if number not in self._files.skipped)
+        return {item.path: item.blob for item in done if item.action in ("create", "overwrite")}
 
     def _verify(self) -> None:
         """Read back what was written; a difference that is not the person's undoes everything."""

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pygit2
 
-from worldline.core.errors import WorkspaceError
 from worldline.workspace import memory
 from worldline.workspace.filesig import FileSig, signature
 from worldline.workspace.folders import IGNORED, STAGING, Context, Dir
@@ -23,7 +22,7 @@ from worldline.workspace.scan import Walk
 from worldline.workspace.states import VERSION, RootState, State, put_index, put_omitted, put_progress
 from worldline.workspace.store import Store
 from worldline.workspace.trees import build_trees
-from worldline.workspace.watch import Watcher
+from worldline.workspace.watch import Dirty, Watcher
 
 
 def umask() -> int:
@@ -145,8 +144,7 @@ class Capturer:
                 progress("capture", done, 0)
 
         self.context.tick = tick if progress is not None else None
-        # Drained before anything is looked at: what changes later is reported the next time.
-        dirty = self._watcher.drain() if self._watcher is not None else None
+        dirty = self._told()
         if self._watcher is not None and not self._watcher.works:
             self.context.watch = None
         self._everything = not self._walked
@@ -168,6 +166,23 @@ class Capturer:
         files, perms = build_trees(self.top, self.context)
         return self._state(label, files, perms)
 
+    def _told(self) -> Dirty | None:
+        """What is to be looked at, as far as it is known. Asked for before anything is looked at: what changes later is told
+        the next time."""
+        if self._watcher is None:
+            return None
+        now = self.work.stat()
+        if self._walked and (now.st_dev, now.st_ino) != (self.context.device, self.top.ino):
+            # Another folder is in its place, since one above it was renamed: of this one nothing is told.
+            self.unwatch()
+            self.watch()
+        dirty = self._watcher.drain()
+        if dirty is not None:
+            for prefix, node in self.context.special.items():
+                if node.linked and (names := dirty.setdefault(prefix, set())) is not None:
+                    names |= node.linked
+        return dirty
+
     def _collect(self) -> None:
         self._omitted, self._clashes, self._found = {}, [], []
         for prefix, node in sorted(self.context.special.items()):
@@ -176,6 +191,8 @@ class Capturer:
                 continue
             if node.repo and prefix:
                 self._found.append(prefix[:-1])
+                if prefix[:-1] not in self.roots:
+                    self._omitted[f"{prefix}.git"] = "is no repository that can be read"
             for name, reason in node.skipped.items():
                 if reason != IGNORED:
                     self._omitted[prefix + name] = reason
@@ -345,24 +362,30 @@ class Capturer:
         )  # fmt: skip
         if root.trouble:
             return state
+        try:
+            state.kept = self._keep(root, head.commit)
+        except (KeyError, ValueError, pygit2.GitError) as error:
+            # Somebody deleted a part of it, or stopped a clone half-way: all the more are its files worth something.
+            lost = f"a part of its history cannot be read ({error})"
+            return RootState(root.path, pointer=state.pointer, trouble=lost, exclude=state.exclude)
         if not root.index_tree:
             root.index_tree = put_index(self.store, root.entries)
         state.index = root.index_tree
         progress = root.progress()
         state.progress = put_progress(self.store, progress)
         state.operation = operation_of(set(progress))
-        try:
-            state.kept = self.keeper.keep(root, head.commit)
-        except (KeyError, ValueError, pygit2.GitError) as error:
-            raise WorkspaceError(
-                f"The repository {root.path or 'of this folder'} cannot be read ({error}).",
-                "Run `git fsck` in it.",
-            ) from error
         if root.path:
             state.git = self.copier.copy(root)
             state.uncopied = self.copier.why_not(root)
         state.trouble = root.trouble
         return state
+
+    def _keep(self, root: GitRoot, commit: str) -> bytes:
+        try:
+            return self.keeper.keep(root, commit)
+        except (KeyError, ValueError, pygit2.GitError):
+            root.reopen()  # a `git gc` that ends just now has put it elsewhere
+            return self.keeper.keep(root, commit)
 
 
 def _invalidate_all(node: Dir) -> None:

@@ -30,6 +30,7 @@ class Dir:
         "in_ignored",
         "included",
         "ino",
+        "linked",
         "made",
         "mode",
         "perms",
@@ -49,6 +50,8 @@ class Dir:
         self.restless: set[str] = set()
         """Names of folders in it that must be listed again, whatever is told of them. Where a walk is not told, or names in
         here were listed, all are looked at anyway."""
+        self.linked: set[str] = set()
+        """Files that have other names: whoever writes to one by another name is not told of here."""
         self.skipped: dict[str, str] = {}
         """Names that are not captured, and why (`IGNORED` or words for people)."""
         self.sig: tuple[int, int, int, int] | None = None
@@ -102,7 +105,8 @@ class Context:
     learned: dict[int, FileSig] = field(default_factory=dict)
     """Files that were read elsewhere since the last walk, by inode; their content is in the store."""
     special: dict[str, Dir] = field(default_factory=dict)
-    """Folders (as prefixes) with something to tell: left out, a repository, names that clash. May hold folders that are
+    """Folders (as prefixes) with something to tell: left out, a repository, names that clash, files with other
+    names. May hold folders that are
     gone."""
     tick: Callable[[], None] | None = None
     kinds: dict[int, tuple[int, bool]] = field(default_factory=dict)

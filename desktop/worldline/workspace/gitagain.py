@@ -64,8 +64,9 @@ def _behind(work: Path, wanted: RootState) -> GitRoot:
 
 
 def remake(
-    work: Path, journal: Journal, wanted: RootState, target: State, tree: SafeTree, staging: int
-) -> None:
+    work: Path, journal: Journal, wanted: RootState, target: State, tree: SafeTree, staging: int,
+    stat_of: gitmove.StatOf,
+) -> None:  # fmt: skip
     """Make `.git` in one step. The journal already holds its path."""
     tree.make_folder(wanted.path, journal.folder_perm)
     name = f"git-{journal.made_git.index(wanted.path)}"
@@ -77,7 +78,7 @@ def remake(
         (staged / _MARK).write_text(journal.token, "ascii")
         root = GitRoot(wanted.path, work / wanted.path, staged, staged)
         if wanted.index:
-            (staged / "index").write_bytes(gitmove.index_bytes(root, target, wanted))
+            (staged / "index").write_bytes(gitmove.index_bytes(root, target, wanted, stat_of))
         known = wanted.ref and root.resolve(wanted.ref) == wanted.head
         text = f"ref: {wanted.ref}\n" if known else f"{wanted.head}\n"
         (staged / "HEAD").write_text(text, "utf-8", "surrogateescape")

@@ -33,6 +33,8 @@ log = logging.getLogger(__name__)
 
 DETACHED = "@"
 """In place of the name of a home branch: HEAD was on none. No branch can be called so."""
+StatOf = Callable[[str, bytes], os.stat_result | None]
+"""Stat data of a file (named from the workspace) that is known to have the content of this blob; None: it may not."""
 LOCK_WAIT = 2.0
 """Seconds that a lock of the person's git is waited for."""
 
@@ -131,10 +133,15 @@ def _copy_tree(repo: pygit2.Repository, store: Store, tree: bytes) -> None:
     repo.write(pygit2.enums.ObjectType.TREE, store.read(tree))
 
 
-def index_bytes(root: GitRoot, target: State, wanted: RootState) -> bytes:
+def index_bytes(root: GitRoot, target: State, wanted: RootState, stat_of: StatOf) -> bytes:
     """The staging area of a state as a file. Entries that the present one has too keep its stat data; for others it is
-    taken from disk where the file is the staged content, so that `git status` need not read it."""
-    present = {(e.path, e.oid): e for e in root.entries if e.stage == 0}
+    taken from disk where the file is known to be the staged content, so that `git status` need not read it.
+
+    Git never looks into a file whose stat data it knows: with those of another content it would take a file that was
+    edited for unchanged, and overwrite it unasked. It looks again where a file is not older (in seconds) than the staging
+    area; ours is newer than the present one, so that the stat data of such entries say nothing any more."""
+    written = root.index_sig[0] // 10**9 if root.index_sig else 0
+    present = {(e.path, e.oid): e for e in root.entries if e.stage == 0 and 0 < e.stat[2] < written}
     entries = []
     prefix = wanted.path + "/" if wanted.path else ""
     for entry in read_index(target.store, wanted.index):
@@ -142,11 +149,10 @@ def index_bytes(root: GitRoot, target: State, wanted: RootState) -> bytes:
         if known is not None and known.mode == entry.mode:
             entry = entry._replace(stat=known.stat, size=known.size)
         elif entry.stage == 0:
-            leaf = target.store.lookup(target.files, prefix + entry.path)
-            if leaf is not None and leaf.oid == entry.oid:
-                with contextlib.suppress(OSError):
-                    stat, size = indexfile.stat_of(os.lstat(root.work / entry.path))
-                    entry = entry._replace(stat=stat, size=size)
+            status = stat_of(prefix + entry.path, entry.oid)
+            if status is not None:
+                stat, size = indexfile.stat_of(status)
+                entry = entry._replace(stat=stat, size=size)
         entries.append(entry)
     return indexfile.encode(entries)
 

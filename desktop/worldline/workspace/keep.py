@@ -3,7 +3,9 @@ session, and staged content. With them a `git gc --prune=now` there cannot break
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+from collections.abc import Iterable
 
 import pygit2
 
@@ -88,16 +90,30 @@ class Keeper:
     def _copy_commits(self, repo: pygit2.Repository, head: str, commits: dict[str, bytes]) -> None:
         if head in commits:
             return
+        new = self._since(repo, head, commits) if commits else []
+        self._copy_commit(repo, head, commits)
+        for name in new:
+            # A clone that fetches what it needs has HEAD's files, not those of all commits before it.
+            with contextlib.suppress(KeyError, pygit2.GitError):
+                self._copy_commit(repo, name, commits)
+
+    @staticmethod
+    def _since(repo: pygit2.Repository, head: str, known: Iterable[str]) -> list[str]:
+        """The commits that lead to `head` and not to a known one, as far as they are there."""
+        found: list[str] = []
         walk = repo.walk(pygit2.Oid(hex=head), pygit2.enums.SortMode.TOPOLOGICAL)
-        for known in commits:
-            if pygit2.Oid(hex=known) in repo.odb:
-                walk.hide(pygit2.Oid(hex=known))
-        new = [str(c.id) for c in itertools.islice(walk, _MAX_COMMITS)] if commits else []
-        for name in dict.fromkeys((head, *new)):
-            commit = repo[pygit2.Oid(hex=name)].peel(pygit2.Commit)
-            blob = self.store.put(BLOB, repo.read(commit.id)[1])
-            self._trees[name] = self._copy_tree(repo, bytes(commit.tree_id.raw))
-            commits[name] = blob
+        with contextlib.suppress(KeyError, pygit2.GitError):
+            for name in known:
+                if pygit2.Oid(hex=name) in repo.odb:
+                    walk.hide(pygit2.Oid(hex=name))
+            found += (str(c.id) for c in itertools.islice(walk, _MAX_COMMITS))
+        return found
+
+    def _copy_commit(self, repo: pygit2.Repository, name: str, commits: dict[str, bytes]) -> None:
+        commit = repo[pygit2.Oid(hex=name)].peel(pygit2.Commit)
+        blob = self.store.put(BLOB, repo.read(commit.id)[1])
+        self._trees[name] = self._copy_tree(repo, bytes(commit.tree_id.raw))
+        commits[name] = blob
 
     def _copy_tree(self, repo: pygit2.Repository, tree: bytes) -> bytes:
         # A tree that is in the store is there with everything below it: children are always added before it.

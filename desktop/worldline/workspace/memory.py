@@ -14,7 +14,7 @@ from typing import Any
 from worldline.workspace.folders import IGNORED, Context, Dir
 from worldline.workspace.ignore import RuleSet
 
-_VERSION = 2
+_VERSION = 3
 _NAME = "last-walk"
 
 
@@ -22,7 +22,7 @@ def _pack(node: Dir) -> tuple[Any, ...]:
     dirs = {name: _pack(child) for name, child in node.dirs.items()}
     rules = node.rules.text if node.rules is not None else None
     return (
-        node.files, dirs, node.skipped, node.sig, node.tree, node.perms, rules, node.repo, node.in_ignored, node.mode, node.ino, node.clash,
+        node.files, dirs, node.skipped, node.sig, node.tree, node.perms, rules, node.repo, node.in_ignored, node.mode, node.ino, node.clash, node.linked,
     )  # fmt: skip
 
 
@@ -30,9 +30,9 @@ def _unpack(row: tuple[Any, ...], prefix: str, context: Context) -> Dir:
     node = Dir()
     node.stale = False
     rules: bytes | None
-    (node.files, dirs, node.skipped, node.sig, node.tree, node.perms, rules, node.repo, node.in_ignored, node.mode, node.ino, node.clash) = row  # fmt: skip
+    (node.files, dirs, node.skipped, node.sig, node.tree, node.perms, rules, node.repo, node.in_ignored, node.mode, node.ino, node.clash, node.linked) = row  # fmt: skip
     node.rules = RuleSet(rules, prefix) if rules is not None else None
-    if node.repo or node.clash or any(reason != IGNORED for reason in node.skipped.values()):
+    if node.repo or node.clash or node.linked or any(reason != IGNORED for reason in node.skipped.values()):
         context.special[prefix] = node
     for name, child in dirs.items():
         node.dirs[name] = _unpack(child, f"{prefix}{name}/", context)

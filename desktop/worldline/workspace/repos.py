@@ -305,9 +305,14 @@ class GitRoot:
             return found
         # As a rule none is there: asking for each would cost more than all else in a small jump.
         names = [name for name in _PROGRESS_FILES if name in there]
-        for folder in _PROGRESS_FOLDERS:
-            if folder in there:
-                names += gitfiles.files_below(self.gitdir, folder)
+        folders = [folder for folder in _PROGRESS_FOLDERS if folder in there]
+        # Which commits are known to be good or bad, or what a rebase has labelled, is said by refs of this worktree.
+        if "BISECT_START" in there:
+            folders.append("refs/bisect")
+        if "rebase-merge" in there:
+            folders.append("refs/rewritten")
+        for folder in folders:
+            names += gitfiles.files_below(self.gitdir, folder)
         for name in names:
             try:
                 data = gitfiles.read(self.gitdir, name, _MAX_PROGRESS_BYTES)

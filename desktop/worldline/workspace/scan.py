@@ -28,11 +28,13 @@ _ONLY_WATCHED = (-1, -1)
 
 
 class Found(NamedTuple):
-    """What a folder was found to hold: signatures of files, and reasons of what is left out, by name."""
+    """What a folder was found to hold: signatures of files, and reasons of what is left out, by name; files that have
+    other names, too."""
 
     fd: int
     files: dict[str, FileSig]
     skipped: dict[str, str]
+    linked: set[str]
 
 
 def _differing(new: dict[str, FileSig], old: dict[str, FileSig]) -> list[str]:
@@ -85,11 +87,11 @@ class Walk:
             node.mode, node.ino = status.st_mode, status.st_ino
             edited: bool | None = None
             if not (force or check or dirty is None) and (names := dirty.get(prefix)) is not None:
-                edited = self._named(fd, node, names)
+                edited = self._named(fd, node, prefix, names)
                 if edited is not None and node.sig != sig:
                     node.sig = (*_ONLY_WATCHED, *sig[2:])
             if edited is None and not force and node.sig == sig:
-                edited = False if prefix in self._same else self._look(fd, node)
+                edited = False if prefix in self._same else self._look(fd, node, prefix)
             listed = edited is None
             changed = bool(edited) or changed
         became = listed and bool(prefix) and self._turned(fd, node, prefix)
@@ -168,7 +170,7 @@ class Walk:
         del node.dirs[name]
         node.sig = node.edited = None
 
-    def _look(self, fd: int, node: Dir) -> bool | None:
+    def _look(self, fd: int, node: Dir, prefix: str) -> bool | None:
         """Whether a file in a folder with the same names changed: content is read where stat data differs. None: that
         is not enough, list it."""
         if node.skipped and any(reason != IGNORED for reason in node.skipped.values()):
@@ -188,18 +190,20 @@ class Walk:
                     if name == ".gitignore" or now.st_size > limit:
                         return None
                     if read is None:
-                        read = Found(fd, {}, {})
+                        read = Found(fd, {}, {}, set())
                     self._read(read, name, limit, known, now)
                     if name not in read.files:
                         return None
         except OSError:
             return None
-        return read is not None and self._update(node, read.files)
+        return read is not None and self._update(node, prefix, read)
 
-    @staticmethod
-    def _update(node: Dir, read: dict[str, FileSig]) -> bool:
+    def _update(self, node: Dir, prefix: str, found: Found) -> bool:
         """Take over what was read of files that were known; whether that changes the tree."""
-        old = node.files
+        old, read = node.files, found.files
+        node.linked = (node.linked - read.keys()) | found.linked
+        if node.linked:
+            self.c.special[prefix] = node
         changed = _differing(read, old)
         if node.edited is not None:
             for name in changed:
@@ -207,12 +211,12 @@ class Walk:
         old.update(read)
         return bool(changed)
 
-    def _named(self, fd: int, node: Dir, names: set[str]) -> bool | None:
+    def _named(self, fd: int, node: Dir, prefix: str, names: set[str]) -> bool | None:
         """Like `_look`, for a folder in which something happened to these files only. None also for new files."""
         if node.clash or (node.skipped and any(reason != IGNORED for reason in node.skipped.values())):
             return None
         limit = self._small
-        read = Found(fd, {}, {})
+        read = Found(fd, {}, {}, set())
         gone: list[str] = []
         for name in names:
             known = node.files.get(name)
@@ -234,7 +238,8 @@ class Walk:
                 self._read(read, name, limit, known, now)
                 if name not in read.files:
                     return None
-        changed = self._update(node, read.files)
+        changed = self._update(node, prefix, read)
+        node.linked.difference_update(gone)
         for name in gone:
             del node.files[name]
             node.edited = None
@@ -257,7 +262,7 @@ class Walk:
             force = True
         if node.rules is not None:
             stack = (*stack, node.rules)
-        here = Found(fd, {}, {})
+        here = Found(fd, {}, {}, set())
         files, skipped = here.files, here.skipped
         dirs: dict[str, Dir] = {}
         known = {} if force or node.stale else node.files
@@ -295,10 +300,10 @@ class Walk:
             self._file(here, name, limit, node.files.get(name))
         changed = self._differs(node, files, dirs, skipped)
         node.edited = None if changed else node.edited
-        node.files, node.dirs, node.skipped = files, dirs, skipped
+        node.files, node.dirs, node.skipped, node.linked = files, dirs, skipped, here.linked
         node.stale = False
         node.clash = clashes(names)
-        if node.clash or any(reason != IGNORED for reason in skipped.values()):
+        if node.clash or node.linked or any(reason != IGNORED for reason in skipped.values()):
             self.c.special[prefix] = node
         return stack, force, changed
 
@@ -356,6 +361,8 @@ class Walk:
         try:
             now = os.stat(name, dir_fd=here.fd, follow_symlinks=False)
             if known is not None and (now.st_mtime_ns, now.st_ctime_ns, now.st_size, now.st_ino) == known[:4]:
+                if now.st_nlink > 1:
+                    here.linked.add(name)
                 here.files[name] = known
                 return
         except FileNotFoundError:
@@ -366,6 +373,8 @@ class Walk:
         self._read(here, name, limit, known, now)
 
     def _read(self, here: Found, name: str, limit: int, known: FileSig | None, now: os.stat_result) -> None:
+        if now.st_nlink > 1:
+            here.linked.add(name)
         learned = self.c.learned.get(now.st_ino)
         if learned is not None and learned[:5] == (
             now.st_mtime_ns,

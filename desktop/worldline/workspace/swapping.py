@@ -45,7 +45,7 @@ class Swap:
         target: State,
         seen: Callable[[str], FileSig | None],
     ) -> None:
-        self._tree, self._items, self._target, self._seen = tree, items, target, seen
+        self._tree, self._items, self._target, self.seen = tree, items, target, seen
         self.staging = -1
         """The staging folder, open."""
         self.skipped: dict[int, str] = {}
@@ -141,7 +141,7 @@ class Swap:
     def _delete(self, number: int, item: PlanItem) -> None:
         try:
             with self._tree.at(item.path) as (fd, name):
-                sig = self._seen(item.path)
+                sig = self.seen(item.path)
                 self._check(name, fd, item, sig)
                 self._move_away(name, fd, number, item, sig)
         except (FileNotFoundError, NotADirectoryError):
@@ -171,7 +171,7 @@ class Swap:
         fd = self._tree.folder(folder)
         staged = str(number)
         try:
-            sig = self._seen(item.path)
+            sig = self.seen(item.path)
             self._glance(name, fd, item, sig)
             if exchange(staged, self.staging, name, fd):
                 try:
