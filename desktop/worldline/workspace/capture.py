@@ -269,7 +269,9 @@ class Capturer:
             self.rules_text = rules
             _invalidate_all(self.top)
             self._everything = True
-        self.context.base = tuple(RuleSet(t.encode("latin-1"), outer=o) for o, t in rules)
+            self.context.base = ()
+        if not self.context.base:  # a rule that was used once is ready to be used again
+            self.context.base = tuple(RuleSet(t.encode("latin-1"), outer=o) for o, t in rules)
         self._gather_tracked()
 
     @staticmethod

@@ -21,12 +21,14 @@ from worldline.workspace import gitfiles, indexfile
 from worldline.workspace.filesig import is_fresh
 from worldline.workspace.ignore import RuleSet
 from worldline.workspace.objects import MODE_GITLINK
+from worldline.workspace.remembered import Remembered
 
 _PROGRESS_FILES = (
     "MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "MERGE_AUTOSTASH", "AUTO_MERGE", "CHERRY_PICK_HEAD", "REVERT_HEAD",
     "REBASE_HEAD", "SQUASH_MSG", "BISECT_START", "BISECT_LOG", "BISECT_NAMES", "BISECT_TERMS", "BISECT_EXPECTED_REV",
 )  # fmt: skip
 _PROGRESS_FOLDERS = ("rebase-merge", "rebase-apply", "sequencer")
+_PROGRESS = frozenset((*_PROGRESS_FILES, *_PROGRESS_FOLDERS))
 _OPERATIONS = {
     "rebase-merge": "rebase", "rebase-apply": "rebase", "MERGE_HEAD": "merge", "CHERRY_PICK_HEAD": "cherry-pick",
     "REVERT_HEAD": "revert", "BISECT_LOG": "bisect",
@@ -115,6 +117,7 @@ class GitRoot:
     goes_by: tuple[object, ...] | None = None
     """What `glance` gave before `find` was asked last."""
     _repo: pygit2.Repository | None = None
+    _remembered: Remembered = field(default_factory=Remembered, compare=False)
 
     @classmethod
     def find_outer(cls, work: Path) -> GitRoot | None:
@@ -258,7 +261,10 @@ class GitRoot:
 
     def head(self) -> Head:
         try:
-            text = os.fsdecode(gitfiles.read(self.gitdir, "HEAD", _MAX_REF)).strip()
+            data = self._remembered.read(
+                f"{self.gitdir}/HEAD", lambda: gitfiles.read(self.gitdir, "HEAD", _MAX_REF), links=False
+            )
+            text = os.fsdecode(data).strip()
         except OSError:
             return Head()
         if not text.startswith("ref:"):
@@ -274,7 +280,7 @@ class GitRoot:
             text = ""
             for folder in (self.common, self.gitdir):
                 try:
-                    text = os.fsdecode(read_plain(f"{folder}/{ref}", _MAX_REF)).strip()
+                    text = os.fsdecode(self._plain(f"{folder}/{ref}", _MAX_REF)).strip()
                     break
                 except OSError:
                     continue
@@ -287,7 +293,7 @@ class GitRoot:
 
     def _packed(self, ref: str) -> str:
         try:
-            data = read_plain(f"{self.common}/packed-refs", gitfiles.MAX_BYTES)
+            data = self._plain(f"{self.common}/packed-refs", gitfiles.MAX_BYTES)
         except OSError:
             return ""
         at = data.find(b" " + os.fsencode(ref) + b"\n")
@@ -300,7 +306,7 @@ class GitRoot:
         found: dict[str, bytes] = {}
         size = 0
         try:
-            there = set(os.listdir(self.gitdir))  # noqa: PTH208 - asked for each capture
+            there = self._remembered.names(str(self.gitdir), _PROGRESS)
         except OSError:
             return found
         # As a rule none is there: asking for each would cost more than all else in a small jump.
@@ -380,6 +386,9 @@ class GitRoot:
 
     def _exclude_text(self) -> bytes:
         try:
-            return read_plain(f"{self.common}/info/exclude")
+            return self._plain(f"{self.common}/info/exclude")
         except OSError:
             return b""
+
+    def _plain(self, path: str, limit: int = 64 << 20) -> bytes:
+        return self._remembered.read(path, lambda: read_plain(path, limit), links=True)
