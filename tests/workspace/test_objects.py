@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from itertools import pairwise
 from pathlib import Path
 
 import pygit2
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from worldline.workspace import treediff
 from worldline.workspace.objects import (
     BLOB,
     MODE_DIR,
@@ -19,12 +21,15 @@ from worldline.workspace.objects import (
     MODE_GITLINK,
     MODE_LINK,
     TREE,
+    PackWriter,
     TreeEntry,
     encode_tree,
     object_id,
     parse_tree,
     write_loose,
 )
+from worldline.workspace.packnames import PackNames
+from worldline.workspace.treecache import TreeCache
 
 _NAMES = st.binary(min_size=1, max_size=12).filter(lambda raw: b"\0" not in raw and b"/" not in raw)
 _MODES = st.sampled_from([MODE_DIR, MODE_FILE, MODE_EXEC, MODE_LINK, MODE_GITLINK])
@@ -85,3 +90,57 @@ def test_nothing_is_left_of_an_object_that_found_no_room(
     assert not list((objects / oid[:1].hex()).iterdir())
     write_loose(objects, oid, BLOB, data)
     assert repository.read(pygit2.Oid(raw=oid))[1] == data
+
+
+@given(_TREES, st.data())
+def test_a_few_other_ids_are_found_without_taking_the_trees_apart(
+    tree: dict[bytes, tuple[int, bytes]], data: st.DataObject
+) -> None:
+    changed = data.draw(st.sets(st.sampled_from(sorted(tree)))) if tree else set()
+    other = {name: (mode, bytes(20) if name in changed else oid) for name, (mode, oid) in tree.items()}
+    trees = [encode_tree(_entries(each)) for each in (tree, other)]
+    cache = TreeCache({object_id(TREE, each): each for each in trees}.__getitem__)
+    a, b = (object_id(TREE, each) for each in trees)
+    starts = cache.starts(a, b)
+    assert [trees[0][begin : end - 20].count(b"\0") for begin, end in pairwise(starts)] == [1] * len(tree)
+    assert starts[-1] == len(trees[0])
+    differ = {entry.name for entry in set(parse_tree(trees[0])) - set(parse_tree(trees[1]))}
+    found = treediff.in_place(cache, a, b)
+    assert found is not None
+    assert (found[0].keys(), found[1].keys()) == (differ, differ)
+    assert found[1] == {entry.name: entry for entry in parse_tree(trees[1]) if entry.name in differ}
+
+
+@given(_TREES, _TREES)
+def test_of_other_trees_only_ids_are_told(
+    tree: dict[bytes, tuple[int, bytes]], other: dict[bytes, tuple[int, bytes]]
+) -> None:
+    trees = [encode_tree(_entries(each)) for each in (tree, other)]
+    cache = TreeCache({object_id(TREE, each): each for each in trees}.__getitem__)
+    found = treediff.in_place(cache, *(object_id(TREE, each) for each in trees))
+    shapes = [[(entry.name, entry.mode) for entry in parse_tree(each)] for each in trees]
+    if found is not None and trees[0] != trees[1]:
+        assert shapes[0] == shapes[1]
+        rows = [set(parse_tree(each)) for each in trees]
+        assert set(found[0].values()) == rows[0] - rows[1]
+        assert set(found[1].values()) == rows[1] - rows[0]
+
+
+def test_what_lies_in_packs_is_known_without_asking_git(tmp_path: Path) -> None:
+    folder = tmp_path / "pack"
+    folder.mkdir()
+    names = PackNames(folder)
+    stored: list[bytes] = []
+    for _ in range(2):
+        writer = PackWriter(folder)
+        for number in range(600):
+            data = b"%d" % (len(stored) + number)
+            writer.add(object_id(BLOB, data), BLOB, data)
+        stored += [object_id(BLOB, b"%d" % (len(stored) + number)) for number in range(600)]
+        writer.finish()
+        names.forget()
+        assert all(names.hold(oid) for oid in stored)
+    # The end of one name and the beginning of the next is no name.
+    between = [one[10:] + two[:10] for one, two in pairwise(sorted(stored))]
+    assert not any(names.hold(oid) for oid in [*between, object_id(BLOB, b"none"), bytes(20), b"\xff" * 20])
+    names.forget()

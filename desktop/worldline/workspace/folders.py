@@ -34,6 +34,7 @@ class Dir:
         "made",
         "mode",
         "perms",
+        "places",
         "raw",
         "repo",
         "restless",
@@ -64,6 +65,8 @@ class Dir:
         """Id of the record of unusual permissions below it, b"" when there are none."""
         self.raw = b""
         """The git tree as it was made last, b"" = never."""
+        self.places: dict[str, int] = {}
+        """Where in `raw` the entry of a name begins, as far as it was looked for. Contents change it nowhere."""
         self.made: tuple[bytes, bytes, int] = (b"", b"", 0)
         """Its id, that of the permissions, and the mode of the folder: what the folder above was made with."""
         self.edited: dict[str, FileSig] | None = None

@@ -6,6 +6,7 @@ per object (a snapshot of 1,000 files takes half the time as one pack).
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
@@ -121,7 +122,8 @@ def write_loose(objects: Path, oid: bytes, kind: int, data: bytes) -> None:
     try:
         fd = os.open(temp, flags, 0o444)
     except FileNotFoundError:
-        Path(folder).mkdir(exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(folder)  # noqa: PTH102 - once for each object of a new store
         fd = os.open(temp, flags, 0o444)
     try:
         view = memoryview(packed)

@@ -19,25 +19,24 @@ from worldline.core.errors import WorkspaceError
 from worldline.core.plainfile import read_plain
 from worldline.workspace import after_power, durable
 from worldline.workspace.objects import (
-    EMPTY_TREE,
+    BLOB,
     TREE,
     PackWriter,
     TreeEntry,
-    TreeRow,
     encode_tree,
     object_id,
-    parse_tree,
-    tree_rows,
     write_loose,
 )
+from worldline.workspace.packnames import PackNames
+from worldline.workspace.treecache import TreeCache
 
 _LOOSE_LIMIT = 24
 """Up to so many new objects are written one by one; more go into one pack."""
 _PENDING_BYTES = 8 << 20
 _MAX_UNSYNCED = 500
-_TREE_CACHE = 50_000
-_ROWS_CACHE = 32
 _SIZES = 20_000
+_TEXTS = 32
+_SMALL = 32 << 10
 _STORED = 50_000
 BUNDLED = "refs/worldline/bundle/"
 """Refs of states that came from somebody else: of these only the files are put back."""
@@ -115,12 +114,12 @@ class Store:
         self._new_pack = False
         """There is a pack whose name is not on disk yet."""
         self._pack: PackWriter | None = None
-        self._trees: dict[bytes, bytes] = {}
-        """Known trees, as they are stored."""
-        self._parsed: dict[bytes, list[TreeEntry]] = {}
-        self._rows: dict[bytes, list[TreeRow]] = {}
+        self.trees = TreeCache(self.read_new)
         self._stored: set[bytes] = set()
         """Objects that are known to be there."""
+        self._packed = PackNames(self.path / "objects" / "pack")
+        self._texts: dict[bytes, bytes] = {}
+        """Small files that were captured last: their lines are counted next."""
         self._sizes: dict[bytes, int] = {}
         """Bytes of objects by id."""
         self._lock_fd = -1
@@ -171,11 +170,11 @@ class Store:
     def reopen(self) -> None:
         """Forget what is known of the files of the store."""
         self.repo.free()
-        self._trees.clear()
-        self._parsed.clear()
-        self._rows.clear()
+        self.trees.clear()
         self._sizes.clear()
+        self._texts.clear()
         self._stored.clear()
+        self._packed.forget()
         self.memo.clear()
         self.repo = pygit2.Repository(str(self.path))
 
@@ -184,6 +183,7 @@ class Store:
         with contextlib.suppress(OSError):  # a disk that is gone takes nothing with it that was promised
             self.sync()
         self.repo.free()
+        self._packed.forget()
         if self._lock_fd >= 0:
             os.close(self._lock_fd)
             self._lock_fd = -1
@@ -230,9 +230,14 @@ class Store:
                 self._pack.finish()
                 self._pack = None
                 self._new_pack = True
+                self._packed.forget()
             for oid, kind, data in self._pending:
                 write_loose(self.path / "objects", oid, kind, data)
                 self._unsynced.append(oid.hex())
+                if kind == BLOB and len(data) <= _SMALL:
+                    self._texts[oid] = data
+                    if len(self._texts) > _TEXTS:
+                        del self._texts[next(iter(self._texts))]
         finally:
             self.discard()
         if len(self._unsynced) > _MAX_UNSYNCED:
@@ -275,15 +280,23 @@ class Store:
     def has(self, oid: bytes) -> bool:
         if oid in self._new or oid in self._stored:
             return True
-        if pygit2.Oid(raw=oid) not in self.repo.odb:
-            return False
-        # Going to and fro asks for the same ones each time. Only while nobody else can prune the store.
-        if self._lock_fd >= 0 and len(self._stored) < _STORED:
+        if self._lock_fd < 0:  # others may add and prune
+            return pygit2.Oid(raw=oid) in self.repo.odb
+        name = oid.hex()
+        try:
+            found = os.path.lexists(f"{self.path}/objects/{name[:2]}/{name[2:]}") or self._packed.hold(oid)
+        except (OSError, ValueError):  # an index that is not as ours are
+            found = pygit2.Oid(raw=oid) in self.repo.odb
+        # Going to and fro asks for the same ones each time.
+        if found and len(self._stored) < _STORED:
             self._stored.add(oid)
-        return True
+        return found
 
     def read(self, oid: bytes) -> bytes:
         """The content of an object. Raises `WorkspaceError` (kind `missing_object`)."""
+        known = self._texts.get(oid)
+        if known is not None:
+            return known
         try:
             return self.repo.read(pygit2.Oid(raw=oid))[1]
         except (KeyError, pygit2.GitError) as error:
@@ -305,6 +318,8 @@ class Store:
 
     def size_of(self, oid: bytes) -> int:
         size = self._sizes.get(oid)
+        if size is None and (known := self._texts.get(oid)) is not None:
+            return len(known)
         if size is None:
             if len(self._sizes) >= _SIZES:
                 self._sizes.clear()
@@ -313,40 +328,11 @@ class Store:
 
     def tree(self, oid: bytes) -> list[TreeEntry]:
         """Entries of a tree; shared, not to be changed."""
-        known = self._parsed.get(oid)
-        if known is None:
-            if len(self._parsed) > _TREE_CACHE:
-                self._parsed.clear()
-            known = self._parsed[oid] = parse_tree(self.raw_tree(oid))
-        return known
+        return self.trees.entries(oid)
 
     def raw_tree(self, oid: bytes) -> bytes:
         """A tree as it is stored, also one that was added since the last `flush`."""
-        if oid == EMPTY_TREE:
-            return b""
-        known = self._trees.get(oid)
-        if known is None:
-            known = self.read_new(oid)
-            if len(self._trees) > _TREE_CACHE:
-                self._trees.clear()
-            self._trees[oid] = known
-        return known
-
-    def rows(self, oid: bytes) -> list[TreeRow]:
-        """A tree in rows; shared, not to be changed. The last few are kept: what a state is compared with next is most often
-        the one that was made last."""
-        known = self._rows.pop(oid, None)
-        if known is None:
-            known = tree_rows(self.raw_tree(oid))
-            if len(self._rows) >= _ROWS_CACHE:
-                del self._rows[next(iter(self._rows))]
-        self._rows[oid] = known
-        return known
-
-    def know_tree(self, oid: bytes, data: bytes) -> None:
-        """Spare `tree` from reading back what has just been made."""
-        if oid not in self._trees and len(self._trees) <= _TREE_CACHE:
-            self._trees[oid] = data
+        return self.trees.raw(oid)
 
     def subtree(self, tree: bytes, name: str) -> TreeEntry | None:
         for entry in self.tree(tree):

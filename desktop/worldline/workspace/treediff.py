@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from worldline.workspace.objects import EMPTY_TREE, MODE_DIR, TreeEntry, TreeRow, entry_of
 from worldline.workspace.store import Store
+from worldline.workspace.treecache import TreeCache
 
 
 class Leaf(NamedTuple):
@@ -46,6 +48,56 @@ def _is_leaf(entry: TreeEntry) -> bool:
 
 
 _Named = dict[str, TreeEntry]
+_FEW = 16
+"""Differences that are looked for one by one."""
+
+
+def _first_difference(a: bytes, b: bytes, low: int) -> int:
+    """Where two texts of one length differ first, from `low` on; -1: nowhere."""
+    high = len(a)
+    if a[low:] == b[low:]:
+        return -1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if a[low:middle] == b[low:middle]:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def in_place(trees: TreeCache, a: bytes, b: bytes) -> tuple[_Named, _Named] | None:
+    """Entries that differ, where nothing but a few ids does; else None. The trees are not taken apart: that would cost what
+    is there, and this costs what differs."""
+    was, is_now = trees.raw(a), trees.raw(b)
+    if len(was) != len(is_now):
+        return None
+    starts = trees.starts(a, b)
+    old: list[TreeRow] = []
+    new: list[TreeRow] = []
+    at = 0
+    while (at := _first_difference(was, is_now, at)) >= 0:
+        number = bisect_right(starts, at) - 1
+        begin, end = starts[number], starts[number + 1]
+        # All before it is the same in both, so that an entry begins here in both.
+        if at < end - 20 or len(old) >= _FEW:
+            return None
+        mode, _, name = was[begin : end - 21].partition(b" ")
+        old.append((mode, name, was[end - 20 : end]))
+        new.append((mode, name, is_now[end - 20 : end]))
+        at = end
+    trees.know_starts(a, starts)
+    trees.know_starts(b, starts)
+    return _named(old), _named(new)
+
+
+def _differing(store: Store, old: bytes, new: bytes) -> tuple[_Named, _Named]:
+    """Entries that differ, of both trees."""
+    few = in_place(store.trees, old, new)
+    if few is not None:
+        return few
+    was, is_now = store.trees.rows(old), store.trees.rows(new)
+    return _one_by_one(was, is_now) or _as_sets(was, is_now)
 
 
 def _one_by_one(was: list[TreeRow], is_now: list[TreeRow]) -> tuple[_Named, _Named] | None:
@@ -72,8 +124,7 @@ def diff(store: Store, old: bytes, new: bytes, prefix: str = "") -> Iterator[Dif
     once for each leaf."""
     if old == new:
         return
-    was, is_now = store.rows(old), store.rows(new)
-    before, after = _one_by_one(was, is_now) or _as_sets(was, is_now)
+    before, after = _differing(store, old, new)
     for name in sorted(before.keys() | after.keys()):
         a, b = before.get(name), after.get(name)
         path = prefix + name

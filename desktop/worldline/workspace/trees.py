@@ -40,9 +40,10 @@ def build_trees(node: Dir, context: Context) -> tuple[bytes, bytes]:
     data = _spliced(node, context)
     if data is None:
         data, node.perms = _built(node, context)
+        node.places = {}
     node.tree, node.raw, node.edited = object_id(TREE, data), data, {}
     context.store.put_known(node.tree, TREE, data)
-    context.store.know_tree(node.tree, data)
+    context.store.trees.know(node.tree, data)
     return node.tree, node.perms
 
 
@@ -60,7 +61,7 @@ def _spliced(node: Dir, context: Context) -> bytes | None:
         return None
     if len(node.edited) > _FEW and len(node.edited) * 16 > len(node.files):
         return None
-    rows: list[tuple[bytes, bytes]] = []
+    rows: list[tuple[str, bytes, bytes]] = []
     for name, old in node.edited.items():
         new = node.files.get(name)
         if new is None:
@@ -68,7 +69,7 @@ def _spliced(node: Dir, context: Context) -> bytes | None:
         was, is_now = _kind(old[4], context), _kind(new[4], context)
         if was[1] or is_now[1]:
             return None
-        rows.append((_row(was[0], name, old[5]), _row(is_now[0], name, new[5])))
+        rows.append((name, _row(was[0], name, old[5]), _row(is_now[0], name, new[5])))
     for name, child in node.dirs.items():
         if child.tree:
             continue
@@ -77,12 +78,20 @@ def _spliced(node: Dir, context: Context) -> bytes | None:
         child.made = (tree, perms, child.mode)
         if child.made[1:] != before[1:]:
             return None
-        rows.append((_row(MODE_DIR, name, before[0]), _row(MODE_DIR, name, tree)))
+        rows.append((name, _row(MODE_DIR, name, before[0]), _row(MODE_DIR, name, tree)))
     data = node.raw
-    for gone, new_row in rows:
-        at = data.find(gone)
-        # Twice: one is the end of a name that looks like an entry.
-        if at < 0 or data.find(gone, at + 1) >= 0:
+    places = node.places
+    for name, gone, new_row in rows:
+        if len(gone) != len(new_row):
+            return None
+        at = places.get(name, -1)
+        if at < 0:
+            at = data.find(gone)
+            # Twice: one is the end of a name that looks like an entry.
+            if at < 0 or data.find(gone, at + 1) >= 0:
+                return None
+            places[name] = at
+        elif not data.startswith(gone, at):
             return None
         data = b"".join((data[:at], new_row, data[at + len(gone) :]))
     return data
