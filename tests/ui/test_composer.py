@@ -22,6 +22,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from tests_support import measured
+from worldline.ui.chat.chips import Chip
 from worldline.ui.chat.composer import Composer
 from worldline.ui.chat.pasting import packed
 from worldline.ui.dropping import DropFrame
@@ -150,6 +151,17 @@ def test_queued_messages_are_chips_that_can_be_taken_out(composer: Composer) -> 
     chip = composer.chips.line.itemAt(0).widget()
     chip.close_button.click()  # type: ignore[union-attr]
     assert edits == [(7, None)]
+
+
+def test_chips_that_come_while_others_are_shown_are_seen_whole(composer: Composer, qtbot: Any) -> None:
+    queue: list[dict[str, Any]] = []
+    for number in range(3):
+        queue.append({"id": number, "text": f"message {number}"})
+        composer.set_queue(list(queue))
+        qtbot.waitUntil(lambda: all(chip.isVisible() for chip in composer.chips.findChildren(Chip)))
+        chips = [chip for chip in composer.chips.findChildren(Chip) if chip.isVisible()]
+        assert len(chips) == number + 1
+        assert composer.chips.viewport().height() >= max(chip.sizeHint().height() for chip in chips)
 
 
 def test_the_field_grows_with_its_text_up_to_a_limit(composer: Composer) -> None:

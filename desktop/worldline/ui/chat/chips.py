@@ -80,9 +80,11 @@ class ChipStrip(QScrollArea):
                       partial(self.image_removed.emit, at))  # fmt: skip
         any_there = self.line.count() > 0
         if any_there:
-            self.line.addStretch(1)
+            # From the chips: to the layout of a strip that is shown, one that has just come counts as hidden.
+            chips = [widget for at in range(self.line.count()) if (widget := self.line.itemAt(at).widget())]
             bar = self.horizontalScrollBar().sizeHint().height()
-            self.setFixedHeight(self.line.sizeHint().height() + bar)
+            self.setFixedHeight(max(chip.sizeHint().height() for chip in chips) + bar)
+            self.line.addStretch(1)
         self.setVisible(any_there)
 
     def _add(self, text: str, tip: str, removed_name: str, remove: Callable[[], object]) -> None:
