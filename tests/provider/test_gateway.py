@@ -16,6 +16,7 @@ from worldline.provider.body import Features
 from worldline.provider.gateway import Gateway, ProviderSettings
 from worldline.provider.model import Endpoint, Exchange, FallbackEvent, RetryEvent, StreamEvent
 from worldline.provider.retry import RetryPolicy
+from worldline.provider.transport import Limits
 from worldline.rehearsal.conversation import Conversation
 from worldline.rehearsal.events import Reply
 from worldline.rehearsal.scenario import Scenario
@@ -301,6 +302,36 @@ async def test_a_server_that_is_not_there(gateway: Gateway) -> None:
     answer = await gateway.ask(request_for(server), Heard())
     assert answer.failure is not None and answer.failure.stop_reason is StopReason.NETWORK_ERROR
     assert len(answer.attempts) == FAST.attempts - 1
+
+
+@pytest.mark.parametrize(
+    ("sent", "said"),
+    [
+        (b"", "takes the request, but does not answer"),
+        (
+            b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 13\r\n\r\n<html></html>",
+            "not a valid answer",
+        ),
+        (b"HTTP/1.1 503 Busy\r\ncontent-length: 0\r\n\r\n", "server failed"),
+        (b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n", "does not say which models it has"),
+    ],
+)
+async def test_a_server_that_cannot_be_used_is_not_said_to_answer(sent: bytes, said: str) -> None:
+    done = asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(sent)
+        await done.wait()
+        writer.close()
+
+    limits = PATIENT if sent else Limits(headers_s=0.3)
+    gateway = Gateway(ProviderSettings(limits=limits, local_limits=limits))
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        tested = await gateway.test(f"http://127.0.0.1:{port}", local=True)
+        done.set()
+    assert not tested.ok and said in tested.sentence
 
 
 async def test_the_servers_own_fallback_is_told(gateway: Gateway) -> None:

@@ -66,6 +66,9 @@ def describe(kind: FailureKind, exchange: Exchange) -> Failure:
     if kind == "network" and exchange.outcome == "transport" and _NOBODY_THERE.search(said):
         sentence = "No server answers at this address."
         advice = "Check that it runs, its address in the settings and the network, then try again."
+    if kind == "stalled" and exchange.error_code == "headers":
+        sentence = "The server takes the request, but does not answer."
+        advice = "Try again; if it stays like this, check the server and its address in the settings."
     if kind == "stalled" and exchange.error_code == "only_thinking":
         # The same request would think just as long: it is not sent again unchanged.
         retryable = False

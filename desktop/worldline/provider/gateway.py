@@ -340,18 +340,17 @@ class Gateway:
         try:
             listed = await client.list_models()
             names = [] if isinstance(listed, Exchange) else list(merge(listed))
-            if isinstance(listed, Exchange) and classify(listed).kind in (
-                "auth",
-                "permission",
-                "network",
-                "quota",
-            ):
+            if isinstance(listed, Exchange):
                 failure = classify(listed)
-                return Tested(False, f"{failure.sentence} {failure.advice}".strip())
+                # A named model is asked all the same, where the list alone may be what the server does not have.
+                hopeless = failure.kind in ("auth", "permission", "network", "quota")
+                if hopeless or (not model and failure.kind not in ("invalid_request", "model_not_found")):
+                    return Tested(False, f"{failure.sentence} {failure.advice}".strip())
             wanted = model or (names[0] if names else "")
             if not wanted:
                 return Tested(
-                    False, "The server answers, but does not say which models it has. Enter a model."
+                    False,
+                    "The server answers, but does not say which models it has. Name one in Settings, Model.",
                 )
             request = ModelRequest(
                 replace(endpoint, model=wanted), "", [{"role": "user", "content": "Hi"}], [], max_tokens=16

@@ -28,6 +28,7 @@ from worldline.provider.transport import Limits, OnCancel
 
 _BODY_LIMIT = 1_000_000
 _DRAIN_S = 0.25
+_LIST_S = 30.0
 
 
 class SdkClient:
@@ -150,15 +151,24 @@ class SdkClient:
     async def list_models(self) -> list[dict[str, Any]] | Exchange:
         """The server's models, as it describes them."""
         try:
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(min(_LIST_S, self._limits.headers_s)):
                 answer = await self._connect().get(
                     "/v1/models", cast_to=httpx2.Response, options={"params": {"limit": 1000}}
                 )
-            data = json.loads(answer.content)
         except TimeoutError:
-            return Exchange("stalled", detail="the server did not list its models in time")
+            return Exchange(
+                "stalled", error_code="headers", detail="the server did not list its models in time"
+            )
         except Exception as error:  # noqa: BLE001  see `exchange`
             return _failed(error, Accumulator())
+        try:
+            data = json.loads(answer.content)
+        except (ValueError, RecursionError):
+            kind = answer.headers.get("content-type", "no type")
+            text = _readable(answer.content.decode("utf-8", "replace"))
+            return Exchange(
+                "protocol", detail=f"an answer of type {kind} in place of a list of models: {text}"
+            )
         listed = data.get("data", data.get("models")) if isinstance(data, dict) else data
         if not isinstance(listed, list):
             return Exchange("protocol", detail="the server's list of models is no list")
