@@ -47,6 +47,7 @@ class FullEngine(Engine):
 
     def do_changes(self, params: dict[str, Any]) -> dict[str, Any]:
         files = [{"path": f"src/of_{params['b'][-4:]}.py", "status": "M", "added": 1, "removed": 1}]
+        files += self.script.get("more_files", [])
         return {"a": params["a"], "b": params["b"], "files": files, "added": 1, "removed": 1}
 
     def do_file_diff(self, params: dict[str, Any]) -> dict[str, Any]:

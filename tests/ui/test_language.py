@@ -26,6 +26,7 @@ from worldline.ui.dialogs.session_files import SessionFile
 from worldline.ui.dialogs.sessions import SessionsDialog
 from worldline.ui.dialogs.settings import SettingsDialog
 from worldline.ui.dialogs.small import NoteDialog
+from worldline.ui.diff.pane import ChangesPane
 from worldline.ui.main_window import MainWindow
 from worldline.ui.preferences import settings as window_settings
 from worldline.ui.session_state import SessionState
@@ -169,6 +170,25 @@ def test_the_session_goes_on_where_it_was(windows: Windows, tmp_path: Path, qtbo
     qtbot.waitUntil(
         lambda: len([w for w in QApplication.topLevelWidgets() if isinstance(w, MainWindow)]) == 1
     )
+
+
+def test_the_changes_show_the_same_file_against_the_same_step(
+    windows: Windows, tmp_path: Path, qtbot: Any
+) -> None:
+    other = {"path": "src/zebra.py", "status": "M", "added": 1, "removed": 1}
+    window = opened(windows, tmp_path, qtbot, more_files=[other])
+    pane = window.panes["changes"]
+    assert isinstance(pane, ChangesPane)
+    pane.compare_with(sample.uid(3))
+    qtbot.waitUntil(lambda: pane.files.topLevelItemCount() == 2)
+    pane.files.setCurrentItem(pane.files.topLevelItem(1))
+    assert pane.files.path == "src/zebra.py"
+
+    after = changed(windows, "zh_CN", qtbot).panes["changes"]
+    assert isinstance(after, ChangesPane)
+    qtbot.waitUntil(lambda: after.files.topLevelItemCount() == 2)
+    assert after.looks() == (sample.uid(3), "src/zebra.py")
+    assert after.against.currentData() == sample.uid(3)
 
 
 def test_open_dialogs_are_opened_again(windows: Windows, tmp_path: Path, qtbot: Any) -> None:

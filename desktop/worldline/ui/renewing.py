@@ -2,7 +2,7 @@
 
 Texts and fonts are put into widgets once, in hundreds of places. Making the window again is what is sure to reach all of them, and
 takes as long as opening one. The engine, what it is doing and what waits for the person stay; so do the place in the
-tree, the looks of the tree, what is being written and answered, and the dialogs that are open with what is written in
+tree, the looks of the tree, the file whose changes are shown, what is being written and answered, and the dialogs that are open with what is written in
 them.
 """
 
@@ -18,6 +18,7 @@ from PySide6.QtWidgets import QApplication
 from worldline.ui.again import Carried, OpenDialog, open_dialogs
 from worldline.ui.chat.composing import Written
 from worldline.ui.chat.pane import ChatPane
+from worldline.ui.diff.pane import ChangesPane
 from worldline.ui.main_window import MainWindow
 from worldline.ui.session_state import SessionState
 
@@ -42,6 +43,9 @@ def renewed(old: MainWindow) -> MainWindow:
     new.first_painted.connect(client.greet_again, once)
     state.loaded.connect(partial(_look_alike, _looks(old.tree), new.tree, state, before.selection), once)
     new.completed.connect(partial(_open_again, new, open_dialogs(old)), once)
+    changes = old.panes["changes"]
+    if isinstance(changes, ChangesPane):
+        new.completed.connect(partial(_same_changes, new, *changes.looks()), once)
     written = what_is_written(old)
     if written is not None:
         new.completed.connect(partial(write_on, new, written), once)
@@ -94,6 +98,12 @@ def _look_alike(looks: Looks, tree: TreePane, state: SessionState, selection: st
         state.select(selection)
     elif state.cursor:
         tree.view.reveal(state.cursor_row())
+
+
+def _same_changes(window: MainWindow, against: str, path: str) -> None:
+    pane = window.panes["changes"]
+    assert isinstance(pane, ChangesPane)
+    pane.look_alike(against, path)
 
 
 def _open_again(window: MainWindow, dialogs: list[OpenDialog]) -> None:

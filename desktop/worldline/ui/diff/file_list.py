@@ -192,8 +192,9 @@ class FileList(QTreeWidget):
         self._as_tree = on
         self.set_changes(self._changes)
 
-    def set_changes(self, changes: list[FileChange]) -> None:
-        wanted = self.path
+    def set_changes(self, changes: list[FileChange], choose: str = "") -> None:
+        """List these. `choose` is chosen if it is among them, otherwise what was chosen before, or the first."""
+        wanted = choose or self.path
         self._changes = changes
         self.blockSignals(True)
         self._more.stop()

@@ -102,6 +102,8 @@ class ChangesPane(QWidget):
         self._split.splitterMoved.connect(self._keep_sizes)
         self._sized = False
         """The person has chosen how high the list is."""
+        self._chosen = ""
+        """The file to choose in the next list: what was chosen in a window before this one."""
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
@@ -143,6 +145,20 @@ class ChangesPane(QWidget):
         self.compared.wanted = uid
         if self.state.looked_at() == uid:
             self.state.select("")
+        self._refresh()
+
+    def looks(self) -> tuple[str, str]:
+        """What the person has chosen: to compare with, "" = what fits; and the file."""
+        return self.compared.wanted, self._chosen or self.files.path
+
+    def look_alike(self, wanted: str, path: str) -> None:
+        """Show what `looks` of another pane on this session said, as soon as it is known."""
+        self._chosen = path
+        if wanted and self.against.findData(wanted) < 0:
+            if self.state.tree.row(wanted) >= 0:
+                self.compare_with(wanted)
+            return
+        self.compared.wanted = wanted
         self._refresh()
 
     def _show_against(self) -> None:
@@ -244,7 +260,8 @@ class ChangesPane(QWidget):
         self._show_totals(changes)
         self._lines.ask(self.compared.pair(), changes)
         self._fit_list(len(files))
-        self.files.set_changes(files)
+        chosen, self._chosen = self._chosen, ""
+        self.files.set_changes(files, chosen)
 
     def _keep_sizes(self, *_: int) -> None:
         self._sized = True
