@@ -144,6 +144,16 @@ def names(window: MainWindow) -> list[str]:
     return [name for name in found if not name.startswith("language_")]
 
 
+def test_the_menu_ticks_the_theme_in_use(window: MainWindow) -> None:
+    menu = QMenu()
+    window.commands.fill(menu)
+    themes = [action for action in menu.findChildren(QMenu)[0].actions() if action.objectName()]
+    assert [action.objectName() for action in themes if action.isChecked()] == [f"theme_{theme().name}"]
+    # An icon stands in the place of the tick.
+    assert not any(action.isIconVisibleInMenu() for action in themes)
+    menu.deleteLater()
+
+
 def test_a_language_is_found_among_the_commands_and_chosen_there(window: MainWindow) -> None:
     try:
         window.actions_list["language_zh_CN"].trigger()

@@ -256,6 +256,7 @@ class WindowActions(QObject):
             action = actions[f"theme_{name}"]
             group.addAction(action)
             action.setChecked(theme().name == name)
+            action.setIconVisibleInMenu(False)  # it would stand where the tick of the one in use belongs
             themes.addAction(action)
         languages = menu.addMenu(self.tr("Language"))
         for code, language in LANGUAGES.items():
