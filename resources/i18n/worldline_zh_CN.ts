@@ -2461,8 +2461,8 @@ The agent works in {work}</source>
         <translation>已中断</translation>
     </message>
     <message>
-        <source>It is safe to go on: the model is told that they have no result. A step that was running may have done a part of its work: look at Changes before you go on.</source>
-        <translation>可以放心继续：模型会得知它们没有结果。正在运行的步骤可能已做了一部分工作：继续之前请先查看“更改”。</translation>
+        <source>It is safe to go on: of a step that was interrupted, the model is told that it has no result. One that was running may have done a part of its work: look at Changes before you go on.</source>
+        <translation>可以放心继续：被中断的步骤，模型会得知它没有结果。正在运行的步骤可能已做了一部分工作：继续之前请先查看“更改”。</translation>
     </message>
     <message>
         <source>Show diagnostics</source>
@@ -3190,6 +3190,10 @@ Every step becomes a node, and a click on a node takes the files back to it.</so
     <message>
         <source>The service said: {}</source>
         <translation>服务说明：{}</translation>
+    </message>
+    <message>
+        <source>What happened: {}</source>
+        <translation>具体情况：{}</translation>
     </message>
 </context>
 <context>

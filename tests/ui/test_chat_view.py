@@ -16,9 +16,9 @@ from tests_support import measured
 from worldline.core.headers import NodeHeader
 from worldline.core.kinds import NodeFlag, NodeKind, Outcome
 from worldline.protocol.events import Delta
-from worldline.protocol.model import Body
+from worldline.protocol.model import Body, RunInfo
 from worldline.ui import gallery_data as sample
-from worldline.ui.chat.divider_rows import DividerRow
+from worldline.ui.chat.divider_rows import DividerRow, StopRow
 from worldline.ui.chat.message_rows import ReplyRow
 from worldline.ui.chat.row_base import RowSignals
 from worldline.ui.chat.tool_card import ToolCard
@@ -393,3 +393,14 @@ def test_a_start_without_files_says_so_and_why(qtbot: Any) -> None:
     assert "could not be captured" in divider._label.text()
     divider._button.click()
     assert "No space left on device" in divider._summary_text()
+
+
+def test_what_was_seen_of_a_broken_connection_is_not_put_into_the_mouth_of_the_service(qtbot: Any) -> None:
+    def said(reason: str, words: str) -> str:
+        run = RunInfo(uid="r", prompt="", started=0, ended=1, stop_reason=reason, api_said=words)
+        row = StopRow(ChatRow("s", RowKind.STOP, run=run), RowSignals())
+        qtbot.addWidget(row)
+        return row._said.text()
+
+    assert said("network_error", "no answer within 5 s") == "What happened: no answer within 5 s"
+    assert said("overloaded", "Overloaded") == "The service said: Overloaded"

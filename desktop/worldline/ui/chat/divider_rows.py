@@ -214,7 +214,10 @@ class StopRow(RowWidget):
         self._card.set_edge(token if token in ("bad", "warn") else "line")
         self._detail.setText(run.detail)
         self._detail.setVisible(bool(run.detail))
-        self._said.setText(self.tr("The service said: {}").format(run.api_said))
+        # Of a connection that failed it is what was seen on this side of it.
+        ours = run.stop_reason == StopReason.NETWORK_ERROR.value
+        said = self.tr("What happened: {}") if ours else self.tr("The service said: {}")
+        self._said.setText(said.format(run.api_said))
         self._said.setVisible(bool(run.api_said))
         self.setAccessibleName(f"{title}. {run.detail}")
         if row.offers != self._offers:

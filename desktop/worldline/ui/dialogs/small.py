@@ -102,8 +102,8 @@ class RecoveryDialog(Dialog):
         for title in list(interrupted)[:5]:
             self.add_fact("⌁ " + self.tr("Interrupted"), title, "warn")
         self.add_text(
-            self.tr("It is safe to go on: the model is told that they have no result. A step that was running may have "
-                    "done a part of its work: look at Changes before you go on."), "muted")  # fmt: skip
+            self.tr("It is safe to go on: of a step that was interrupted, the model is told that it has no result. One "
+                    "that was running may have done a part of its work: look at Changes before you go on."), "muted")  # fmt: skip
         self.add_button(self.tr("Show diagnostics"), self._diagnostics, left=True)
         self.add_button(self.tr("Close"), self.accept, role="primary", default=True).setFocus()
 
