@@ -6,6 +6,7 @@ import base64
 import gc
 import importlib
 import weakref
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -51,6 +52,21 @@ def changes(state: SessionState, qtbot: Any) -> ChangesPane:
     qtbot.addWidget(pane)
     pane.show()
     return pane
+
+
+def test_what_is_written_before_a_place_was_chosen_for_it_is_the_message(tmp_path: Path) -> None:
+    with full.complete_window(tmp_path) as window:
+        chat = window.panes["chat"]
+        assert isinstance(chat, ChatPane)
+        found = []
+        for place in (window.focusWidget() or window, window.tree.view, chat.view, window.title_bar):
+            place.setFocus()
+            QTest.keyClick(place, "h")
+            QTest.keyClick(QApplication.focusWidget() or place, "i")
+            QTest.keyClick(place, "d", Qt.KeyboardModifier.ControlModifier)
+            found.append(chat.composer.text())
+            chat.composer.edit.clear()
+    assert found == ["hi"] * 4
 
 
 def test_the_path_to_the_cursor_is_shown_with_its_bodies(chat: ChatPane, qtbot: Any) -> None:

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from worldline.ui import first_paint, panes
+from worldline.ui import first_paint, panes, stray_keys
 from worldline.ui.labels import ElidedLabel
 from worldline.ui.places import Places
 from worldline.ui.session_state import SessionState
@@ -236,7 +236,10 @@ class MainWindow(QMainWindow):
         return tab_order.step(self, self.parts(), forward)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() != Qt.Key.Key_Escape or not self.places.close_drawer():
+        if event.key() == Qt.Key.Key_Escape and self.places.close_drawer():
+            return
+        # Nobody else wants it: whoever writes means the message, wherever the keyboard is.
+        if not self.complete or not stray_keys.go_on_in(self.panes["chat"], event):
             super().keyPressEvent(event)
 
     # Life ------------------------------------------------------------------------------------------------------
@@ -272,6 +275,9 @@ class MainWindow(QMainWindow):
 
     def _completed(self) -> None:
         self.complete = True
+        if self.focusWidget() is None:
+            # Whoever opens a session and begins to write means the message.
+            self.panes["chat"].setFocus()
         self.completed.emit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
