@@ -164,6 +164,22 @@ def test_chips_that_come_while_others_are_shown_are_seen_whole(composer: Compose
         assert composer.chips.viewport().height() >= max(chip.sizeHint().height() for chip in chips)
 
 
+def test_the_keyboard_stays_with_the_message_when_a_button_that_has_it_goes_off(
+    composer: Composer, qtbot: Any
+) -> None:
+    composer.set_models([{"id": "m", "name": "M"}], "m")
+    composer.edit.set_text("hello")
+    QTest.mouseClick(composer._go, Qt.MouseButton.LeftButton)
+    composer.sent("hello")
+    assert composer.edit.hasFocus()
+    composer.set_running(True)
+    composer._stop.setFocus()
+    composer.set_context(70)
+    assert composer._stop.hasFocus(), "nothing of what it does has changed"
+    composer.set_running(False)
+    assert composer.edit.hasFocus()
+
+
 def test_the_field_grows_with_its_text_up_to_a_limit(composer: Composer) -> None:
     low = composer.edit.height()
     composer.edit.set_text("\n".join("line" for _ in range(8)))

@@ -57,6 +57,7 @@ class ChipStrip(QScrollArea):
         self.line.setContentsMargins(0, 0, 0, 0)
         self.line.setSpacing(6)
         self.setWidget(inside)
+        self._chips: list[Chip] = []
         self.hide()
 
     def show_all(
@@ -78,12 +79,11 @@ class ChipStrip(QScrollArea):
             size = words.size(len(image["data"]) * 3 // 4)
             self._add(self.tr("Image {} · {}").format(at + 1, size), "", self.tr("Remove the image"),
                       partial(self.image_removed.emit, at))  # fmt: skip
-        any_there = self.line.count() > 0
+        any_there = bool(self._chips)
         if any_there:
             # From the chips: to the layout of a strip that is shown, one that has just come counts as hidden.
-            chips = [widget for at in range(self.line.count()) if (widget := self.line.itemAt(at).widget())]
             bar = self.horizontalScrollBar().sizeHint().height()
-            self.setFixedHeight(max(chip.sizeHint().height() for chip in chips) + bar)
+            self.setFixedHeight(max(chip.sizeHint().height() for chip in self._chips) + bar)
             self.line.addStretch(1)
         self.setVisible(any_there)
 
@@ -92,8 +92,10 @@ class ChipStrip(QScrollArea):
         chip.setToolTip(as_tip(tip))
         chip.close_button.clicked.connect(lambda _=False: remove())
         self.line.addWidget(chip)
+        self._chips.append(chip)
 
     def _clear(self) -> None:
+        self._chips.clear()
         while self.line.count():
             item = self.line.takeAt(0)
             if item is not None and (widget := item.widget()) is not None:

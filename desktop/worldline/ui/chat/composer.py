@@ -141,6 +141,8 @@ class Composer(QWidget):
         self.running = running
         self._go.setText(self.tr("Queue") if running else self.tr("Send"))
         self._explain_go()
+        if not running:
+            self._keep_keyboard(self._interrupt, self._stop)
         self._interrupt.setVisible(running)
         self._stop.setVisible(running)
         self._fit()
@@ -343,13 +345,23 @@ class Composer(QWidget):
                 self._images.remove(image)
         self._show_chips()
 
+    def _keep_keyboard(self, *buttons: QPushButton) -> None:
+        """Before buttons go or are switched off: the keyboard of one would go to whatever comes next in the window."""
+        if any(button.hasFocus() for button in buttons):
+            self.edit.setFocus()
+
     def _on_text(self) -> None:
         text = self.text()
         self.draft_changed.emit(text)
         enough = bool(text.strip() or self._texts or self._images)
         # Nothing is written and nothing runs: what waited for a run that broke off can be sent.
         can = not self._away and not self.edit.isReadOnly()
-        self._go.setEnabled(can and (enough or bool(self._queue and not self.running)))
+        can_go = can and (enough or bool(self._queue and not self.running))
+        if not can_go:
+            self._keep_keyboard(self._go)
+        if not enough:
+            self._keep_keyboard(self._interrupt)
+        self._go.setEnabled(can_go)
         self._interrupt.setEnabled(enough)
         chars = len(text) + sum(map(len, self._texts))
         if not chars and not self._context_tokens:
