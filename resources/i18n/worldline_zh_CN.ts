@@ -5255,6 +5255,10 @@ Click a node to go back to it, files included.</source>
         <translation>正在思考…</translation>
     </message>
     <message>
+        <source>To the model: {note}</source>
+        <translation>告知模型：{note}</translation>
+    </message>
+    <message>
         <source>{n} failed</source>
         <translation>{n} 项失败</translation>
     </message>

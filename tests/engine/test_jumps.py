@@ -54,6 +54,17 @@ async def test_a_jump_puts_the_files_back_on_a_branch_of_its_own(
     assert "worldline/" + b.actor.shared.slug + "/2" not in git(repo, "branch", "--list")
 
 
+async def test_a_note_to_the_model_is_not_what_the_person_wrote(bench: Any, repo: Any) -> None:
+    b = await bench(workspace=repo)
+    b.script(reply("All d", stop="max_tokens"), "one.")
+    assert await b.ask("go on") == "completed"
+    _, note = b.nodes("user")
+    (cut, _) = b.nodes("assistant")
+    answer = await b.actor.jumps.jump(Jump(node=note.uid))
+    assert answer.result is not None and answer.result.composer_text == ""
+    assert b.doc.cursor == cut.uid
+
+
 async def test_a_prompt_goes_back_into_the_composer(bench: Any, repo: Any) -> None:
     b = await bench(workspace=repo)
     await two_writes(b)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from worldline.core.headers import NodeHeader
-from worldline.core.kinds import NodeKind, Outcome
+from worldline.core.kinds import NodeFlag, NodeKind, Outcome
 from worldline.protocol.model import Body
 from worldline.viewmodel.chat_rows import links_in, notes_of, said_of
 from worldline.viewmodel.plan import summarised_on_the_way
+from worldline.viewmodel.tree_items import TreeItems
 from worldline.viewmodel.tree_model import TreeModel
 from worldline.viewmodel.tree_text import fold_text, row_text, short_title, title
 from worldline.viewmodel.unmarked import unmarked
@@ -151,3 +152,26 @@ def test_whether_a_summary_lies_on_the_way_is_found_without_keeping_the_ways() -
 )
 def test_the_addresses_in_a_message(text: str, links: list[str]) -> None:
     assert links_in(text) == links
+
+
+def test_a_note_to_the_model_is_no_prompt_of_the_person() -> None:
+    model = TreeModel()
+    for seq, kind, text, flags in (
+        (1, NodeKind.ROOT, "", NodeFlag.NONE),
+        (2, NodeKind.USER, "go on", NodeFlag.NONE),
+        (3, NodeKind.ASSISTANT, "All d", NodeFlag.INCOMPLETE),
+        (4, NodeKind.USER, "[Worldline: your last reply was cut off. Go on.]", NodeFlag.HIDDEN),
+        (5, NodeKind.ASSISTANT, "one.", NodeFlag.NONE),
+    ):
+        model.append(NodeHeader(seq, f"{seq:016x}", seq - 1, kind, seq, text, flags=flags))
+    said = row_text(model, 3)
+    assert said.text == "To the model: Your last reply was cut off. Go on."
+    assert said.muted and not said.strong and said.glyph == "event"
+    assert row_text(model, 1).strong
+    assert model.prompts_between(0, 5) == 1
+    items = TreeItems(model)
+    items.show(filter_name="prompts")
+    assert [items.item(row) for row in range(5)] == [-1, 0, 0, 0, 0]
+    model.append(NodeHeader(6, f"{6:016x}", 5, NodeKind.USER, 6, "[hook] note", flags=NodeFlag.HIDDEN))
+    items.follow()
+    assert len(items) == 1

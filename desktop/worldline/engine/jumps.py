@@ -124,6 +124,9 @@ class Jumps:
         if header.kind in (NodeKind.USER, NodeKind.IMPORTED_USER) and header.parent:
             body = doc.body(uid)
             parent = self._header(header.parent)
+            if header.flags & NodeFlag.HIDDEN:
+                # A note to the model, which nobody wrote: there is nothing to write again.
+                return Target(uid, parent.uid, self._shared.state(uid), "")
             text = body.detail.get("text")
             if not isinstance(text, str):
                 content = (body.message or {}).get("content", "")

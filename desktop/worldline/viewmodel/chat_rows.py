@@ -11,6 +11,7 @@ from typing import Any
 from worldline.core.headers import NodeHeader
 from worldline.core.kinds import NodeKind
 from worldline.protocol.model import Approval, Body, Question, RunInfo
+from worldline.viewmodel.tree_text import plain_note
 
 
 class RowKind(StrEnum):
@@ -214,12 +215,7 @@ def notes_of(body: Body | None) -> list[str]:
     if body is None or body.detail.get("by_engine"):
         return []
     notes = body.detail.get("notes")
-    return [_plain_note(str(note)) for note in notes] if isinstance(notes, list) else []
-
-
-def _plain_note(note: str) -> str:
-    plain = note.removeprefix("[Worldline: ").removesuffix("]")
-    return plain[:1].upper() + plain[1:]
+    return [plain_note(str(note)) for note in notes] if isinstance(notes, list) else []
 
 
 def images_of(body: Body | None) -> list[str]:

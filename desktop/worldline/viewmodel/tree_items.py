@@ -242,7 +242,10 @@ class TreeItems:
         if self.filter == "effects":
             return sorted(row for row in model.marked if model.flags[row] & _EFFECTS)
         if self.filter == "prompts":
-            return list(compress(rows, model.kind.tobytes().translate(_IS_PROMPT)))
+            prompts = bytearray(model.kind.tobytes().translate(_IS_PROMPT))
+            for row in model.marked:
+                prompts[row] &= not model.flags[row] & NodeFlag.HIDDEN
+            return list(compress(rows, prompts))
         if self.filter == "files":
             return list(compress(rows, self._with_files().to_bytes(len(model), "little")))
         if self.filter == "failures":
@@ -270,7 +273,7 @@ class TreeItems:
         }
         tests: dict[str, Callable[[int], bool]] = {
             "all": lambda row: True,
-            "prompts": lambda row: kind[row] in _PROMPTS,
+            "prompts": lambda row: kind[row] in _PROMPTS and not flags[row] & NodeFlag.HIDDEN,
             "failures": lambda row: outcome[row] in bad or bool(flags[row] & NodeFlag.CHECKS_FAILED),
             "files": lambda row: bool(flags[row] & NodeFlag.FILES_CHANGED) or model.files[row] > 0,
             "effects": lambda row: bool(flags[row] & (NodeFlag.EFFECT | NodeFlag.IRREVERSIBLE)),

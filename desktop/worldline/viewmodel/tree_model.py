@@ -316,7 +316,12 @@ class TreeModel:
     def prompts_between(self, first: int, end: int) -> int:
         """How many of the rows from `first` to before `end` are prompts of the person."""
         kinds = self.kind[first:end].tobytes()
-        return sum(map(kinds.count, _PROMPTS))
+        rows = self.marked if len(self.marked) < end - first else range(first, end)
+        notes = sum(
+            1 for row in rows
+            if first <= row < end and self.flags[row] & NodeFlag.HIDDEN and self.kind[row] in _PROMPTS
+        )  # fmt: skip
+        return sum(map(kinds.count, _PROMPTS)) - notes
 
     def path(self, row: int) -> list[int]:
         """Rows from the root to `row`."""

@@ -35,6 +35,7 @@ _RESULT = re.compile(
 _ERROR = re.compile(r"(?<=\s)[a-z]+(?:_[a-z]+)+$")
 _CHECKS = re.compile(r"([\d,]+) passed, ([\d,]+) failed")
 
+_PROMPTS = (NodeKind.USER, NodeKind.IMPORTED_USER)
 _COLOURS = {
     Outcome.OK: "ok",
     Outcome.FAILED: "bad",
@@ -111,6 +112,12 @@ def tool_words(tool: str, preview: str, *, running: bool = False) -> str:
     return f"{verb(tool)} {preview if running else _result_said(preview)}".strip()
 
 
+def plain_note(note: str) -> str:
+    """A fact that the model is told, without the marks that are meant for it."""
+    plain = note.removeprefix("[Worldline: ").removesuffix("]")
+    return plain[:1].upper() + plain[1:]
+
+
 def title(model: TreeModel, row: int) -> str:
     """The words of a node without marks."""
     preview = settled(model.preview(row).strip())
@@ -122,6 +129,8 @@ def title(model: TreeModel, row: int) -> str:
         if kind is NodeKind.ASSISTANT and model.outcome_of(row) is Outcome.RUNNING:
             return translate("tree", "thinking…")
         return kind_word(kind)
+    if kind is NodeKind.USER and model.flags[row] & NodeFlag.HIDDEN:
+        return translate("tree", "To the model: {note}").format(note=plain_note(preview))
     if kind in (NodeKind.ASSISTANT, NodeKind.IMPORTED_ASSISTANT):
         return unmarked(preview)
     return say(preview) if kind in _OURS else preview
@@ -179,7 +188,9 @@ def row_text(model: TreeModel, row: int) -> RowText:
         result.side.append((_short_result(said), "bad" if outcome is Outcome.FAILED else "muted"))
     elif error := error_word(_error_of(model, row)):
         result.side.append((error, "bad"))
-    if kind in (NodeKind.USER, NodeKind.IMPORTED_USER):
+    if kind in _PROMPTS and flags & NodeFlag.HIDDEN:
+        result.glyph, result.muted = "event", True
+    elif kind in _PROMPTS:
         result.glyph, result.color, result.strong = "prompt", "text", True
     elif kind in (NodeKind.TOOL, NodeKind.IMPORTED_TOOL):
         result.glyph = f"tool-{sign(model.tool(row))}"

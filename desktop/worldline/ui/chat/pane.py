@@ -10,7 +10,7 @@ from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QHideEvent,
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from worldline.core.headers import NodeHeader
-from worldline.core.kinds import NodeKind
+from worldline.core.kinds import NodeFlag, NodeKind
 from worldline.protocol.events import Delta
 from worldline.protocol.model import Approval, Body, Question, RunInfo
 from worldline.ui.chat import opening, words
@@ -257,7 +257,11 @@ class ChatPane(QWidget):
             QTimer.singleShot(0, self, lambda: self._refresh(again=True))
 
     def _show_crumbs(self, path: list[NodeHeader]) -> None:
-        prompts = [header for header in path if header.kind in (NodeKind.USER, NodeKind.IMPORTED_USER)]
+        prompts = [
+            header
+            for header in path
+            if header.kind in (NodeKind.USER, NodeKind.IMPORTED_USER) and not header.flags & NodeFlag.HIDDEN
+        ]
         title = (
             prompts[-1].preview if prompts else str(self.state.info.get("title") or self.tr("New session"))
         )
