@@ -194,6 +194,19 @@ def test_a_conflict_can_be_decided_in_every_way_of_bringing_home(qtbot: Any) -> 
     assert dialog._note.text().startswith("1 file")
 
 
+def test_what_was_decided_can_be_decided_anew_when_it_led_to_nothing(qtbot: Any) -> None:
+    dialog = BringHomeDialog("n", "main", "message")
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+    qtbot.addWidget(dialog)
+    entries = [{"path": "a", "action": "conflict"}]
+    dialog.show_preview(BringHomeResult.model_validate({"entries": entries, "conflicts": ["a"]}))
+    kept = {"entries": [{"path": "a", "action": "keep_mine"}], "note": "There is nothing to commit."}
+    dialog.show_preview(BringHomeResult.model_validate(kept), tried=True)
+    assert dialog._note.text() == "There is nothing to commit." and dialog.go_button.isEnabled()
+    dialog._choices["a"].setCurrentIndex(1)
+    assert dialog.params(dry_run=False)["choices"] == {"a": "theirs"}
+
+
 def test_a_branch_to_merge_can_be_named_and_brought(qtbot: Any) -> None:
     dialog = BringHomeDialog("n", "main", "message")
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)

@@ -11,6 +11,7 @@ from worldline.viewmodel.chat_rows import links_in, notes_of, said_of
 from worldline.viewmodel.plan import summarised_on_the_way
 from worldline.viewmodel.tree_items import TreeItems
 from worldline.viewmodel.tree_model import TreeModel
+from worldline.viewmodel.tree_paths import asked_for
 from worldline.viewmodel.tree_text import fold_text, row_text, short_title, title
 from worldline.viewmodel.unmarked import unmarked
 
@@ -169,6 +170,7 @@ def test_a_note_to_the_model_is_no_prompt_of_the_person() -> None:
     assert said.muted and not said.strong and said.glyph == "event"
     assert row_text(model, 1).strong
     assert model.prompts_between(0, 5) == 1
+    assert asked_for(model, 4) == "go on" and asked_for(model, 0) == ""
     items = TreeItems(model)
     items.show(filter_name="prompts")
     assert [items.item(row) for row in range(5)] == [-1, 0, 0, 0, 0]

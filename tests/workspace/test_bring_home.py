@@ -76,6 +76,16 @@ def test_as_one_commit(sides: Sides) -> None:
     assert not again.done and "nothing to commit" in again.note.lower()
 
 
+def test_nothing_to_commit_because_mine_is_kept_is_not_said_to_be_there(sides: Sides) -> None:
+    run_sh("sed -i 's/^1$/one/' f; git commit -qam mine", sides.mine)
+    state = sides.node("sed -i 's/^1$/eins/' f")
+    report = sides.bring(state, "commit")
+    assert report.conflicts == ["f"] and report.note.startswith("1 file was changed on both sides")
+    report = sides.bring(state, "commit", choices={"f": "ours"})
+    assert not report.done and "kept as it is on your side" in report.note
+    assert sides.bring(state, "commit", choices={"f": "theirs"}).done
+
+
 def test_a_commit_leaves_my_edits_of_the_same_file_uncommitted(sides: Sides) -> None:
     run_sh("sed -i 's/^1$/one/' f", sides.mine)
     state = sides.node("sed -i 's/^20$/twenty/' f")

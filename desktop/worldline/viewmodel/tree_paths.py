@@ -6,8 +6,12 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from worldline.core.kinds import NodeFlag, NodeKind
+
 if TYPE_CHECKING:
     from worldline.viewmodel.tree_model import TreeModel
+
+_PROMPTS = (NodeKind.USER, NodeKind.IMPORTED_USER)
 
 
 def runs_up(tree: TreeModel, row: int) -> Iterator[range]:
@@ -89,3 +93,14 @@ def _down(tree: TreeModel, row: int) -> int:
     many, broken = tree.single.find(0, row), tree.follows.find(0, row + 1)
     last = min(many, broken - 1 if broken >= 0 else len(tree) - 1)
     return last if last > row else tree.children_of(row)[-1]
+
+
+def asked_for(tree: TreeModel, row: int) -> str:
+    """What the person asked for last on the path to `row`: what the work there is about. Without any, the words of the
+    node itself."""
+    at = row
+    while at >= 0:
+        if tree.kind_of(at) in _PROMPTS and not tree.flags[at] & NodeFlag.HIDDEN:
+            return tree.preview(at)
+        at = tree.parent[at]
+    return tree.preview(row) if row >= 0 else ""

@@ -290,7 +290,12 @@ class _Bringing:
     def _blocked(self, dry_run: bool) -> bool:
         report = self.report
         if report.conflicts:
-            report.note = f"{len(report.conflicts)} files were changed on both sides in the same place; choose for each."
+            count = len(report.conflicts)
+            report.note = (
+                "1 file was changed on both sides in the same place; choose which one is meant."
+                if count == 1
+                else f"{count} files were changed on both sides in the same place; choose for each."
+            )
             return True
         return dry_run
 
@@ -331,7 +336,11 @@ class _Bringing:
         if self._blocked(dry_run):
             return
         if not committed:
-            report.note = "There is nothing to commit: your branch has all of it."
+            report.note = (
+                "There is nothing to commit: what is different is kept as it is on your side."
+                if any(entry.choice == "ours" for entry in report.entries)
+                else "There is nothing to commit: your branch has all of it."
+            )
             return
         text = message or "Work of an agent session"
         plan = home_git.CommitPlan(repo, self.objects, head, committed, text, journal_of(self.home))

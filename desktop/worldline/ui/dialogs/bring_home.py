@@ -24,6 +24,7 @@ from worldline.ui.dialogs.base import Dialog, Latest, checked_value, clear_layou
 from worldline.ui.recents import short_path
 from worldline.ui.session_state import SessionState
 from worldline.ui.theme import theme
+from worldline.viewmodel import tree_paths
 from worldline.viewmodel.home import brought_words
 from worldline.viewmodel.visible import visible
 from worldline.viewmodel.words import refusal
@@ -137,7 +138,8 @@ class BringHomeDialog(Dialog):
         self.go_button.setEnabled(False)
         self._named.start()
 
-    def show_preview(self, result: BringHomeResult) -> None:
+    def show_preview(self, result: BringHomeResult, *, tried: bool = False) -> None:
+        """`tried`: it is what came of bringing it, which did not happen. What was decided can be decided anew."""
         signs = {"create": "+", "overwrite": "~", "delete": "−", "conflict": "✗"}
         self.list.clear()
         for entry in result.entries[:LISTED]:
@@ -145,10 +147,18 @@ class BringHomeDialog(Dialog):
             self.list.addItem(f"{signs.get(entry.action, '=')} {visible(entry.path)}{reason}")
         if len(result.entries) > LISTED:
             self.list.addItem(self.tr("… and %n more", "", len(result.entries) - LISTED))
+        if not tried or result.conflicts:
+            self._show_conflicts(result.conflicts)
+        changing = sum(entry.action in signs for entry in result.entries)
+        count = self.tr("%n file(s) would change.", "", changing)
+        self._note.set(result.note or count, "warn" if self._choices else "muted")
+        self.go_button.setEnabled(bool(result.entries))
+
+    def _show_conflicts(self, paths: list[str]) -> None:
         clear_layout(self._conflicts)
         chosen = {path: box.currentData() for path, box in self._choices.items()}
         self._choices.clear()
-        for path in result.conflicts:
+        for path in paths:
             box = QComboBox(self)
             box.addItem(self.tr("keep mine"), "ours")
             box.addItem(self.tr("take this one"), "theirs")
@@ -163,10 +173,6 @@ class BringHomeDialog(Dialog):
             line.addWidget(name, 1)
             line.addWidget(box)
             self._conflicts.addLayout(line)
-        changing = sum(entry.action in signs for entry in result.entries)
-        count = self.tr("%n file(s) would change.", "", changing)
-        self._note.set(result.note or count, "warn" if result.conflicts else "muted")
-        self.go_button.setEnabled(bool(result.entries))
 
     def show_problem(self, text: str) -> None:
         self._note.set(text, "bad")
@@ -174,8 +180,7 @@ class BringHomeDialog(Dialog):
 
 
 def open_bring_home(state: SessionState, node: str, parent: QWidget) -> BringHomeDialog:
-    row = state.tree.row(node)
-    message = state.tree.preview(row) if row >= 0 else ""
+    message = tree_paths.asked_for(state.tree, state.tree.row(node))
     dialog = BringHomeDialog(node, str(state.info.get("base_branch", "")), message[:72], parent)
 
     Again(dialog, lambda window, state: open_bring_home(state, node, window))
@@ -201,7 +206,7 @@ def open_bring_home(state: SessionState, node: str, parent: QWidget) -> BringHom
                 if isValid(dialog):
                     dialog.accept()
             elif isValid(dialog):
-                dialog.show_preview(BringHomeResult.model_validate(result))
+                dialog.show_preview(BringHomeResult.model_validate(result), tried=True)
             else:
                 state.failed.emit({"message": result.get("note", "")})
 
