@@ -215,6 +215,7 @@ async def test_take_a_file_and_bring_it_home(bench: Any, repo: Any) -> None:
     assert taken.result is not None
     assert (b.root / "two.txt").read_text() == "2\n"
     assert b.nodes("jump")[-1].files == 1
+    assert b.nodes("jump")[-1].preview == "took two.txt from make both: 1 file changed"
     shown = await b.actor.handle("bring_home", BringHome(node="cursor", how="changes"))
     assert [e.path for e in shown.entries] == ["two.txt"] and not shown.done
     assert not (repo / "two.txt").exists()

@@ -404,3 +404,20 @@ def test_what_was_seen_of_a_broken_connection_is_not_put_into_the_mouth_of_the_s
 
     assert said("network_error", "no answer within 5 s") == "What happened: no answer within 5 s"
     assert said("overloaded", "Overloaded") == "The service said: Overloaded"
+
+
+@pytest.mark.parametrize(
+    ("preview", "said"),
+    [
+        ("before the jump: 2 files changed", "Saved before a jump: your edits are kept here"),
+        ("took a.py from make both: 1 file changed", "Took a.py from make both: 1 file changed"),
+        ("before a file was taken over: 1 file changed", "Before a file was taken over: 1 file changed"),
+    ],
+)
+def test_what_was_saved_and_what_was_taken_are_told_apart(preview: str, said: str, qtbot: Any) -> None:
+    node = NodeHeader(2, "b" * 16, 1, NodeKind.JUMP, 0, preview)
+    row = ChatRow("j", RowKind.DIVIDER, node)
+    row.divider = DividerKind.JUMP
+    divider = DividerRow(row, RowSignals())
+    qtbot.addWidget(divider)
+    assert divider._label.text() == said

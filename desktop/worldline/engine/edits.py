@@ -12,7 +12,7 @@ from worldline.context.budget import Limits
 from worldline.context.lossy import expand_draft, lossy_at
 from worldline.context.model import ViewOptions
 from worldline.core.errors import BadInput, WorkspaceError
-from worldline.core.kinds import NodeKind
+from worldline.core.kinds import NodeFlag, NodeKind
 from worldline.engine.effects import EffectList
 from worldline.engine.files import Files
 from worldline.engine.jumps import Jumps, shown_path
@@ -137,7 +137,7 @@ class Edits:
             taken = await shared.workspace().call(take)
             if not taken.report.done:
                 raise WorkspaceError(taken.note, "Nothing was changed.", kind="not_taken")
-            await self._jumps.save_disk(f"took {p.path} from {doc.header(doc.resolve(p.node)).preview[:60]}")
+            await self._jumps.save_disk(f"took {p.path} from {self._asked_for(doc.resolve(p.node))}")
         shared.status.files_changed(doc.cursor)
         return c.JumpAnswer(
             result=JumpResult(
@@ -145,6 +145,15 @@ class Edits:
                 verified=taken.report.verified, of=taken.report.of, note=taken.note,
             )
         )  # fmt: skip
+
+    def _asked_for(self, uid: str) -> str:
+        """What tells an attempt from others: its last prompt. Its last words are "Done." in all of them."""
+        doc = self._shared.doc
+        for seq in reversed(doc.tree.path(doc.seq(uid))):
+            header = doc.headers_of([seq])[0]
+            if header.kind is NodeKind.USER and not header.flags & NodeFlag.HIDDEN:
+                return header.preview[:60]
+        return doc.header(uid).preview[:60]
 
     def context_edit(self, p: c.ContextEdit) -> None:
         """From here on, on this branch, a node or a whole turn is left out of the view, replaced by a text, or sent

@@ -15,6 +15,7 @@ from worldline.ui.theme import theme
 from worldline.viewmodel import engine_words
 from worldline.viewmodel.chat_rows import ChatRow, DividerKind, text_of
 from worldline.viewmodel.gaps import gap_lines
+from worldline.viewmodel.visible import settled
 
 translate = words.translate
 
@@ -57,6 +58,9 @@ def divider_words(row: ChatRow) -> tuple[str, str, str]:
         text = translate("Divider", "Files were changed from outside, not by the agent")
         return "✎", "warn", f"{text} · {files}" if files else text
     if kind is DividerKind.JUMP:
+        if preview and not preview.startswith("before the jump"):
+            text = engine_words.say(settled(preview))
+            return "⤴", "muted", text[:1].upper() + text[1:]
         return "⤴", "muted", translate("Divider", "Saved before a jump: your edits are kept here")
     if kind is DividerKind.CONTEXT_EDIT:
         return (
