@@ -144,6 +144,17 @@ def test_a_folded_run_opens_at_a_click_and_closes_at_enter(state: Any, qtbot: An
     assert state.cursor == sample.uid(27)
 
 
+def test_a_folded_run_is_compared_by_what_it_came_to(state: Any, qtbot: Any) -> None:
+    view = pane_of(state, qtbot).view
+    items = view.scene.items
+    last = items.last_row(items.item(4))
+    assert last > 4
+    click(view, 3, Qt.KeyboardModifier.ControlModifier)
+    assert last in view.scene.chosen and items.row(items.item(4)) not in view.scene.chosen
+    click(view, 3, Qt.KeyboardModifier.ControlModifier)
+    assert last not in view.scene.chosen
+
+
 def test_choosing_for_compare(state: Any, qtbot: Any) -> None:
     view = pane_of(state, qtbot).view
     click(view, 14, Qt.KeyboardModifier.ControlModifier)

@@ -24,6 +24,7 @@ class Choice:
 
     def toggle(self, row: int) -> None:
         """Add a node, or take it out; four at most, the oldest gives way."""
+        row = self._end(row)
         chosen = list(self._scene.chosen)
         if not chosen and self._scene.current >= 0 and self._scene.current != row:
             chosen.append(self._scene.current)
@@ -37,8 +38,14 @@ class Choice:
 
     def pair(self, row: int) -> None:
         """The node that was chosen or stood on before, and this one."""
-        start = self._last if self._last >= 0 else self._scene.focus_row()
+        row = self._end(row)
+        start = self._last if self._last >= 0 else self._end(self._scene.focus_row())
         self._set([one for one in dict.fromkeys((start, row)) if one >= 0])
+
+    def _end(self, row: int) -> int:
+        """Steps that are folded stand for what they have come to, not for how they began."""
+        items = self._scene.items
+        return items.last_row(items.item(row)) if row >= 0 and items.is_folded(items.item(row)) else row
 
     def clear(self) -> None:
         self._set([])

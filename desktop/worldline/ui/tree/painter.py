@@ -362,7 +362,7 @@ def _paint_cells(painter: QPainter, scene: Scene, first: int, last: int, height:
     t, looks = theme().tokens, theme()
     size = GLYPH if geometry.level == 1 else max(8, int(geometry.scale * 0.8))
     font, bold = looks.font_ui(-1), looks.font_ui(-1, bold=True)
-    chosen = set(scene.chosen)
+    chosen = {items.row(items.item(row)) for row in scene.chosen}
     for item in range(first, last + 1):
         row = items.row(item)
         x, y = geometry.point(item, layout.lane[row])
