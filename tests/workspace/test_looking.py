@@ -7,13 +7,15 @@ import random
 import select
 import signal
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from worldline.workspace import looker, looking
+from worldline.workspace import helpers, looker, looking
 from worldline.workspace.engine import Workspace
+from worldline.workspace.helpers import Helper
 from worldline.workspace.model import Cancelled
 
 from .conftest import run_sh
@@ -28,7 +30,7 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(looking, "_WORTH", 1)
     monkeypatch.setattr(looking, "_EACH", 1)
     monkeypatch.setattr(looking, "_PORTION", 3)
-    monkeypatch.setattr(looking, "_processors", lambda: 3)
+    monkeypatch.setattr(helpers, "processors", lambda: 3)
 
 
 @pytest.fixture
@@ -105,12 +107,12 @@ def test_the_work_is_shared_and_files_that_did_not_change_are_asked_for_once(
     workspace = _open(files, tmp_path / "store")
     state = _settled(workspace)
     answered: list[str] = []
-    real = looking._Helper.answers
+    real = Helper.answers
 
-    def answers(self: looking._Helper) -> list[tuple[list[looking.Piece], list[bytes | None]]]:
-        done = real(self)
-        answered.extend(prefix for portion, _ in done for prefix, _ in portion)
-        return done
+    def answers(self: Helper[list[looking.Piece]]) -> Iterator[tuple[list[looking.Piece], Any]]:
+        for portion, said in real(self):
+            answered.extend(prefix for prefix, _ in portion)
+            yield portion, said
 
     here: list[str] = []
     alone = looking.is_as_known
@@ -123,7 +125,7 @@ def test_the_work_is_shared_and_files_that_did_not_change_are_asked_for_once(
                 select.select([helper.output], [], [], 60)
         return alone(root, device, prefix, node)
 
-    monkeypatch.setattr(looking._Helper, "answers", answers)
+    monkeypatch.setattr(Helper, "answers", answers)
     monkeypatch.setattr(looking, "is_as_known", is_as_known)
     assert not workspace.capture(state).changed
     assert answered and here and len(_helpers(workspace)) == 2
@@ -144,13 +146,13 @@ def test_a_helper_that_is_lost_costs_nothing_but_time(
     workspace = _open(files, tmp_path / "store")
     state = _settled(workspace)
     assert not workspace.capture(state).changed
-    asked = looking._Helper.ask
+    asked = Helper.ask
 
-    def ask(self: looking._Helper, device: int, portion: list[looking.Piece]) -> None:
+    def ask(self: Helper[list[looking.Piece]], message: Any, portion: list[looking.Piece]) -> None:
         os.kill(self.process.pid, how)
-        asked(self, device, portion)
+        asked(self, message, portion)
 
-    monkeypatch.setattr(looking._Helper, "ask", ask)
+    monkeypatch.setattr(Helper, "ask", ask)
     for path in files.rglob("f*7"):
         path.write_text("other")
     result = workspace.capture(state)
@@ -173,11 +175,9 @@ def test_a_helper_that_is_lost_costs_nothing_but_time(
 def test_a_helper_that_talks_nonsense_is_not_believed(
     files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str
 ) -> None:
-    bad = tmp_path / "bad.py"
-    bad.write_text(program)
     workspace = _open(files, tmp_path / "store")
     state = _settled(workspace)
-    monkeypatch.setattr(looker, "__file__", str(bad))
+    monkeypatch.setattr(helpers, "_RUN", program)
     (files / "d1" / "e1" / "f36").write_text("other")
     assert workspace.capture(state).paths == ["d1/e1/f36"]
     workspace.close()
@@ -233,7 +233,7 @@ def test_helpers_end_with_the_workspace_and_where_the_kernel_tells_what_changes(
 
 
 def test_a_helper_ends_when_nobody_is_left_to_ask(files: Path) -> None:
-    helper = looking._Helper.start(files)
+    helper: Helper[None] = Helper.start(looker, str(files))
     assert helper.process.stdin is not None
     helper.process.stdin.close()
     assert helper.process.wait(60) == 0

@@ -1,22 +1,21 @@
-"""Stat data of files whose names are known. Also a program: it answers the requests of `looking` until its input ends.
+"""Stat data of files whose names are known. Also a program: it answers the requests of `looking`.
 
-A look at one file is a system call of a microsecond or two and as much again around it; threads cannot share that work
-under one interpreter lock, processes can. Nothing of the rest of the program is imported here: it starts in 15 ms.
+A look at one file is a system call of a microsecond or two and as much again around it.
 """
 
 from __future__ import annotations
 
 import marshal
 import os
-import sys
-from collections.abc import Iterable
-from typing import Any
+
+from worldline.workspace.messages import FORMAT, serve
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # these would take as long as all else of starting a helper
+    from collections.abc import Iterable
+    from typing import Any
 
 OPEN_DIR = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
-HEAD = 4
-"""Bytes of the length before each message, big-endian."""
-FORMAT = 2
-"""Of `marshal`; one that writes equal values as equal bytes, whoever else holds them."""
 
 Seen = list[tuple[int, int, int, int]]
 """For a folder first: mtime_ns, ctime_ns, inode, st_mode. Then for each name: mtime_ns, ctime_ns, size, inode."""
@@ -43,38 +42,16 @@ def look(root: int, device: int, folder: str, names: Iterable[str]) -> Seen | No
     return seen
 
 
-def packed(message: Any) -> bytes:
-    data = marshal.dumps(message, FORMAT)
-    return len(data).to_bytes(HEAD, "big") + data
-
-
-def _read(size: int) -> bytes:
-    parts = []
-    while size:
-        part = os.read(0, size)
-        if not part:
-            raise EOFError
-        parts.append(part)
-        size -= len(part)
-    return b"".join(parts)
-
-
 def main(root: str) -> None:
     """Each request: (device, [(folder, names), ...]); its answer: for each the bytes of its `Seen`, or None."""
-    while True:
-        try:
-            device, pieces = marshal.loads(_read(int.from_bytes(_read(HEAD), "big")))
-        except EOFError:
-            return
+
+    def answer(request: tuple[int, list[tuple[str, list[str]]]]) -> Any:
+        device, pieces = request
         fd = os.open(root, OPEN_DIR)
         try:
             found = [look(fd, device, folder, names) for folder, names in pieces]
         finally:
             os.close(fd)
-        answer = packed([seen and marshal.dumps(seen, FORMAT) for seen in found])
-        while answer:
-            answer = answer[os.write(1, answer) :]
+        return [seen and marshal.dumps(seen, FORMAT) for seen in found]
 
-
-if __name__ == "__main__":
-    main(sys.argv[1])
+    serve(answer)

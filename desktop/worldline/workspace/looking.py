@@ -7,21 +7,19 @@ helper is only asked what stat says; what that means is decided here. One that i
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import marshal
 import os
 import select
-import subprocess
-import sys
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 
-from worldline.workspace import looker
+from worldline.workspace import helpers, looker
 from worldline.workspace.folders import IGNORED, Dir
-from worldline.workspace.looker import FORMAT, HEAD, OPEN_DIR, packed
+from worldline.workspace.helpers import Helper, Lost
+from worldline.workspace.looker import OPEN_DIR
+from worldline.workspace.messages import FORMAT
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +31,6 @@ _WORTH = 4_000
 """Fewer files than this are looked at sooner than a helper has started."""
 _EACH = 20_000
 """Files for which one more helper is worth its memory (about 10 MB)."""
-_MOST = 3
 _PATIENCE_S = 2
 """So long may a helper be silent when nothing else is left to do. Then its portions are looked at here."""
 
@@ -88,97 +85,12 @@ def _expected(node: Dir) -> bytes:
     return marshal.dumps([node.sig, *[known[:4] for known in node.files.values()]], FORMAT)
 
 
-class Lost(Exception):
-    """A helper has ended, does not answer, or says what it should not."""
-
-
-@dataclass
-class _Helper:
-    process: subprocess.Popen[bytes]
-    asked: deque[list[Piece]] = field(default_factory=deque)
-    """What it has not answered yet."""
-    out: bytes = b""
-    got: bytearray = field(default_factory=bytearray)
-
-    @classmethod
-    def start(cls, root: Path) -> _Helper:
-        """Raises OSError."""
-        process = subprocess.Popen(
-            [sys.executable, "-I", "-S", looker.__file__, os.fspath(root)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0,
-            cwd="/", env={}, start_new_session=True,
-        )  # fmt: skip
-        assert process.stdin is not None
-        assert process.stdout is not None
-        os.set_blocking(process.stdin.fileno(), False)
-        os.set_blocking(process.stdout.fileno(), False)
-        return cls(process)
-
-    @property
-    def input(self) -> int:
-        assert self.process.stdin is not None
-        return self.process.stdin.fileno()
-
-    @property
-    def output(self) -> int:
-        assert self.process.stdout is not None
-        return self.process.stdout.fileno()
-
-    def ask(self, device: int, portion: list[Piece]) -> None:
-        """Raises `Lost`."""
-        self.asked.append(portion)
-        self.out += packed((device, [(prefix, list(node.files)) for prefix, node in portion]))
-        self.push()
-
-    def push(self) -> None:
-        """Hand over as much as there is room for. Raises `Lost`."""
-        try:
-            while self.out:
-                self.out = self.out[os.write(self.input, self.out) :]
-        except BlockingIOError:
-            pass  # the pipe is full: the rest is handed over the next time
-        except OSError as error:
-            raise Lost from error
-
-    def answers(self) -> list[tuple[list[Piece], list[bytes | None]]]:
-        """What has come, without waiting. Raises `Lost`."""
-        done = []
-        with contextlib.suppress(BlockingIOError):
-            while data := os.read(self.output, 1 << 16):
-                self.got += data
-            else:
-                raise Lost
-        while len(self.got) >= HEAD:
-            size = HEAD + int.from_bytes(self.got[:HEAD], "big")
-            if len(self.got) < size:
-                break
-            if not self.asked:
-                raise Lost
-            portion = self.asked.popleft()
-            try:
-                said = marshal.loads(self.got[HEAD:size])
-            except (ValueError, EOFError, TypeError) as error:
-                raise Lost from error
-            if not isinstance(said, list) or len(said) != len(portion):
-                raise Lost
-            done.append((portion, said))
-            del self.got[:size]
-        return done
-
-    def close(self) -> None:
-        self.process.kill()
-        for pipe in (self.process.stdin, self.process.stdout):
-            if pipe is not None:
-                pipe.close()
-        self.process.wait()
-
-
 class Looker:
     """Keeps the helpers between walks. Used from one thread."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._helpers: list[_Helper] = []
+        self._helpers: list[Helper[list[Piece]]] = []
         self._may_start = True
 
     def unchanged(
@@ -214,10 +126,10 @@ class Looker:
         self._helpers = []
 
     def _start(self, files: int) -> None:
-        wanted = min(_processors() - 1, _MOST, 1 + files // _EACH) if files >= _WORTH else 0
+        wanted = min(helpers.processors() - 1, helpers.MOST, 1 + files // _EACH) if files >= _WORTH else 0
         try:
             while self._may_start and len(self._helpers) < wanted:
-                self._helpers.append(_Helper.start(self._root))
+                self._helpers.append(Helper.start(looker, os.fspath(self._root)))
         except OSError as error:
             self._may_start = False
             log.warning("no helper could be started for the walk over %s: %s", self._root, error)
@@ -229,6 +141,8 @@ class Looker:
         for helper in list(self._helpers):
             try:
                 for portion, said in helper.answers():
+                    if not isinstance(said, list) or len(said) != len(portion):
+                        raise Lost
                     same |= {
                         prefix
                         for (prefix, node), seen in zip(portion, said, strict=True)
@@ -239,11 +153,12 @@ class Looker:
                     portion = left.pop()
                     for prefix, _ in portion if before is not None else ():
                         before(prefix)  # type: ignore[misc]
-                    helper.ask(device, portion)
+                    names = [(prefix, list(node.files)) for prefix, node in portion]
+                    helper.ask((device, names), portion)
             except Lost:
                 self._lose(helper, left)
 
-    def _lose(self, helper: _Helper, left: deque[list[Piece]]) -> None:
+    def _lose(self, helper: Helper[list[Piece]], left: deque[list[Piece]]) -> None:
         left += helper.asked
         helper.close()
         self._helpers.remove(helper)
@@ -260,11 +175,6 @@ class Looker:
         if busy and not poll.poll(_PATIENCE_S * 1000):
             for helper in busy:
                 self._lose(helper, left)
-
-
-def _processors() -> int:
-    """Those that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _portions(pieces: list[Piece]) -> deque[list[Piece]]:
