@@ -174,7 +174,7 @@ def measure(files: int, base: Path) -> dict[str, float]:
     theirs = timed(
         lambda: git(work, "worktree", "add", "-q", "--detach", str(base / f"wt{next(numbers)}")), rounds=3
     )
-    row("new worktree / git worktree add", ours, theirs, None)
+    row("new worktree / git worktree add", ours, theirs, 0.6)
     ready(work, theirs, numbers, edit(100))
     ws.close()
     return {"warm": warm, "one": one}

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
-import fcntl
 import os
 import re
 import shutil
@@ -13,6 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from worldline.workspace.capture import umask
+from worldline.workspace.copier import GONE, OPEN_DIR, Copied, Copier, Result
+from worldline.workspace.copying import Copying, Piece
 from worldline.workspace.filesig import FileSig
 from worldline.workspace.folders import IGNORED, Context, Dir
 from worldline.workspace.ignore import RuleSet, Stack, is_ignored
@@ -23,16 +23,11 @@ from worldline.workspace.safefs import SafeTree
 from worldline.workspace.scan import Found, Walk
 from worldline.workspace.store import Store
 
-_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 CHOSEN = (".env*",)
 """Ignored files that go along without being asked for."""
-_FICLONE = 0x40049409
 _WORKTREE_LINE = re.compile(rb"(?m)^[ \t]*worktree[ \t]*=.*\n?")
-_CANNOT_CLONE = (errno.EOPNOTSUPP, errno.EXDEV, errno.EINVAL, errno.ENOTTY, errno.ENOSYS, errno.EPERM)
 _PLAIN: FileSig = (0, 0, 0, 0, stat.S_IFREG, b"")
 """In place of what is not known yet of a regular file."""
-
-_Pair = tuple[tuple[int, int, int, int], os.stat_result]
 
 
 def without_worktree(config: bytes) -> bytes:
@@ -88,6 +83,8 @@ class Copy:
     """One copy. The source is only read."""
 
     survey: type[Walk] = _Survey
+    shared = True
+    """Whether other processors may help: somebody waits for it."""
 
     def __init__(self, root: GitRoot, dest: Path, include: RuleSet, progress: ProgressCall | None) -> None:
         self.root, self.dest, self.progress = root, dest, progress
@@ -96,11 +93,17 @@ class Copy:
         self.left_out: list[str] = []
         """What is no file that could be copied."""
         self._top = Dir()
-        self.pairs: dict[str, _Pair] = {}
-        """Path → (mtime_ns, ctime_ns, size, inode) of the source, stat data of the copy."""
+        self.pairs: dict[str, Copied] = {}
+        """By path: what is copied."""
+        self._nodes: list[Dir] = []
+        """Folders by number, in the order in which they are told of."""
+        self._told: list[tuple[int, str]] = []
+        """Notes, with the number of the folder that each is about."""
+        self._included: list[tuple[int, str]] = []
+        self._closed: list[tuple[str, int]] = []
+        """Folders that are still to be closed to writing, and their modes; inner ones first."""
         self._roots: dict[str, GitRoot] = {}
         self._global = global_rules(root)
-        self._clone = True
         self._done = 0
         self._usual = 0o777 & ~umask()
         root.refresh_index()
@@ -135,16 +138,25 @@ class Copy:
 
     def run(self) -> None:
         source, dest = SafeTree(self.root.work), SafeTree(self.dest)
+        copying = Copying(source, dest, self._usual, self._took)
         try:
+            if self.shared:
+                copying.start(len(self.root.entries))
             top = self._top = Dir()
             self.survey(self._context).run(source.root_fd, top)
             self._before(top)
-            self._folder(top, "", source.root_fd, dest.root_fd)
+            self._folder(top, "", source.root_fd, dest.root_fd, copying)
+            copying.finish()
+            for path, mode in self._closed:
+                os.fchmod(dest.folder(path), stat.S_IMODE(mode))
         finally:
+            copying.close()
             source.close()
             dest.close()
             # No ring of references: all that was learned goes with the copy, and the collector has nothing to look through.
             self._context.enter_root = self._context.is_linked = None
+        self.included += [path for _, path in sorted(self._included, key=_number)]
+        self.notes += [note for _, note in sorted(self._told, key=_number)]
         for path, inner in self._roots.items():
             self._repository(path, inner)
 
@@ -157,36 +169,56 @@ class Copy:
 
     # --- files ------------------------------------------------------------------------------------------------
 
-    def _folder(self, node: Dir, prefix: str, source: int, dest: int) -> None:
+    def _folder(self, node: Dir, prefix: str, source: int, dest: int, copying: Copying) -> None:
+        number = len(self._nodes)
+        self._nodes.append(node)
+        names = []
         for name, sig in self._missing(node, prefix, dest).items():
-            pair = self._file(name, prefix, sig, source, dest)
-            if pair is not None:
-                path = prefix + name
-                self.pairs[path] = pair
-                if path not in self._context.tracked and self._was_ignored(node, path, name):
-                    self.included.append(path)
+            if stat.S_ISLNK(sig[4]):
+                self._took(Piece(number, prefix, [name]), [Copier.link(name, source, dest)])
+            else:
+                names.append(name)
+        copying.add(number, prefix, names, source, dest)
         for name, reason in node.skipped.items():
             if reason != IGNORED:
                 self.left_out.append(prefix + name)
-                self.notes.append(f"{prefix}{name} {reason}; it was not copied")
+                self._told.append((number, f"{prefix}{name} {reason}; it was not copied"))
         for name, child in node.dirs.items():
             if is_wanted(child):
-                self._child(child, name, prefix, source, dest)
+                self._child(child, name, prefix, source, dest, copying)
 
-    def _child(self, child: Dir, name: str, prefix: str, source: int, dest: int) -> None:
-        flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-        self._make_folder(name, prefix + name, dest)
-        inner_source = os.open(name, flags, dir_fd=source)
+    def _child(self, child: Dir, name: str, prefix: str, source: int, dest: int, copying: Copying) -> None:
+        path = prefix + name
+        self._make_folder(name, path, dest)
+        inner_source = os.open(name, OPEN_DIR, dir_fd=source)
         try:
-            inner_dest = os.open(name, flags, dir_fd=dest)
+            inner_dest = os.open(name, OPEN_DIR, dir_fd=dest)
             try:
-                self._folder(child, f"{prefix}{name}/", inner_source, inner_dest)
-                if os.fstat(inner_dest).st_mode != child.mode:
+                if child.mode & 0o700 != 0o700:
+                    self._closed.append((path, child.mode))
+                elif os.fstat(inner_dest).st_mode != child.mode:
                     os.fchmod(inner_dest, stat.S_IMODE(child.mode))
+                self._folder(child, f"{path}/", inner_source, inner_dest, copying)
             finally:
                 os.close(inner_dest)
         finally:
             os.close(inner_source)
+
+    def _took(self, piece: Piece, results: list[Result]) -> None:
+        number, prefix, names = piece
+        tracked = self._context.tracked
+        for name, result in zip(names, results, strict=True):
+            path = prefix + name
+            if isinstance(result, str):
+                if result != GONE:
+                    self._told.append((number, f"{path} {result}; it was not copied"))
+                continue
+            self.pairs[path] = result
+            if path not in tracked and self._was_ignored(self._nodes[number], path, name):
+                self._included.append((number, path))
+        before, self._done = self._done, self._done + len(names)
+        if self.progress is not None and self._done // 100 != before // 100:
+            self.progress("copy", self._done, 0)
 
     def _missing(self, node: Dir, prefix: str, dest: int) -> dict[str, FileSig]:
         """Files of this folder that are to be written."""
@@ -213,56 +245,6 @@ class Copy:
                 stack = stack_for(self._roots[path], self._global) if path in self._roots else stack
         return stack
 
-    def _file(self, name: str, prefix: str, sig: FileSig, source: int, dest: int) -> _Pair | None:
-        """Copy one file or link; what it was and what it is now. None: it could not be copied."""
-        self._done += 1
-        if self.progress is not None and self._done % 100 == 0:
-            self.progress("copy", self._done, 0)
-        try:
-            if stat.S_ISLNK(sig[4]):
-                os.symlink(os.readlink(name, dir_fd=source), name, dir_fd=dest)
-                return sig[:4], os.stat(name, dir_fd=dest, follow_symlinks=False)
-            old = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=source)
-        except FileNotFoundError:
-            return None  # deleted since the walk
-        except PermissionError:
-            self.notes.append(f"{prefix}{name} cannot be read; it was not copied")
-            return None
-        try:
-            now = os.fstat(old)
-            if not stat.S_ISREG(now.st_mode):
-                self.notes.append(f"{prefix}{name} is no regular file; it was not copied")
-                return None
-            # Nobody else can look into the new worktree: its top folder is closed to others.
-            perm = stat.S_IMODE(now.st_mode)
-            new = os.open(name, _NEW_FILE, perm, dir_fd=dest)
-            try:
-                self._content(old, new, now.st_size)
-                if perm & ~self._usual:
-                    os.fchmod(new, perm)
-                os.utime(new, ns=(now.st_mtime_ns, now.st_mtime_ns))
-                return (now.st_mtime_ns, now.st_ctime_ns, now.st_size, now.st_ino), os.fstat(new)
-            finally:
-                os.close(new)
-        finally:
-            os.close(old)
-
-    def _content(self, old: int, new: int, size: int) -> None:
-        if self._clone and size:
-            try:
-                fcntl.ioctl(new, _FICLONE, old)
-                return
-            except OSError as error:
-                if error.errno not in _CANNOT_CLONE:
-                    raise
-                self._clone = False
-        while data := os.read(old, 1 << 16 if size < 1 << 16 else 1 << 20):
-            written = os.write(new, data)
-            while written < len(data):
-                written += os.write(new, memoryview(data)[written:])
-            if len(data) == size < 1 << 16:
-                return  # all of a small file; reading for its end would cost as much again
-
     # --- repositories inside ------------------------------------------------------------------------------------
 
     def _repository(self, path: str, inner: GitRoot) -> None:
@@ -279,6 +261,10 @@ class Copy:
         config = target / "config"
         with contextlib.suppress(FileNotFoundError):
             config.write_bytes(without_worktree(config.read_bytes()))
+
+
+def _number(pair: tuple[int, str]) -> int:
+    return pair[0]
 
 
 def is_wanted(child: Dir) -> bool:

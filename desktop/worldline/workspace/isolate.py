@@ -6,8 +6,8 @@ entry appear; the entry is locked, so that git never prunes it.
 
 Files are copied (cloned where the file system can). An overlay mount would take milliseconds, but needs root in the
 person's mount namespace and is gone after a reboot; hard links would let an edit in place reach the person's own files.
-Most of the time of copying is the kernel's, in making the files, as with git: several threads and `cp` were tried and brought
-nothing that measurements on a busy disk could tell from chance.
+Most of the time of copying is the kernel's, in making the files, as with git; several threads and `cp` were tried and brought
+nothing. Several processes do (`copying`).
 """
 
 from __future__ import annotations
@@ -278,7 +278,7 @@ def _with_stat(entry: indexfile.Entry, copy: copytree.Copy, written_ns: int) -> 
     path, mode, oid, stage, flags, old, old_size = entry
     pair = copy.pairs.get(path)
     if pair is not None and stage == 0:
-        (mtime, ctime, size, inode), made = pair
+        mtime, ctime, size, inode, made_mtime, made_ctime, made_size, made_inode, _, device, uid, gid = pair
         ctime_s, ctime_ns, mtime_s, mtime_ns, _, old_inode, _, _ = old
         if (
             mtime % _S == mtime_ns
@@ -289,8 +289,11 @@ def _with_stat(entry: indexfile.Entry, copy: copytree.Copy, written_ns: int) -> 
             and size & _WORD == old_size
             and mtime < written_ns
         ):
-            new, new_size = indexfile.stat_of(made)
-            return indexfile.Entry(path, mode, oid, stage, flags, new, new_size)
+            new = (
+                made_ctime // _S & _WORD, made_ctime % _S, made_mtime // _S & _WORD, made_mtime % _S,
+                device & _WORD, made_inode & _WORD, uid & _WORD, gid & _WORD,
+            )  # fmt: skip
+            return indexfile.Entry(path, mode, oid, stage, flags, new, made_size & _WORD)
     return indexfile.Entry(path, mode, oid, stage, flags, indexfile.NO_STAT, 0)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from worldline.workspace import copytree, isolate_ready
+from worldline.workspace.copier import made_of
 from worldline.workspace.filesig import FileSig
 from worldline.workspace.folders import Dir
 from worldline.workspace.ignore import RuleSet
@@ -32,6 +33,7 @@ class Update(copytree.Copy):
     """`dest` holds what `old` says, or nothing where `old` is empty. Raises `Doubt` and OSError; then `dest` is of no use."""
 
     survey = copytree.StatSurvey
+    shared = False
 
     def __init__(
         self,
@@ -61,12 +63,10 @@ class Update(copytree.Copy):
         """What the copy holds now. An original that changed after `settled_ns` could have changed again with the same
         times while it was copied: its copy is never trusted."""
         files: dict[str, Row] = {}
-        for path, ((mtime, ctime, size, inode), made) in self.pairs.items():
+        for path, (mtime, ctime, size, inode, *made) in self.pairs.items():
             ctime = ctime if max(mtime, ctime) < settled_ns else _NEVER
-            files[path] = (
-                mtime, ctime, size, inode, made.st_mode,
-                made.st_mtime_ns, made.st_ctime_ns, made.st_size, made.st_ino, made.st_mode,
-            )  # fmt: skip
+            mode = made[4]
+            files[path] = (mtime, ctime, size, inode, mode, *made[:4], mode)
         return Manifest(os.path.realpath(self.root.work), files, frozenset(self._folders), self.room)
 
     def _before(self, top: Dir) -> None:
@@ -104,10 +104,10 @@ class Update(copytree.Copy):
                 now = entry.stat(follow_symlinks=False)
                 if _is_untouched(row, now):
                     del missing[name]
-                    self.pairs[path] = (sig[:4], now)
+                    self.pairs[path] = (*sig[:4], *made_of(now))
                     self.reused += 1
                     if path not in tracked and self._was_ignored(node, path, name):
-                        self.included.append(path)
+                        self._included.append((len(self._nodes) - 1, path))
                     continue
             self._throw_away(name, dest)
         return missing
