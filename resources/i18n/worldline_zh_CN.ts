@@ -2474,6 +2474,37 @@ The agent works in {work}</source>
     </message>
 </context>
 <context>
+    <name>Repeated</name>
+    <message>
+        <source>The same call was made {} times, with the same result.</source>
+        <translation>同一调用已执行 {} 次，结果相同。</translation>
+    </message>
+    <message>
+        <source>This failed {} times in the same way.</source>
+        <translation>已以同样方式失败 {} 次。</translation>
+    </message>
+    <message>
+        <source>{} calls in a row were refused for the same reason.</source>
+        <translation>连续 {} 次调用因同一原因被拒。</translation>
+    </message>
+    <message>
+        <source>The same calls came {} times in the same order.</source>
+        <translation>同样的调用以同样顺序出现了 {} 次。</translation>
+    </message>
+    <message>
+        <source>Edits of this file failed {} times with nearly the same text.</source>
+        <translation>对此文件的修改已以几乎相同的文本失败 {} 次。</translation>
+    </message>
+    <message>
+        <source>The agent goes round in circles.</source>
+        <translation>智能体在原地打转。</translation>
+    </message>
+    <message>
+        <source>Worldline told the agent to try another way.</source>
+        <translation>Worldline 已要求智能体换一种做法。</translation>
+    </message>
+</context>
+<context>
     <name>ReplyRow</name>
     <message>
         <source>Agent</source>
@@ -2645,7 +2676,7 @@ The agent works in {work}</source>
     </message>
     <message>
         <source>When the agent is stuck</source>
-        <translation>代理卡住时</translation>
+        <translation>智能体卡住时</translation>
     </message>
     <message>
         <source>ask me whether to go back</source>
@@ -3519,6 +3550,10 @@ Every step becomes a node, and a click on a node takes the files back to it.</so
     <message>
         <source>secret masked</source>
         <translation>已遮盖机密</translation>
+    </message>
+    <message>
+        <source>The agent was told: {}</source>
+        <translation>已告诉智能体：{}</translation>
     </message>
     <message>
         <source>Arguments repaired: {}</source>
@@ -5352,7 +5387,7 @@ Click a node to go back to it, files included.</source>
     </message>
     <message>
         <source>a step of a sub-agent</source>
-        <translation>子代理的一步</translation>
+        <translation>子智能体的一步</translation>
     </message>
     <message>
         <source>{n} steps</source>

@@ -168,6 +168,11 @@ async def test_circles_are_told_once_and_then_stopped(
     assert await b.ask("go") == reason, what
     assert len(b.nodes("tool")) <= 12
     assert b.diagnostics("breaker"), "a hint came before the stop"
+    facts = [f for h in b.nodes("tool") if (f := b.doc.body(h.uid).end_detail.get("repeated"))]
+    assert facts and all(f["pattern"] and f["count"] >= 3 for f in facts), (
+        "kept for the person, who is told otherwise"
+    )
+    assert [f["told"] for f in facts] == [d.data["detail"] for d in b.diagnostics("breaker")]
     ended = next(m for name, m in reversed(b.events) if name == "run_ended")
     assert "backtrack" in ended.offers
     sound(b)

@@ -162,7 +162,7 @@ class CallRunner:
     ) -> None:
         tool = self.tools.get(outcome.tool)
         wrote = outcome.started and (tool is None or _may_write(tool))
-        feedback, instead = ("", None) if stopped or not learn else self.breaker.after(item.call, outcome)
+        advice = None if stopped or not learn else self.breaker.after(item.call, outcome)
         after = await self.states.after(item.call.name) if wrote else None
         effects = list(outcome.result.effects) if outcome.result is not None else []
         if after is not None:
@@ -170,14 +170,18 @@ class CallRunner:
         output, masked = await kept_output(self.journal.doc, outcome.result)
         outcome.masked = max(outcome.masked, masked)
         block = dict(outcome.block)
-        if instead is not None:
-            block = error_block(item.call.id, instead)
-        elif feedback:
-            block = with_feedback(block, feedback)
+        detail = self._detail(outcome, output)
+        if advice is not None:
+            block = (
+                with_feedback(block, advice.text)
+                if advice.instead is None
+                else error_block(item.call.id, advice.instead)
+            )
+            detail["repeated"] = advice.fact
         end = NodeEnd(
             outcome=self.stop_outcome if stopped else outcome.outcome,
             message={"role": "user", "content": [block]},
-            detail=self._detail(outcome, output),
+            detail=detail,
             preview=one_line(mask(f"{call_preview(item.call, 140)}  {outcome.summary}".rstrip())[0]),
             flags=outcome.flags
             | (NodeFlag.SECRET_MASKED if masked else NodeFlag.NONE)
@@ -200,8 +204,8 @@ class CallRunner:
             self.journal.diagnose("repair", repair, node=item.node)
         for note in outcome.notes:
             self.journal.diagnose("hook", note, node=item.node)
-        if feedback:
-            self.journal.diagnose("breaker", feedback, node=item.node)
+        if advice is not None:
+            self.journal.diagnose("breaker", advice.text, node=item.node)
         if outcome.masked:
             self.journal.diagnose("secret_masked", f"{outcome.masked} secrets were masked.", node=item.node)
         if effects:

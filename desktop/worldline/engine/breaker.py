@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from worldline.agent.breaker import BreakerStop
-from worldline.core.errors import ToolError
+from worldline.agent.breaker import Advice, BreakerStop
 from worldline.core.stop import StopReason
 from worldline.provider.model import ToolUse
 from worldline.tools.breaker import Breaker, Step, hint_error
@@ -24,7 +23,7 @@ class BranchBreaker:
         self._breaker.reset()
         self._stop = None
 
-    def after(self, call: ToolUse, outcome: ToolOutcome) -> tuple[str, ToolError | None]:
+    def after(self, call: ToolUse, outcome: ToolOutcome) -> Advice | None:
         tool = self._tools.get(outcome.tool)
         step = self._breaker.observe(
             outcome.tool,
@@ -36,9 +35,9 @@ class BranchBreaker:
         )
         self._take(step)
         if step.action == "go":
-            return "", None
-        message = step.message
-        return message, None if outcome.error is None else hint_error(step, outcome.error)
+            return None
+        instead = None if outcome.error is None else hint_error(step, outcome.error)
+        return Advice(step.message, step.kind, step.count, instead, step.action == "stop")
 
     def text(self, text: str) -> BreakerStop | None:
         self._take(self._breaker.observe_text(text))

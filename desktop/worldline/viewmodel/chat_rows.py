@@ -11,6 +11,7 @@ from typing import Any
 from worldline.core.headers import NodeHeader
 from worldline.core.kinds import NodeKind
 from worldline.protocol.model import Approval, Body, Question, RunInfo
+from worldline.viewmodel.repeated import Repeated, repeated
 from worldline.viewmodel.tree_text import plain_note
 
 
@@ -296,6 +297,8 @@ class ToolResult:
     """Hash of the whole output when the text is only its head and tail."""
     error: dict[str, Any] | None
     exit_code: int | None
+    repeated: Repeated | None = None
+    """What the model was told of it is neither output nor error."""
 
 
 def _leading_object(text: str) -> tuple[dict[str, Any] | None, str]:
@@ -320,6 +323,9 @@ def tool_result(body: Body | None) -> ToolResult:
     if parsed is not None:
         envelope = parsed.get("error")
         error = envelope if isinstance(envelope, dict) else None
+    again = repeated(body, error)
+    if again is not None and error is None:
+        told = told.removesuffix(again.told).removesuffix("\n")
     exit_code = body.detail.get("exit_code")
     output = body.detail.get("output")
     blob, text = "", ""
@@ -340,7 +346,10 @@ def tool_result(body: Body | None) -> ToolResult:
             text = inner["output"]
     else:
         text = told
-    return ToolResult(text, blob, error, exit_code if isinstance(exit_code, int) else None)
+    if again is not None and error is not None:
+        own = body.detail.get("error")
+        error = own if isinstance(own, dict) else None
+    return ToolResult(text, blob, error, exit_code if isinstance(exit_code, int) else None, again)
 
 
 def _told(body: Body) -> str:

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 from worldline.core.kinds import NodeFlag
 from worldline.core.stop import StopReason
 from worldline.ui.chat import words
-from worldline.ui.chat.row_base import Card, ColorLabel, RowSignals, RowWidget
+from worldline.ui.chat.row_base import Card, ColorLabel, LineLabel, RowSignals, RowWidget
 from worldline.ui.markdown.view import MarkdownView
 from worldline.ui.theme import theme
 from worldline.viewmodel import engine_words
@@ -82,7 +82,7 @@ class DividerRow(RowWidget):
     def __init__(self, row: ChatRow, signals: RowSignals, parent: QWidget | None = None) -> None:
         super().__init__(row, signals, parent)
         self._glyph = ColorLabel("", "muted", self)
-        self._label = ColorLabel("", "muted", self)
+        self._label = LineLabel("", "muted", self)
         self._button = QPushButton(self)
         self._button.setProperty("role", "link")
         self._button.clicked.connect(self._act)
@@ -191,6 +191,7 @@ class StopRow(RowWidget):
         card = Card(self, ground="panel", edge="line")
         self._card = card
         self._title = ColorLabel("", "text", card, bold=True)
+        self._title.setWordWrap(True)
         self._detail = ColorLabel("", "text", card)
         self._detail.setWordWrap(True)
         self._said = ColorLabel("", "muted", card)

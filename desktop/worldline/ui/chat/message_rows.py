@@ -8,7 +8,15 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWi
 
 from worldline.core.kinds import NodeFlag
 from worldline.ui.chat import words
-from worldline.ui.chat.row_base import Card, ColorLabel, RowHead, RowSignals, RowWidget, copy_text
+from worldline.ui.chat.row_base import (
+    Card,
+    ColorLabel,
+    LineLabel,
+    RowHead,
+    RowSignals,
+    RowWidget,
+    copy_text,
+)
 from worldline.ui.icons import keep
 from worldline.ui.markdown.prose import Prose
 from worldline.ui.markdown.view import MarkdownView
@@ -226,7 +234,7 @@ class ReplyRow(RowWidget):
         self._cut = ColorLabel("", "warn", self)
         self._cut.setWordWrap(True)
         self._cut.hide()
-        self._calls = ColorLabel("", "muted", self)
+        self._calls = LineLabel("", "muted", self)
         self._calls.hide()
         self._layout = QVBoxLayout(self)
         self._layout.setContentsMargins(0, 6, 0, 6)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
-from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QContextMenuEvent, QEnterEvent, QGuiApplication, QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
 
@@ -168,6 +168,45 @@ class ColorLabel(WrapLabel):
         palette = self.palette()
         palette.setColor(self.foregroundRole(), theme().tokens.color(self._token))
         self.setPalette(palette)
+
+
+class LineLabel(ColorLabel):
+    """One line that ends in … (or has it in the middle) where there is no room; the whole of it on hover."""
+
+    least = 24
+    """Pixels that it keeps, if it needs them."""
+    _most = 2000
+    """Characters on hover."""
+
+    def __init__(self, text: str = "", token: str = "muted", parent: QWidget | None = None) -> None:
+        self.mode = Qt.TextElideMode.ElideRight
+        self._tip = ""
+        super().__init__(text, token, parent)
+
+    def set_tip(self, text: str) -> None:
+        """What is said on hover in place of the text."""
+        self._tip = text
+
+    def minimumSizeHint(self) -> QSize:
+        whole = super().minimumSizeHint()
+        return QSize(min(self.least, whole.width()), whole.height())
+
+    @property
+    def shown(self) -> str:
+        """The part of the text that there is room for."""
+        return self.fontMetrics().elidedText(self.text(), self.mode, self.width())
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.ToolTip:
+            # Made when it is asked for: what is cut depends on the width.
+            whole = self._tip or (self.text() if self.shown != self.text() else "")
+            self.setToolTip(as_tip(whole[: self._most]))
+        return super().event(event)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setPen(self.palette().color(self.foregroundRole()))
+        painter.drawText(self.rect(), Qt.AlignmentFlag.AlignVCenter, self.shown)
 
 
 class QuietButton(QToolButton):

@@ -9,7 +9,15 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout
 from worldline.core.kinds import NodeFlag, Outcome
 from worldline.protocol.model import DiffRow, FileChange, FileDiff
 from worldline.ui.chat import words
-from worldline.ui.chat.row_base import Card, ColorLabel, RowSignals, RowWidget, copy_text, tool_button
+from worldline.ui.chat.row_base import (
+    Card,
+    ColorLabel,
+    LineLabel,
+    RowSignals,
+    RowWidget,
+    copy_text,
+    tool_button,
+)
 from worldline.ui.icons import keep
 from worldline.ui.plain import as_tip
 from worldline.ui.syntax.code_view import CodeLine, CodeView
@@ -17,12 +25,16 @@ from worldline.ui.theme import theme
 from worldline.viewmodel.chat_rows import ChatRow, ToolCall, ToolResult, tool_call, tool_result
 from worldline.viewmodel.diff import DiffModel, language_of
 from worldline.viewmodel.gaps import gap_lines
+from worldline.viewmodel.repeated import note as repeated_note
 from worldline.viewmodel.visible import visible
 
 CLOSED_LINES = 5
 OPEN_LINES = 300
 DIFF_ROWS = 14
 SUBJECT = 1000
+LEAST = 48
+"""Pixels that are left to what a call is about, however much there is to be said of it."""
+_FILES = frozenset({"read", "write", "edit", "list"})
 
 
 class ToolCard(RowWidget):
@@ -37,10 +49,11 @@ class ToolCard(RowWidget):
         self._toggle.clicked.connect(self._flip)
         self._sign = ColorLabel("", "muted", self._card)
         self._verb = ColorLabel("", "text", self._card, bold=True)
-        self._subject = ColorLabel("", "text", self._card)
+        self._subject = LineLabel("", "text", self._card)
         self._subject.setFont(theme().font_code())
         self._subject.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self._facts = ColorLabel("", "muted", self._card)
+        self._subject.setMinimumWidth(LEAST)
+        self._facts = LineLabel("", "muted", self._card)
         self._outcome = ColorLabel("", "ok", self._card, bold=True)
         self._copy = tool_button(self._card, self.tr("Copy command or path"), "copy", quiet=True)
         self._copy.clicked.connect(lambda: copy_text(self._call.subject))
@@ -108,13 +121,18 @@ class ToolCard(RowWidget):
         # One line of a card: a command of megabytes is not laid out for it.
         subject = visible(self._call.subject[:SUBJECT]).replace("\n", " ⏎ ")
         self._subject.setText(subject)
-        self._subject.setToolTip(as_tip(self._call.subject[:2000]))
+        self._subject.set_tip(self._call.subject)
+        # The name of a file is at the end of its path, that of a command at its beginning.
+        self._subject.mode = (
+            Qt.TextElideMode.ElideMiddle if self._call.verb in _FILES else Qt.TextElideMode.ElideRight
+        )
         glyph, token, word = words.outcome(header.outcome.value)
         self._outcome.set(glyph, token)
         self._outcome.setToolTip(as_tip(word))
         self._facts.setText("  ".join(self._fact_words()))
         notes = self._note_words()
-        self._notes.setVisible(bool(notes) and (opened or bool(self._result.error)))
+        plain = self._result.error is None and self._result.repeated is None
+        self._notes.setVisible(bool(notes) and (opened or not plain))
         self._notes.setText("\n".join(notes))
         self._card.set_edge("bad" if header.outcome is Outcome.FAILED else "line")
         self._show_body(opened)
@@ -150,7 +168,11 @@ class ToolCard(RowWidget):
             notes.append(words.refusal(str(error.get("message") or "")))
             if self.signals.open.get(self.row.key):
                 # What else the model was told, to go on from there: for whoever asks for it.
-                notes += [str(error[key]) for key in ("hint", "next") if error.get(key)]
+                told = " ".join(words.refusal(str(error[key])) for key in ("hint", "next") if error.get(key))
+                if told:
+                    notes.append(self.tr("The agent was told: {}").format(told))
+        if self._result.repeated is not None:
+            notes.append("↻ " + repeated_note(self._result.repeated))
         for repair in self._call.repairs:
             notes.append("✚ " + self.tr("Arguments repaired: {}").format(repair))
         header = self.row.header
