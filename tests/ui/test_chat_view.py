@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 import time
 import tracemalloc
 from typing import Any
@@ -135,6 +136,22 @@ def test_bodies_are_asked_for_once_and_only_for_what_is_seen(view: ChatView) -> 
     view.bodies_arrived(asked[:1])
     view.flush()
     assert asked.count(asked[0]) == 1
+
+
+def test_the_result_of_a_step_that_has_ended_is_asked_for_at_once(view: ChatView) -> None:
+    """Its card keeps its height, and nothing else happens: nobody scrolls, no other row comes."""
+    tool = running_tool(view)
+    view.model.set_bodies(
+        [Body(uid=tool.uid, kind="tool", call={"name": "bash", "input": {"command": "ls"}})]
+    )
+    view.bodies_arrived([tool.uid])
+    view.flush()
+    asked: list[str] = []
+    view.bodies_needed.connect(asked.extend)
+    view.model.node_changed(replace(tool, outcome=Outcome.OK, finished=6))
+    view.bodies_arrived([tool.uid])
+    view.flush()
+    assert asked == [tool.uid]
 
 
 def test_it_opens_at_the_end_follows_new_text_and_stays_when_the_person_scrolled_up(view: ChatView) -> None:

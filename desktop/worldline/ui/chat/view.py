@@ -104,13 +104,15 @@ class ChatView(QAbstractScrollArea):
     def _apply_touches(self) -> None:
         dirty, self._dirty = self._dirty, set()
         anchor = self._anchor()
-        resized = False
+        resized = emptied = False
         for key in dirty:
             widget, row = self._widgets.get(key), self.model.row(key)
             if widget is not None and row is not None:
                 self._update(widget, row)
                 resized |= self._measure(self.model.index_of(key), widget)
-        if resized:
+                # A step that has just ended: what came of it is asked for, also when nothing else moves.
+                emptied |= row.body is None and bool(row.uid)
+        if resized or emptied:
             self._places.sum_up()
             self._place(anchor)
 
