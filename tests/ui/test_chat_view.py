@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import replace
 import time
 import tracemalloc
+from dataclasses import replace
 from typing import Any
 
 import pytest

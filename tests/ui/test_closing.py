@@ -8,12 +8,20 @@ from typing import Any
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QMessageBox, QPushButton, QTableWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QMessageBox,
+    QPushButton,
+    QRadioButton,
+    QTableWidget,
+    QVBoxLayout,
+    QWidget,
+)
 
 from worldline.ui import gallery_data
-from worldline.ui.chat.still import Still
 from worldline.ui.dialogs.base import Dialog
 from worldline.ui.main_window import MainWindow
+from worldline.ui.still import Still
 from worldline.ui.tables import quiet
 
 Open = Callable[..., MainWindow]
@@ -83,6 +91,12 @@ def test_keys_to_close_and_to_quit_are_in_the_menu(window_of: Open) -> None:
 # Buttons that moved --------------------------------------------------------------------------------------------------
 
 
+def settle(still: Still) -> None:
+    """As if nothing had moved for a while."""
+    still._moved.stop()
+    still._moved.timeout.emit()
+
+
 def moving(qtbot: Any, ms: int) -> tuple[QWidget, QPushButton, list[bool]]:
     """A row with a button below something of 36 pixels that can go."""
     owner = QWidget()
@@ -100,7 +114,7 @@ def moving(qtbot: Any, ms: int) -> tuple[QWidget, QPushButton, list[bool]]:
     row.resize(200, 60)
     owner.show()
     QApplication.processEvents()
-    still._moved.invalidate()
+    settle(still)
     QTest.mouseClick(button, Qt.MouseButton.LeftButton)
     assert len(clicked) == 1, "what stays where it was takes clicks"
     before = button.mapToGlobal(button.rect().center())
@@ -120,6 +134,14 @@ def test_what_has_just_moved_under_the_pointer_takes_no_click(qtbot: Any) -> Non
     assert len(clicked) == 2, "keys go where the focus is"
 
 
+def test_what_is_back_where_it_was_has_not_moved(qtbot: Any) -> None:
+    owner, button, clicked = moving(qtbot, LONG_MS)
+    owner.layout().itemAt(0).widget().show()  # type: ignore[union-attr]
+    QApplication.processEvents()
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert len(clicked) == 2
+
+
 def test_a_moment_later_it_does(qtbot: Any) -> None:
     _owner, button, clicked = moving(qtbot, 1)
 
@@ -130,27 +152,96 @@ def test_a_moment_later_it_does(qtbot: Any) -> None:
     qtbot.waitUntil(again, timeout=30_000)
 
 
-def test_a_notice_that_goes_does_not_click_an_approval(
+def asked(window: MainWindow, what: str) -> tuple[QWidget, QPushButton, list[Any]]:
+    """A row of the chat that wants to know something, a button of it that decides, and what was decided."""
+    view = window.panes["chat"].view  # type: ignore[attr-defined]
+    answers: list[Any] = []
+    if what == "approval":
+        view.model.approval_asked(gallery_data.approval())
+        view.signals.approve.disconnect()
+        view.signals.approve.connect(answers.append)
+    elif what == "question":
+        view.model.question_asked(gallery_data.question())
+        view.signals.answer.disconnect()
+        view.signals.answer.connect(answers.append)
+    else:
+        view.model.set_path(gallery_data.path())
+        view.model.run_changed(gallery_data.run_stopped(), ["backtrack"])
+        view.signals.offer.disconnect()
+        view.signals.offer.connect(lambda *offer: answers.append(offer))
+    view.follow()
+    text = {"approval": "Deny", "question": "Answer", "end": "Go back and fork"}[what]
+    for row in view.widgets():
+        for button in row.findChildren(QPushButton):
+            if button.text() == text:
+                return row, button, answers
+    raise AssertionError(f"no button {text}")
+
+
+@pytest.mark.parametrize("what", ["approval", "question", "end"])
+def test_a_notice_that_goes_does_not_decide(
+    window_of: Open, qtbot: Any, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    monkeypatch.setattr("worldline.ui.still.MOMENT_MS", LONG_MS)
+    window = window_of()
+    window.notices.say("a", "Something happened.")
+    row, button, answers = asked(window, what)
+    still = row.findChildren(Still)[0]
+    QApplication.processEvents()
+    for choice in row.findChildren(QRadioButton):
+        choice.setChecked(True)
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert answers == [], "it has just come: nobody can have read it"
+    settle(still)
+    before = button.mapToGlobal(button.rect().center())
+    window.notices.clear("a")
+    qtbot.waitUntil(lambda: button.mapToGlobal(button.rect().center()) != before)
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert answers == []
+    settle(still)
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert len(answers) == 1
+
+
+def test_a_click_at_a_line_that_has_just_gone_sends_nothing(window_of: Open, qtbot: Any) -> None:
+    """Where its button was, that of the message is now."""
+    window = window_of()
+    composer = window.panes["chat"].composer  # type: ignore[attr-defined]
+    composer.edit.set_text("not finished y")
+    sent: list[Any] = []
+    composer.send.connect(lambda *one: sent.append(one))
+    window.notices.say("jump", "At “Fix the parser”", buttons=[("Back", lambda: None)])
+    QApplication.processEvents()
+    still = composer.findChildren(Still)[0]
+    still._moved.setInterval(LONG_MS)
+    settle(still)
+    send = composer._go
+    before = send.mapToGlobal(send.rect().center())
+    window.notices.clear("jump")
+    qtbot.waitUntil(lambda: send.mapToGlobal(send.rect().center()) != before)
+    QTest.mouseClick(send, Qt.MouseButton.LeftButton)
+    assert sent == []
+    settle(still)
+    QTest.mouseClick(send, Qt.MouseButton.LeftButton)
+    assert len(sent) == 1
+
+
+def test_a_click_at_the_message_does_not_hit_a_line_that_has_just_come(
     window_of: Open, qtbot: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("worldline.ui.chat.ask_rows.GRACE_MS", LONG_MS)
+    monkeypatch.setattr("worldline.ui.still.MOMENT_MS", LONG_MS)
     window = window_of()
-    view = window.panes["chat"].view  # type: ignore[attr-defined]
-    view.model.approval_asked(gallery_data.approval())
-    window.notices.say("a", "Something happened.")
-    view.follow()
-    qtbot.waitUntil(lambda: any(one.findChildren(Still) for one in view.widgets()))
-    row = next(one for one in view.widgets() if one.findChildren(Still))
-    QApplication.processEvents()
-    answers: list[Any] = []
-    view.signals.approve.connect(answers.append)
-    deny = next(one for one in row.findChildren(QPushButton) if one.text() == "Deny")
-    row.findChildren(Still)[0]._moved.invalidate()
-    before = deny.mapToGlobal(deny.rect().center())
-    window.notices.clear("a")
-    qtbot.waitUntil(lambda: deny.mapToGlobal(deny.rect().center()) != before)
-    QTest.mouseClick(deny, Qt.MouseButton.LeftButton)
-    assert answers == []
+    done: list[bool] = []
+    notice = window.notices.say(
+        "gone", "The folder is gone.", buttons=[("Make it anew", lambda: done.append(True))]
+    )
+    still = notice.findChildren(Still)[0]
+    qtbot.waitUntil(notice.isVisible)
+    QTest.mouseClick(notice.buttons[0], Qt.MouseButton.LeftButton)
+    assert done == []
+    settle(still)
+    QTest.mouseClick(notice.buttons[0], Qt.MouseButton.LeftButton)
+    assert done == [True]
 
 
 # Enter --------------------------------------------------------------------------------------------------------------

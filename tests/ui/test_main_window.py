@@ -20,6 +20,7 @@ from worldline.ui.chat.pane import ChatPane
 from worldline.ui.dialogs.desk import desk_of
 from worldline.ui.main_window import MainWindow
 from worldline.ui.session_state import SessionState
+from worldline.ui.still import Still
 from worldline.ui.theme import theme
 
 from . import full, sample
@@ -160,6 +161,7 @@ def test_a_jump_says_what_it_did_and_leads_back(window_of: Open, qtbot: Any) -> 
     assert notice.text.text() == (
         "At “run pytest -q” on worldline/fix-parser/3 · 14 file(s) put back and verified"
     )
+    qtbot.waitUntil(lambda: notice.findChildren(Still)[0].resting)
     with qtbot.waitSignal(window.state.jumped):
         QTest.mouseClick(notice.buttons[0], Qt.MouseButton.LeftButton)
     assert window.state.cursor == sample.uid(27)

@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 from worldline.ui import icons
 from worldline.ui.labels import WrapLabel
 from worldline.ui.plain import as_label
+from worldline.ui.still import Still
 from worldline.ui.theme import SPACE_L, SPACE_S, SPACE_XS, theme
 
 Button = tuple[str, Callable[[], object]]
@@ -55,6 +56,7 @@ class Notice(QFrame):
         self.close_button.setAccessibleName(self.tr("Close this line"))
         self.close_button.setVisible(closable)
         row.addWidget(self.close_button)
+        Still(self, (*self.buttons, self.close_button))
         theme().changed.connect(self._recolour)
         self._recolour()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import (
+    QAbstractButton,
     QButtonGroup,
     QCheckBox,
     QHBoxLayout,
@@ -17,9 +18,9 @@ from PySide6.QtWidgets import (
 from worldline.protocol.model import Approval, Question
 from worldline.ui.chat import words
 from worldline.ui.chat.row_base import Card, ColorLabel, RowSignals, RowWidget
-from worldline.ui.chat.still import Still
 from worldline.ui.chat.tool_card import diff_lines
 from worldline.ui.plain import as_label
+from worldline.ui.still import MOMENT_MS, Still
 from worldline.ui.syntax.code_view import CodeLine, CodeView
 from worldline.ui.theme import theme
 from worldline.viewmodel.approval import facts_of
@@ -27,7 +28,6 @@ from worldline.viewmodel.chat_rows import ChatRow
 from worldline.viewmodel.diff import language_of
 from worldline.viewmodel.visible import visible
 
-GRACE_MS = 400
 CHANGED_LINES = 16
 INLINE_COLUMNS = 52
 """Characters of a command that fit into the chat at its smallest usual width."""
@@ -87,7 +87,7 @@ class ApprovalRow(RowWidget):
         # What came in under the pointer this moment cannot have been read.
         allow.setEnabled(False)
         if _all_seen(approval):
-            grace = QTimer(allow, singleShot=True, interval=GRACE_MS)
+            grace = QTimer(allow, singleShot=True, interval=MOMENT_MS)
             grace.timeout.connect(lambda: allow.setEnabled(True))
             grace.start()
         else:
@@ -96,7 +96,7 @@ class ApprovalRow(RowWidget):
             )
         for button in (more, deny, allow):
             button.setAutoDefault(False)
-        Still(self, (more, deny, allow), GRACE_MS)
+        Still(self, (more, deny, allow))
         buttons.addWidget(more)
         buttons.addStretch(1)
         buttons.addWidget(deny)
@@ -170,6 +170,11 @@ class QuestionForm(QWidget):
         self._missing.hide()
         layout.addWidget(self._missing)
 
+    @property
+    def buttons(self) -> list[QAbstractButton]:
+        """The choices."""
+        return self._group.buttons()
+
     def take_focused(self) -> None:
         """Enter on a choice means that one; the arrow keys alone only go over what was never chosen."""
         button = self._group.checkedButton()
@@ -209,6 +214,7 @@ class QuestionRow(RowWidget):
         send.clicked.connect(self._send)
         self._form.own.returnPressed.connect(self._send)
         inner.addWidget(send, 0, Qt.AlignmentFlag.AlignRight)
+        Still(self, (*self._form.buttons, send))
         self.hold(card)
         self.setFont(theme().font_ui())
         self.setAccessibleName(self.tr("The agent asks: {}").format(question.text))

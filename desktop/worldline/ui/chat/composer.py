@@ -18,6 +18,7 @@ from worldline.ui.chat.pasting import is_large
 from worldline.ui.chat.row_base import Card, ColorLabel, tool_button
 from worldline.ui.icons import keep
 from worldline.ui.plain import as_tip
+from worldline.ui.still import Still
 from worldline.ui.theme import TEXT_WIDTH
 from worldline.viewmodel.drafts import Draft
 
@@ -108,6 +109,8 @@ class Composer(QWidget):
         for button in (self._interrupt, self._stop, self._go):
             button.setAutoDefault(False)
             tools.addWidget(button)
+        # A line below that goes lets them down to where its own buttons were.
+        Still(self, (self._interrupt, self._stop, self._go), new=False)
         inner = QVBoxLayout(card)
         inner.setContentsMargins(8, 6, 8, 8)
         inner.setSpacing(6)

@@ -11,6 +11,7 @@ from worldline.core.stop import StopReason
 from worldline.ui.chat import words
 from worldline.ui.chat.row_base import Card, ColorLabel, LineLabel, RowSignals, RowWidget
 from worldline.ui.markdown.view import MarkdownView
+from worldline.ui.still import Still
 from worldline.ui.theme import theme
 from worldline.viewmodel import engine_words
 from worldline.viewmodel.chat_rows import ChatRow, DividerKind, text_of
@@ -200,6 +201,7 @@ class StopRow(RowWidget):
         self._buttons = QHBoxLayout()
         self._buttons.setSpacing(8)
         self._offers: list[str] = []
+        self._still = Still(self, ())
         inner = QVBoxLayout(card)
         inner.setContentsMargins(12, 8, 12, 10)
         inner.setSpacing(4)
@@ -231,8 +233,11 @@ class StopRow(RowWidget):
                 item = self._buttons.takeAt(0)
                 if item is not None and (widget := item.widget()) is not None:
                     widget.deleteLater()
+            made = []
             for name in row.offers:
                 button = QPushButton(words.offer(name), self._card)
                 button.clicked.connect(lambda _=False, name=name: self.signals.offer.emit(run.uid, name))
                 self._buttons.addWidget(button)
+                made.append(button)
             self._buttons.addStretch(1)
+            self._still.guard(made)
