@@ -572,6 +572,10 @@
         <source>The agent is at work: {}</source>
         <translation>智能体正在工作：{}</translation>
     </message>
+    <message>
+        <source>Runs in the background: {}</source>
+        <translation>在后台运行：{}</translation>
+    </message>
     <message numerus="yes">
         <source>… and %n more</source>
         <translation>

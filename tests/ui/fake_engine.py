@@ -161,7 +161,7 @@ class Engine:
             "cursor": self.cursor,
             "here": self.script.get("effects", []),
             "elsewhere": [],
-            "processes": [],
+            "processes": self.script.get("processes", []),
         }
 
     def do_credential(self, _params: dict[str, Any]) -> dict[str, Any]:

@@ -82,6 +82,43 @@ def test_a_run_is_asked_about_unless_another_window_has_it(window_of: Open) -> N
     assert window.closing and box_of(window) is None
 
 
+BACKGROUND = {"id": "p1", "pid": 4711, "command": "npm run dev", "node": "", "started": 1, "running": True}
+
+
+def test_commands_in_the_background_are_named(window_of: Open, qtbot: Any) -> None:
+    window = window_of(status={"processes": 1}, processes=[BACKGROUND])
+    qtbot.waitUntil(lambda: bool(window.state.processes))
+    window.ask_to_close()
+    qtbot.waitUntil(lambda: box_of(window) is not None)
+    box = box_of(window)
+    assert box is not None and "Runs in the background: npm run dev" in box.informativeText()
+    box.reject()
+    started = {**BACKGROUND, "id": "p2", "command": "make watch"}
+    window.state._on_process_changed({"process": started})
+    window.state.info = {**window.state.info, "read_only": True}
+    window.ask_to_close()
+    qtbot.waitUntil(lambda: window.closing)
+    assert box_of(window) is None, "one who only reads along ends nothing"
+
+
+def test_a_command_that_has_ended_unnoticed_is_not_asked_about(window_of: Open, qtbot: Any) -> None:
+    """The engine sees the end of one when it looks; it is asked to before the person is."""
+    window = window_of()
+    window.state._on_process_changed({"process": BACKGROUND})
+    window.ask_to_close()
+    assert not window.closing
+    qtbot.waitUntil(lambda: window.closing)
+    assert box_of(window) is None
+
+
+def test_a_command_that_ends_is_not_named(window_of: Open) -> None:
+    window = window_of()
+    window.state._on_process_changed({"process": BACKGROUND})
+    window.state._on_process_changed({"process": {**BACKGROUND, "running": False}})
+    window.ask_to_close()
+    assert window.closing
+
+
 def test_keys_to_close_and_to_quit_are_in_the_menu(window_of: Open) -> None:
     window = window_of()
     keys = {name: window.actions_list[name].shortcut().toString() for name in ("close", "quit")}

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import QEvent, QMimeData, QPoint, QPointF, QSettings, Qt, QUrl
-from PySide6.QtGui import QAccessible, QDragEnterEvent, QDragLeaveEvent, QDropEvent
+from PySide6.QtGui import QAccessible, QCloseEvent, QDragEnterEvent, QDragLeaveEvent, QDropEvent
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QMessageBox, QWidget
 
 from worldline.client.process import EngineProcess
@@ -433,3 +434,84 @@ def test_a_window_made_anew_tells_of_a_crash_that_comes_after_and_not_again_of_t
     qtbot.waitUntil(lambda: desk_of(renewed.state).recovery is not None, timeout=30_000)
     renewed.close()
     client.stop_and_wait(8)
+
+
+# The end of the desktop ---------------------------------------------------------------------------------------------
+
+
+def busy(windows: Recorded, path: str, qtbot: Any) -> MainWindow:
+    window = windows.open_engine(["--session", path], opened_with="")
+    qtbot.waitUntil(lambda: window.complete and window.state.is_loaded)
+    full.answered(window.state, qtbot)
+    window.state.run = {"uid": "r1", "prompt": ""}
+    return window
+
+
+def close_from_outside(window: MainWindow) -> None:
+    """As the frame of the window does, and a desktop that ends."""
+    QApplication.sendEvent(window.windowHandle(), QCloseEvent())
+
+
+def question(window: MainWindow) -> QMessageBox | None:
+    return next((one for one in window.findChildren(QMessageBox) if one.isVisible()), None)
+
+
+def test_the_end_of_the_desktop_asks_nothing_and_ends_agents_in_order(
+    windows: Recorded, tmp_path: Path, qtbot: Any
+) -> None:
+    one, two = (busy(windows, str(tmp_path / f"{n}.worldline"), qtbot) for n in "ab")
+    windows.heed_logout()
+    windows.heed_logout()
+    logout = windows._logout
+    assert logout is not None
+    close_from_outside(one)
+    assert question(one) is not None and not one.closing, "the person is asked"
+    logout.expect()
+    clients = [one.state.client, two.state.client]
+    close_from_outside(two)
+    assert two.closing and question(two) is None
+    close_from_outside(one)
+    assert one.closing and question(one) is None, "a question that stands there keeps nothing open"
+    qtbot.waitUntil(lambda: windows.sessions == [])
+    assert [client.state for client in clients] == ["stopped", "stopped"]
+
+
+@pytest.mark.parametrize("called_off_by", ["a key", "time"])
+def test_an_end_of_the_desktop_that_was_called_off_is_forgotten(
+    windows: Recorded, tmp_path: Path, qtbot: Any, called_off_by: str
+) -> None:
+    window = busy(windows, str(tmp_path / "a.worldline"), qtbot)
+    windows.heed_logout()
+    logout = windows._logout
+    assert logout is not None
+    logout.expect()
+    assert windows.logging_out
+    if called_off_by == "a key":
+        QTest.keyClick(window.windowHandle(), Qt.Key.Key_F9)
+    else:
+        logout._limit.timeout.emit()
+    assert not windows.logging_out
+    close_from_outside(window)
+    assert not window.closing
+    box = question(window)
+    assert box is not None
+    box.reject()
+
+
+def test_the_desktop_is_listened_to_once_a_window_was_seen() -> None:
+    """In the program itself: the announcement of the session manager reaches us."""
+    script = """
+import sys
+from PySide6.QtCore import SIGNAL, QTimer
+from PySide6.QtWidgets import QApplication
+from worldline.ui import start, windows
+def look(self):
+    heed(self)
+    app = QApplication.instance()
+    print(app.receivers(SIGNAL("commitDataRequest(QSessionManager&)")), flush=True)
+    QTimer.singleShot(0, app.quit)
+heed, windows.Windows.heed_logout = windows.Windows.heed_logout, look
+sys.exit(start.run([]))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert done.stdout.split() == ["1"], done.stderr

@@ -329,6 +329,8 @@ class MainWindow(QMainWindow):
     def _asks_first(self) -> bool:
         from worldline.ui.closing import goes_on
 
+        if self.windows is not None and self.windows.logging_out:
+            return False
         if not goes_on(self.state):
             return False
         self.ask_to_close()
@@ -336,7 +338,7 @@ class MainWindow(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """The window goes at once; the engine is asked to end and gets a few seconds for it. By the frame of the window
-        or the system the person closes it: that may be asked about."""
+        the person closes it: that may be asked about. When the desktop ends nobody may be there to answer."""
         if event.spontaneous() and not self._closing and self._asks_first():
             event.ignore()
             return

@@ -37,6 +37,8 @@ class SessionState(SessionWay):
         self.questions: dict[str, dict[str, Any]] = {}
         self.queue: list[dict[str, Any]] = []
         self.effects: dict[int, dict[str, Any]] = {}
+        self.processes: dict[str, dict[str, Any]] = {}
+        """Commands that go on in the background."""
         self.countered: set[str] = set()
         """Nodes whose effects were all countered."""
         self.crash = ""
@@ -134,6 +136,7 @@ class SessionState(SessionWay):
             self.ready = False
             self._crash_told = False  # what comes next is another crash
             self.run = None
+            self.processes.clear()
             self.streaming.clear()
             self.jumping = False
             for approval in list(self.approvals):
@@ -166,7 +169,7 @@ class SessionState(SessionWay):
         self.request("labels", {}, self._take_labels)
         if any(
             self.status.get(name)
-            for name in ("effects", "effects_undoable", "effects_elsewhere", "effects_countered")
+            for name in ("effects", "effects_undoable", "effects_elsewhere", "effects_countered", "processes")
         ):
             # Without an answer the short list is empty; the long one asks again, and says what is wrong.
             self.request("effects", {}, self._take_effects, lambda _error: None)
@@ -295,6 +298,7 @@ class SessionState(SessionWay):
     def _take_effects(self, result: dict[str, Any]) -> None:
         for effect in sorted(result["here"] + result["elsewhere"], key=lambda one: int(one["id"])):
             self.effects[int(effect["id"])] = effect
+        self.processes = {one["id"]: one for one in result["processes"] if one.get("running", True)}
         self._note_countered()
 
     def _note_countered(self) -> None:
@@ -303,7 +307,21 @@ class SessionState(SessionWay):
             self.countered_changed.emit(sorted(changed))
 
     def _on_process_changed(self, params: dict[str, Any]) -> None:
-        self.process_changed.emit(params["process"])
+        process = params["process"]
+        if process.get("running", True):
+            self.processes[process["id"]] = process
+        else:
+            self.processes.pop(process["id"], None)
+        self.process_changed.emit(process)
+
+    def look_at_processes(self, then: Callable[[], None]) -> None:
+        """Call when it is known which of them run by now: the engine notices the end of one when it is asked."""
+
+        def answered(result: dict[str, Any]) -> None:
+            self._take_effects(result)
+            then()
+
+        self.request("effects", {}, answered, lambda _error: then())
 
     def _on_diagnosed(self, params: dict[str, Any]) -> None:
         self.diagnosed.emit(params["diagnostic"])

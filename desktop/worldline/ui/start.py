@@ -192,6 +192,7 @@ def _run(options: argparse.Namespace | SimpleNamespace, size: tuple[int, int] | 
     # Whatever happens to the first window: the collector is on again soon.
     QTimer.singleShot(5_000, app, gc.enable)
     windows.painted.connect(_after_first_paint)
+    windows.painted.connect(windows.heed_logout)
     if options.path == "demo":
         windows.open_demo()
     elif options.path:

@@ -22,6 +22,7 @@ from worldline.ui.theme import theme
 
 if TYPE_CHECKING:
     from worldline.ui.importing import ImportDialog
+    from worldline.ui.logout import Logout
     from worldline.ui.read_ahead import ReadAhead
     from worldline.ui.start_view import StartView
 
@@ -54,6 +55,7 @@ class Windows(QObject):
         """Closed windows whose engines still end → what is to be done then."""
         self._gone: WeakSet[Any] = WeakSet()
         """Windows that have gone, their sessions and trees, for as long as the memory holds them."""
+        self._logout: Logout | None = None
         self.room: QSize | None = None
         """No window begins larger than this: its lower edge would lie below the screen."""
         self.start_view: StartView | None = None
@@ -292,6 +294,18 @@ class Windows(QObject):
     def _quit_if_last(self) -> None:
         if not self.sessions and self.start_view is None:
             QCoreApplication.quit()
+
+    def heed_logout(self) -> None:
+        """From now on the end of the desktop session is known as such."""
+        app = QApplication.instance()
+        if self._logout is None and isinstance(app, QApplication):
+            from worldline.ui.logout import Logout
+
+            self._logout = Logout(app)
+
+    @property
+    def logging_out(self) -> bool:
+        return self._logout is not None and self._logout.near
 
     def quit_asked(self, above: MainWindow) -> None:
         """All windows go, after one question for all of them when something goes on."""
