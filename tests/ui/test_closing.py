@@ -23,6 +23,7 @@ from worldline.ui.dialogs.base import Dialog
 from worldline.ui.main_window import MainWindow
 from worldline.ui.still import Still
 from worldline.ui.tables import quiet
+from worldline.ui.theme import theme
 
 Open = Callable[..., MainWindow]
 LONG_MS = 3_600_000
@@ -80,6 +81,20 @@ def test_a_run_is_asked_about_unless_another_window_has_it(window_of: Open) -> N
     state.info = {**state.info, "read_only": True}
     window.ask_to_close()
     assert window.closing and box_of(window) is None
+
+
+def test_cancel_stays_the_default_when_the_desktop_turns_dark(window_of: Open) -> None:
+    """The toolkit lays the buttons out anew then, and would make the first one that of Enter."""
+    window = window_of()
+    window.state.run = {"uid": "r1", "prompt": ""}
+    window.ask_to_close()
+    theme().set_name("dark")
+    QApplication.processEvents()
+    box = box_of(window)
+    assert box is not None
+    QTest.keyClick(box.focusWidget() or box, Qt.Key.Key_Return)
+    assert not window.closing and box_of(window) is None
+    theme().set_name("light")  # the box is gone, and nobody misses it
 
 
 BACKGROUND = {"id": "p1", "pid": 4711, "command": "npm run dev", "node": "", "started": 1, "running": True}

@@ -10,9 +10,13 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from PySide6.QtWidgets import QApplication, QWidget
 
 from worldline.ui import i18n
 from worldline.ui.chat import words
+from worldline.ui.dialogs.question import ask_first
+
+from .languages import forget_language
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -96,3 +100,19 @@ def test_every_kind_of_diagnostic_has_words(qapp: Any) -> None:
         assert [kind for kind in sorted(named) if words.diagnostic(kind).isascii()] == []
     finally:
         i18n.install(qapp, "en")
+
+
+def test_buttons_of_the_toolkit_speak_the_language_too(qapp: QApplication, qtbot: Any) -> None:
+    owner = QWidget()
+    qtbot.addWidget(owner)
+    try:
+        i18n.install(qapp, "zh_CN")
+        box = ask_first(owner, "关闭", "？", "", "关闭并结束", lambda: None)
+        assert {one.text() for one in box.buttons()} == {"取消", "关闭并结束"}
+        box.reject()
+        i18n.install(qapp, "en")
+        box = ask_first(owner, "Close", "?", "", "Close and end it", lambda: None)
+        assert {one.text() for one in box.buttons()} == {"Cancel", "Close and end it"}
+        box.reject()
+    finally:
+        forget_language()

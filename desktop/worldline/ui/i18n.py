@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import os
 
-from PySide6.QtCore import QCoreApplication, QLocale, QObject, QTranslator, Signal
+from PySide6.QtCore import QCoreApplication, QLibraryInfo, QLocale, QObject, QTranslator, Signal
 
 from worldline.core import paths
 from worldline.viewmodel import engine_words, words
@@ -54,6 +54,8 @@ class _Language(QObject):
 
 _language: _Language | None = None
 _translator: QTranslator | None = None
+_of_qt: QTranslator | None = None
+"""The words of the toolkit itself: Cancel, Copy, and the dialogs that choose files."""
 
 
 def language() -> _Language:
@@ -74,15 +76,23 @@ def change(wanted: str) -> None:
 
 def install(app: QCoreApplication, wanted: str = "") -> str:
     """Translate everything made from now on; returns the language in use. Call before the first widget."""
-    global in_use, _translator
+    global in_use, _translator, _of_qt
     code = in_use = choose(wanted)
-    if _translator is not None:
-        app.removeTranslator(_translator)
+    for old in (_translator, _of_qt):
+        if old is not None:
+            app.removeTranslator(old)
+    _of_qt = None
     QLocale.setDefault(QLocale(code))
     # The engine writes some sentences for people too (demo, plans); one that is started speaks the window's language.
     os.environ["WORLDLINE_LANG"] = code
     words.set_translator(QCoreApplication.translate)
     engine_words.use(code)
+    if code != "en":
+        _of_qt = QTranslator(app)
+        if _of_qt.load(f"qtbase_{code}", QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)):
+            app.installTranslator(_of_qt)
+        else:
+            log.warning("the toolkit has no translation into %s here", code)
     # English has a file as well: its plurals.
     translator = _translator = QTranslator(app) if code == "en" else _Translator(app)
     file = paths.resources_dir() / "i18n" / f"worldline_{code}.qm"

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMessageBox, QWidget
 
+from worldline.ui.theme import theme
+
 
 def ask_first(
     parent: QWidget, title: str, question: str, more: str, yes: str, act: Callable[[], object],
@@ -23,6 +25,14 @@ def ask_first(
     cancel = box.addButton(QMessageBox.StandardButton.Cancel)
     box.setDefaultButton(cancel)
     box.setEscapeButton(cancel)
+
+    def stay_safe() -> None:
+        # Another style lays the buttons out anew, and then the first one is what Enter means.
+        box.setDefaultButton(cancel)
+        cancel.setFocus()
+
+    theme().changed.connect(stay_safe)
+    box.destroyed.connect(lambda: theme().changed.disconnect(stay_safe))
     box.finished.connect(lambda _code: act() if box.clickedButton() is do else None)
     box.open()
     return box
