@@ -142,6 +142,35 @@ def test_answers_stand_between_the_notifications_where_they_were_sent(tmp_path: 
     client.stop_and_wait(PATIENCE_S)
 
 
+def test_an_answer_that_breaks_who_asked_keeps_back_none_behind_it(tmp_path: Path, qtbot: Any) -> None:
+    """Also where the engine says nothing more that would have it looked at again."""
+    client = scripted(
+        tmp_path,
+        """
+        sys.stdin.readline()
+        print(json.dumps({"jsonrpc": "2.0", "id": 1, "result": {}}), flush=True)
+        sys.stdin.readline(); sys.stdin.readline()
+        for number in (2, 3):
+            print(json.dumps({"jsonrpc": "2.0", "id": number, "result": number}), flush=True)
+        sys.stdin.readline()
+        """,
+    )
+    with qtbot.waitSignal(client.hello, timeout=20_000):
+        client.start()
+    link = client._link
+    assert link is not None
+    answered: list[int] = []
+    client.request("one", {}, lambda number: 1 // (number - 2))
+    client.request("two", {}, answered.append)
+    wait_until(lambda: len(link.outbox) == 2)  # the loop of the window does not turn meanwhile
+    try:
+        with qtbot.captureExceptions() as broken:
+            qtbot.waitUntil(lambda: bool(answered), timeout=20_000)
+        assert answered == [3] and [one[0] for one in broken] == [ZeroDivisionError]
+    finally:
+        client.stop_and_wait(PATIENCE_S)
+
+
 def test_a_refusal_reaches_the_one_who_asked(state: SessionState, qtbot: Any) -> None:
     errors: list[dict[str, Any]] = []
     state.request("no_such_command", {}, None, errors.append)
@@ -182,6 +211,9 @@ def test_one_that_dies_again_and_again_is_not_restarted_for_ever(
         client.start()
     assert client.state == "gone"
     assert refused.args[0]["hint"] == "no such library"
+    with qtbot.waitSignal(client.refused) as again:  # a window that is made anew asks what there is
+        client.greet_again()
+    assert again.args == refused.args
     client.stop()
     assert client.state == "stopped"
 
@@ -293,7 +325,7 @@ def test_an_import_that_is_given_up_leaves_nothing_behind(
         return any(names for _, _, names in os.walk(paths.stores_dir()))
 
     qtbot.waitUntil(begun, timeout=20_000)
-    job.stop_and_wait()
+    job.stop(gently=True)
     assert list(paths.stores_dir().iterdir()) == []
     assert list(paths.worktrees_dir().iterdir()) == []
     assert list(out.iterdir()) == []

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, Signal
+from PySide6.QtCore import QObject, QProcess, Signal
 
-from worldline.client.process import engine_environment
+from worldline.client.jobs import SAID, Job
 
 _FILE = re.compile(r"(\d+) of (\d+): (.*)")
 _NODES = re.compile(r"\s*(\d+) of (\d+) nodes")
-KILL_MS = 5_000
-SAID = 600
-"""Characters of what a broken import said last."""
 
 
-class ImportJob(QObject):
-    """`worldline import --json --progress`. Exactly one of `done`, `failed`, `cancelled` follows `start`, unless
-    `stop_and_wait` is called."""
+class ImportJob(Job):
+    """`worldline import --json --progress`. Exactly one of `done`, `failed`, `cancelled` follows `start`, unless `stop` is
+    called."""
 
     progress = Signal(str, int, int)
     """File, nodes done, nodes in all (0 = not known yet)."""
@@ -33,40 +29,17 @@ class ImportJob(QObject):
     cancelled = Signal()
 
     def __init__(self, files: Sequence[str], folder: Path, parent: QObject | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(["import", *files, "--out", str(folder), "--json", "--progress"], parent)
         self._file = ""
         self._said: list[str] = []
         self._cancelled = False
-        self._process = QProcess(self)
-        environment = QProcessEnvironment()
-        for name, value in engine_environment().items():
-            environment.insert(name, value)
-        self._process.setProcessEnvironment(environment)
-        self._process.setProgram(sys.executable)
-        self._process.setArguments(
-            ["-m", "worldline", "import", *files, "--out", str(folder), "--json", "--progress"]
-        )
         self._process.setReadChannel(QProcess.ProcessChannel.StandardError)
         self._process.readyReadStandardError.connect(self._read)
-        self._process.finished.connect(self._finished)
-        self._process.errorOccurred.connect(self._error)
-
-    def start(self) -> None:
-        self._process.start()
 
     def cancel(self) -> None:
         """Ask it to end: it removes what it has made by half. What is whole stays."""
         self._cancelled = True
         self._process.terminate()
-
-    def stop_and_wait(self) -> None:
-        """For the end of a window. No signal follows."""
-        self.blockSignals(True)
-        if self._process.state() != QProcess.ProcessState.NotRunning:
-            self.cancel()
-            if not self._process.waitForFinished(KILL_MS):
-                self._process.kill()
-                self._process.waitForFinished(KILL_MS)
 
     def _read(self) -> None:
         """Whole lines; the rest of one comes later."""
@@ -83,9 +56,8 @@ class ImportJob(QObject):
         elif line:
             self._said.append(line)
 
-    def _error(self, error: QProcess.ProcessError) -> None:
-        if error == QProcess.ProcessError.FailedToStart:
-            self.failed.emit(self._process.errorString())
+    def _not_started(self, why: str) -> None:
+        self.failed.emit(why)
 
     def _finished(self) -> None:
         self._read()

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import sys
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,21 +18,11 @@ SAID = 600
 """Characters of what a broken command said last."""
 
 
-class JsonJob(QObject):
-    """One call of `worldline … --json`. Exactly one of `done` and `failed` follows `start`, unless `stop` is called."""
-
-    done = Signal(dict)
-    """The answer; {} where there is none."""
-    failed = Signal(dict)
-    """The refusal: {"message", "hint", "kind"}."""
-
-    good_codes: tuple[int, ...] = (0,)
-    """Exit codes with which the answer counts."""
+class Job(QObject):
+    """One call of the command line."""
 
     def __init__(self, arguments: Sequence[str], parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._answer: dict[str, Any] = {}
-        self._error: dict[str, Any] = {}
         self._process = QProcess(self)
         environment = QProcessEnvironment()
         for name, value in engine_environment().items():
@@ -39,9 +30,8 @@ class JsonJob(QObject):
         self._process.setProcessEnvironment(environment)
         self._process.setProgram(sys.executable)
         self._process.setArguments(["-m", "worldline", *arguments])
-        self._process.setReadChannel(QProcess.ProcessChannel.StandardOutput)
         self._process.finished.connect(self._finished)
-        self._process.errorOccurred.connect(self._broken)
+        self._process.errorOccurred.connect(self._on_error)
 
     def start(self) -> None:
         self._process.start()
@@ -57,6 +47,36 @@ class JsonJob(QObject):
                 return
         self._process.kill()
         self._process.waitForFinished(STOP_MS)
+
+    def _on_error(self, error: QProcess.ProcessError) -> None:
+        # Whatever else goes wrong ends it, and is told by its end.
+        if error == QProcess.ProcessError.FailedToStart:
+            self._not_started(self._process.errorString())
+
+    @abstractmethod
+    def _finished(self) -> None:
+        """It has ended by itself."""
+
+    @abstractmethod
+    def _not_started(self, why: str) -> None:
+        """There is no process, and `_finished` is not called."""
+
+
+class JsonJob(Job):
+    """One call of `worldline … --json`. Exactly one of `done` and `failed` follows `start`, unless `stop` is called."""
+
+    done = Signal(dict)
+    """The answer; {} where there is none."""
+    failed = Signal(dict)
+    """The refusal: {"message", "hint", "kind"}."""
+
+    good_codes: tuple[int, ...] = (0,)
+    """Exit codes with which the answer counts."""
+
+    def __init__(self, arguments: Sequence[str], parent: QObject | None = None) -> None:
+        super().__init__(arguments, parent)
+        self._answer: dict[str, Any] = {}
+        self._error: dict[str, Any] = {}
 
     def _take(self, raw: bytes) -> None:
         try:
@@ -74,9 +94,8 @@ class JsonJob(QObject):
         """One document of what it says."""
         self._answer = value
 
-    def _broken(self, error: QProcess.ProcessError) -> None:
-        if error == QProcess.ProcessError.FailedToStart:
-            self.failed.emit({"message": self._process.errorString(), "hint": "", "kind": "failed"})
+    def _not_started(self, why: str) -> None:
+        self.failed.emit({"message": why, "hint": "", "kind": "failed"})
 
     def _finished(self) -> None:
         # The rest of a list, the one document of an answer, or the line of a refusal.

@@ -299,6 +299,16 @@ class EngineProcess(QObject):
         self._wake_pending.clear()
         if link is None:
             return
+        try:
+            self._hand_over(link)
+        except BaseException:
+            # A callback broke, which is told elsewhere. What has come behind its answer comes all the same, also when no
+            # further line follows.
+            if link.outbox:
+                self._timer.start(int(FRAME_S * 1000))
+            raise
+
+    def _hand_over(self, link: Link) -> None:
         started = self._last_flush = time.monotonic()
         events: list[tuple[str, dict[str, Any]]] = []
         while link.outbox:
@@ -366,9 +376,7 @@ class EngineProcess(QObject):
         if len(self._deaths) > RESTARTS:
             self._set_state("gone")
             words = next((word for word in reversed(link.last_words) if word.strip()), "")
-            self.refused.emit(
-                {"message": "The engine stops again and again.", "kind": "engine", "hint": words}
-            )
+            self._refuse({"message": "The engine stops again and again.", "kind": "engine", "hint": words})
             return
         self._set_state("restarting")
         # A short pause that grows: a full disk or a bad library is not cured by a tight loop.

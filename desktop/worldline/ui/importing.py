@@ -148,5 +148,5 @@ class ImportDialog(QDialog):
     def done(self, result: int) -> None:
         """Also for Escape and the window's button: a running import is ended, nothing half is left."""
         self._clock.stop()
-        self.job.stop_and_wait()
+        self.job.stop(gently=True)
         super().done(result)

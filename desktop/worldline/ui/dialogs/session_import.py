@@ -68,7 +68,7 @@ class SessionImport(QObject):
     def stop_and_wait(self) -> None:
         """For the end of the dialog."""
         if self._job is not None:
-            self._job.stop_and_wait()
+            self._job.stop(gently=True)
             self._job = None
 
     def _show_progress(self, file: str, done: int, total: int) -> None:
