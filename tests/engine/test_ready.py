@@ -132,6 +132,18 @@ async def test_it_is_never_made_beside_work(bench: Any, large: Path, how: str, h
     assert len(list(paths.ready_dir().iterdir())) == 1, "what was left half made is removed"
 
 
+async def test_a_window_that_is_made_anew_has_no_second_one_made(bench: Any, large: Path, hold: Path) -> None:
+    hold.touch()
+    b = await bench(workspace=large)
+    b.actor.greeted()
+    pid = await at_work(b.actor.ready, hold)
+    task = b.actor.ready._task
+    b.actor.greeted()
+    assert b.actor.ready._task is task
+    await b.actor.ready.close()
+    assert gone(pid) and task is not None and task.done()
+
+
 async def test_nothing_begins_while_a_run_goes_on(bench: Any, large: Path) -> None:
     b = await bench(workspace=large)
     asked = 0

@@ -435,7 +435,7 @@ def test_an_export_that_cannot_be_put_in_its_place_is_said(
         Path(params["out"]).write_text("# all")
         done({"path": params["out"]})
 
-    monkeypatch.setattr(window.state, "request", export)
+    monkeypatch.setattr(window.state.client, "request", export)
     window.exporting.write(uid(9), "markdown", place)
     assert "could not be written" in window.notices.items["export"].text.text()
     assert list(tmp_path.glob(".export-*")) == []

@@ -357,6 +357,29 @@ def test_a_reply_that_is_coming_in_is_shown_from_its_beginning(
     assert chat.chat._outputs[sample.uid(5)].lines() == ["half a line"]
 
 
+def test_an_export_that_goes_on_meanwhile_comes_to_its_place(
+    windows: Windows, tmp_path: Path, qtbot: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window = opened(windows, tmp_path, qtbot)
+    client, plain, held = window.state.client, window.state.client.request, []
+
+    def request(method: str, params: Any = None, done: Any = None, failed: Any = None) -> int:
+        if method == "export":
+            Path(params["out"]).write_text("# all")
+            held.append(lambda: done({"path": params["out"], "bytes": 5}))
+            return 0
+        return plain(method, params, done, failed)
+
+    monkeypatch.setattr(client, "request", request)
+    place = tmp_path / "out" / "branch.md"
+    place.parent.mkdir()
+    window.exporting.write(window.state.cursor, "markdown", place)
+    window = changed(windows, "zh_CN", qtbot)
+    held[0]()
+    assert list(place.parent.iterdir()) == [place] and place.read_text() == "# all"
+    assert str(place) in window.notices.items["export"].text.text()
+
+
 def test_new_titles_that_are_being_typed_are_kept(windows: Windows, tmp_path: Path, qtbot: Any) -> None:
     window = opened(windows, tmp_path, qtbot)
     window.actions_list["rename"].trigger()

@@ -129,6 +129,29 @@ def test_sizes_of_panes_are_kept_for_each_workspace(window_of: Open, settings: Q
     assert window_of().places.splitter.sizes() == wanted
 
 
+def test_sizes_that_were_chosen_stay_whatever_is_told_of_the_session(window_of: Open) -> None:
+    window = window_of()
+    splitter = window.places.splitter
+    splitter.setSizes([420, 480, 370])
+    wanted = splitter.sizes()
+    window.state.client.batch.emit([("title_changed", {"title": "Another name"})])
+    assert window.title_label.text() == "Another name" and splitter.sizes() == wanted
+
+
+def test_sizes_that_were_chosen_are_there_again_in_a_window_that_was_narrow_for_a_while(window_of: Open) -> None:
+    window = window_of()
+    splitter = window.places.splitter
+    splitter.setSizes([420, 480, 370])
+    wanted = splitter.sizes()
+    splitter.splitterMoved.emit(420, 1)
+    window.resize(1000, 700)
+    QApplication.processEvents()
+    assert window.places.layout_name == "narrow"
+    window.resize(1280, 800)
+    QApplication.processEvents()
+    assert splitter.sizes() == wanted
+
+
 def test_the_palette_finds_and_does(window_of: Open, qtbot: Any) -> None:
     window = window_of()
     palette = window.commands.open_palette()

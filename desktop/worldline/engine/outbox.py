@@ -98,8 +98,8 @@ class Outbox:
             items, self._items = self._items, []
             try:
                 await self._write(encode(items))
-            except (OSError, ValueError, RuntimeError) as error:
-                # Closed on either side; whatever it is, nobody may wait here for an outbox that does not move.
+            except Exception as error:  # the edge of the engine
+                # Closed on either side, or a defect; whatever it is, nobody may wait here for an outbox that does not move.
                 if not isinstance(error, OSError):
                     logger.error("what leaves the engine cannot be written", exc_info=error)
                 self.broken = True

@@ -60,7 +60,7 @@ class ReadyDesk:
         """The session is asked for this."""
         if method in DISTURBING:
             self._disturbed.set()
-            if method == "set_settings" and (self._task is None or self._task.done()):
+            if method == "set_settings":
                 self._start()
 
     async def close(self) -> None:
@@ -70,6 +70,9 @@ class ReadyDesk:
             await asyncio.gather(self._task, return_exceptions=True)
 
     def _start(self) -> None:
+        """Unless it is going on: a window that is made anew has it begun once more."""
+        if self._task is not None and not self._task.done():
+            return
         if self._begun or isolate_ready.is_left():
             self._task = asyncio.get_running_loop().create_task(self._work(), name="copy kept ready")
 

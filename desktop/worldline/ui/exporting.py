@@ -12,7 +12,10 @@ from PySide6.QtCore import QObject, Qt, QUrl
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QFileDialog
 
+from worldline.viewmodel import engine_words
+
 if TYPE_CHECKING:
+    from worldline.client.process import EngineProcess
     from worldline.ui.main_window import MainWindow
 
 NAME_BYTES = 120
@@ -81,21 +84,32 @@ class Exporting(QObject):
         """Have the engine write the file; say where it is. An existing file was agreed to in the dialog."""
         # Short: a long name with more behind it would be longer than any file may be called.
         passing = place.with_name(f".export-{os.getpid()}-{secrets.token_hex(4)}.new")
+        client = self._window.state.client
 
         def written(result: dict[str, Any]) -> None:
             # Only now is an older file replaced: a failed export loses nothing.
+            made = Path(str(result["path"]))
+            there = _shown_now(client)
             try:
-                Path(str(result["path"])).replace(place)
+                made.replace(place)
             except OSError as error:
-                self._not_written(place, Path(str(result["path"])), error)
+                with contextlib.suppress(OSError):
+                    made.unlink()
+                if there is not None:
+                    there._not_written(place, error)
                 return
-            self._written(place)
+            if there is not None:
+                there._written(place)
 
-        self._window.state.request("export", {"format": form, "out": str(passing), "node": uid}, written)
+        def refused(error: dict[str, Any]) -> None:
+            if (there := _shown_now(client)) is not None:
+                there._window.state.failed.emit(engine_words.error(error))
 
-    def _not_written(self, place: Path, passing: Path, error: OSError) -> None:
-        with contextlib.suppress(OSError):
-            passing.unlink()
+        # Not asked by the session: one whose window is made anew hears nothing any more, and the file would stay under its
+        # passing name.
+        client.request("export", {"format": form, "out": str(passing), "node": uid}, written, refused)
+
+    def _not_written(self, place: Path, error: OSError) -> None:
         why = error.strerror or str(error)
         text = self.tr("{path} could not be written: {why}. Export to another place.")
         self._window.notices.say("export", text.format(path=place, why=why), icon="warn", color="bad")
@@ -112,6 +126,13 @@ class Exporting(QObject):
                  lambda: QDesktopServices.openUrl(QUrl.fromLocalFile(str(place.parent)))),
             ],
         )  # fmt: skip
+
+
+def _shown_now(client: EngineProcess) -> Exporting | None:
+    """Of the window that shows the session by now; None when there is none, or none that is complete."""
+    state = client.parent()
+    window = state.parent() if state is not None else None
+    return window.findChild(Exporting) if window is not None else None
 
 
 def file_name(title: str) -> str:

@@ -211,7 +211,7 @@ class MainWindow(QMainWindow):
             )
         )
         self._retitle()
-        self.places.restore(self.width())
+        self.places.session_known(self.width())
 
     def _retitle(self) -> None:
         title = settled(str(self.state.info.get("title") or "Worldline"))

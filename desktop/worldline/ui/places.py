@@ -39,6 +39,7 @@ class Places(QObject):
         self._settings = settings
         self._body = body
         self.layout_name = ""
+        self._known = False
         self.panes: dict[str, QWidget] = {}
         self.splitter = QSplitter(Qt.Orientation.Horizontal, body)
         self.splitter.setChildrenCollapsible(False)
@@ -61,6 +62,8 @@ class Places(QObject):
         self.splitter.setStretchFactor(1, 1)
         self.splitter.setStretchFactor(2, 0)
         self.splitter.setSizes([340, 540, 400])
+        # At once: a window that becomes narrow squeezes what the person has chosen before anybody is told.
+        self.splitter.splitterMoved.connect(self.keep)
         self.shade = QWidget(body)
         self.shade.hide()
         self.shade.installEventFilter(self)
@@ -182,6 +185,13 @@ class Places(QObject):
         root = str(self._state.info.get("root", ""))
         return f"places/{root.replace('/', '|')}/{self.layout_name}"
 
+    def session_known(self, width: int) -> None:
+        """Now it is known whose sizes count. Once: what the person makes of them stays, whatever is told of the session
+        later."""
+        if not self._known:
+            self._known = True
+            self.restore(width)
+
     def restore(self, width: int) -> None:
         """Sizes of the panes as they were left in this workspace."""
         if self._state.info:
@@ -195,5 +205,5 @@ class Places(QObject):
             self.splitter.setSizes([tree, width - tree - changes, changes])
 
     def keep(self) -> None:
-        if self._state.info and self.layout_name != "small":
+        if self._state.info and self.layout_name in ("wide", "narrow"):
             self._settings.setValue(self._key(), self.splitter.sizes())
