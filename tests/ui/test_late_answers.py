@@ -13,8 +13,10 @@ from worldline.protocol.model import DiffRow, FileChange, FileDiff
 from worldline.ui import gallery_data as sample
 from worldline.ui.compare.dialog import CompareDialog, _connect
 from worldline.ui.dialogs.bring_home import open_bring_home
+from worldline.ui.dialogs.desk import Desk
 from worldline.ui.dialogs.effects import open_effects
 from worldline.ui.dialogs.leaving import Leaving
+from worldline.ui.dialogs.small import QuestionDialog
 from worldline.ui.diff.pane import ChangesPane
 from worldline.ui.diff.view import DiffView
 from worldline.ui.opening_files import is_started, open_to_edit
@@ -259,6 +261,24 @@ def test_what_was_brought_home_is_said_also_when_the_dialog_was_closed_meanwhile
         assert not isValid(dialog)
         engine.take("bring_home")[0][2](answer)
     assert len(told) == 2 and failures == [{"message": "Choose for each."}]
+
+
+def test_a_question_that_was_answered_elsewhere_takes_its_dialog_with_it(
+    state: SessionState, engine: Engine, qtbot: Any
+) -> None:
+    owner = QWidget()
+    qtbot.addWidget(owner)
+    desk = Desk(state, owner)
+    for key in ("q1", "q2"):
+        engine.batch.emit([("question_asked", {"question": {"id": key, "node": uid(9), "text": key}})])
+    desk.show_waiting()
+    dialog = desk.dialog
+    assert isinstance(dialog, QuestionDialog) and dialog.question.id == "q1"
+    engine.batch.emit([("question_gone", {"id": "q2"})])
+    assert desk.dialog is dialog
+    engine.batch.emit([("question_asked", {"question": {"id": "q3", "node": uid(9), "text": "q3"}})])
+    engine.batch.emit([("question_gone", {"id": "q1"})])
+    assert desk.dialog is None and list(state.questions) == ["q3"]
 
 
 def test_every_conflict_can_be_decided_and_stays_decided(

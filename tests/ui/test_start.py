@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,11 @@ from PySide6.QtCore import QSettings, QSize
 from PySide6.QtGui import QImage
 
 from worldline.client.process import EngineProcess
+from worldline.core import paths
+from worldline.core.kinds import NodeKind
+from worldline.session.document import SessionDocument
+from worldline.session.model import NodeDraft
+from worldline.ui import recents
 from worldline.ui import start as start_module
 from worldline.ui.windows import Windows
 
@@ -110,20 +116,16 @@ def test_a_mistyped_command_opens_no_window(
     assert opened == ["verfy", "./gone", "demo"]
 
 
-def test_sessions_are_listed_newest_first(settings: QSettings, own_home: Path, qtbot: Any) -> None:
-    program = (
-        "import sys; from pathlib import Path; from worldline.session.document import SessionDocument\n"
-        "from worldline.core import paths\n"
-        "for name in ('one', 'two'):\n"
-        "    doc = SessionDocument.create(paths.sessions_dir() / f'{name}.worldline', title=name,\n"
-        "        workspace={'mode': 'in_place', 'root': '/code/' + name, 'path': '/code/' + name}, app_version='0')\n"
-        "    doc.close()\n"
-    )
-    subprocess.run([sys.executable, "-c", program], check=True)
-    view = Windows(settings).show_start()
-    from worldline.ui.recents import recent_sessions
+def made(place: Path, title: str, root: str) -> None:
+    workspace = {"mode": "in_place", "root": root, "path": root}
+    SessionDocument.create(place, title=title, workspace=workspace, app_version="0").close()
 
-    assert {(one.title, one.root) for one in recent_sessions(settings)} == {
+
+def test_sessions_are_listed_newest_first(settings: QSettings, own_home: Path, qtbot: Any) -> None:
+    for name in ("one", "two"):
+        made(paths.sessions_dir() / f"{name}.worldline", name, f"/code/{name}")
+    view = Windows(settings).show_start()
+    assert {(one.title, one.root) for one in recents.recent_sessions(settings)} == {
         ("one", "/code/one"),
         ("two", "/code/two"),
     }
@@ -131,30 +133,49 @@ def test_sessions_are_listed_newest_first(settings: QSettings, own_home: Path, q
     view.close()
 
 
+def test_a_search_goes_on_when_the_list_is_made_anew(settings: QSettings, own_home: Path, qtbot: Any) -> None:
+    for number in range(6):
+        made(paths.sessions_dir() / f"{number}.worldline", f"number {number}", "/code/x")
+    view = Windows(settings).show_start()
+    view.search.setText("number 3")
+
+    def seen() -> list[int]:
+        return [at for at in range(view.list.count()) if not view.list.item(at).isHidden()]
+
+    assert len(seen()) == 1
+    view.refresh()
+    assert view.list.count() == 6 and len(seen()) == 1
+    (paths.sessions_dir() / "3.worldline").unlink()
+    view.refresh()
+    # So few are not searched, and none of them is hidden by words that nobody sees.
+    assert not view.search.isVisible() and len(seen()) == 5
+    view.close()
+
+
+def test_a_folder_leads_to_its_session_whatever_others_were_used_since(
+    settings: QSettings, own_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recents, "KEPT", 2)
+    for number in range(4):
+        place = paths.sessions_dir() / f"{number}.worldline"
+        made(place, str(number), f"/code/{number}")
+        os.utime(place, (1000 + number, 1000 + number))
+    assert [one.title for one in recents.recent_sessions(settings)] == ["3", "2"]
+    assert recents.last_session_of(settings, Path("/code/0")) == paths.sessions_dir() / "0.worldline"
+    assert recents.last_session_of(settings, Path("/code/9")) is None
+
+
 def test_sessions_that_are_called_the_same_are_told_apart_by_their_first_words(
     settings: QSettings, own_home: Path
 ) -> None:
-    program = (
-        "from worldline.session.document import SessionDocument\n"
-        "from worldline.core import paths\n"
-        "for name in ('one', 'two'):\n"
-        "    doc = SessionDocument.create(paths.sessions_dir() / f'{name}.worldline', title='repo',\n"
-        "        workspace={'mode': 'in_place', 'root': '/code/repo', 'path': '/code/repo'}, app_version='0')\n"
-        "    doc.close()\n"
-        "import sqlite3\n"
-        "with sqlite3.connect(paths.sessions_dir() / 'one.worldline') as file:\n"
-        "    columns = file.execute('PRAGMA table_info(nodes)').fetchall()\n"
-        "    row = {one[1]: ('' if one[2] == 'TEXT' else 0) if one[3] else None for one in columns}\n"
-        "    row.update(seq=1, uid='0' * 32, kind='user', preview='Make it fast')\n"
-        "    names, marks = ','.join(row), ','.join('?' * len(row))\n"
-        "    file.execute(f'INSERT INTO nodes ({names}) VALUES ({marks})', list(row.values()))\n"
-    )
-    subprocess.run([sys.executable, "-c", program], check=True)
-    from worldline.ui.recents import recent_sessions, told_apart
-
-    recents = recent_sessions(settings)
-    assert sorted(told_apart(recents)) == ["repo · Make it fast", "repo · two.worldline"]
-    assert told_apart(recents[:1]) == ["repo"]
+    for name in ("one", "two"):
+        made(paths.sessions_dir() / f"{name}.worldline", "repo", "/code/repo")
+    with SessionDocument.open(paths.sessions_dir() / "one.worldline") as session:
+        root = session.append(NodeDraft(kind=NodeKind.ROOT, parent=None))
+        session.append(NodeDraft(kind=NodeKind.USER, parent=root.uid, preview="Make it fast"))
+    found = recents.recent_sessions(settings)
+    assert sorted(recents.told_apart(found)) == ["repo · Make it fast", "repo · two.worldline"]
+    assert recents.told_apart(found[:1]) == ["repo"]
 
 
 @pytest.mark.slow

@@ -226,6 +226,8 @@ def test_filters_by_menu_and_key(state: Any, qtbot: Any) -> None:
     assert pane.filter_button.text() == "Files changed"
     QTest.keyClick(pane.view, Qt.Key.Key_U, Qt.KeyboardModifier.ControlModifier)
     assert len(pane.view.scene.items) == 3
+    # What is left out is said, also when no menu was opened for it.
+    assert pane.filter_button.text() == "Prompts only" and pane._filter_actions["prompts"].isChecked()
 
 
 def test_search_with_next_and_previous(state: Any, qtbot: Any) -> None:
@@ -327,6 +329,15 @@ def test_the_menu_offers_what_can_be_done(state: Any, qtbot: Any) -> None:
     assert asked.args[0] == [sample.uid(14), sample.uid(27)]
     with qtbot.waitSignal(state.as_model_sees_asked):
         next(a for a in menu.actions() if a.text() == "What the model saw").trigger()
+
+
+def test_the_words_that_are_known_are_copied_where_the_engine_cannot_be_asked(state: Any, qtbot: Any) -> None:
+    pane = pane_of(state, qtbot)
+    state.client.stop_and_wait(PATIENCE_S)
+    QApplication.clipboard().setText("before")
+    with qtbot.waitSignal(state.failed):
+        pane.menu._copy(1)
+    assert QApplication.clipboard().text() == "Fix the parser, tests must pass"
 
 
 def test_originals_are_asked_about_before_they_are_expanded(state: Any, qtbot: Any) -> None:

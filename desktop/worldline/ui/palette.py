@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from worldline.ui.actions import WHY_NOT
-from worldline.ui.chat.row_base import ElidedLabel
+from worldline.ui.labels import ElidedLabel
 from worldline.ui.plain import of_label
 from worldline.ui.theme import SPACE_M, SPACE_S, caption, theme
 

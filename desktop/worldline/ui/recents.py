@@ -7,8 +7,9 @@ import json
 import os
 import sqlite3
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from PySide6.QtCore import QSettings
@@ -16,6 +17,7 @@ from PySide6.QtCore import QSettings
 from worldline.core import paths, session_file
 
 KEPT = 30
+"""Sessions that are listed, and paths that are remembered."""
 FIRST_NODES = 50
 """Among so many the first words of a session are looked for."""
 
@@ -62,21 +64,26 @@ def short_path(path: str) -> str:
 
 
 def recent_sessions(store: QSettings) -> list[Recent]:
-    """Newest first: those in the app's folder, and those opened from elsewhere. Unreadable files are left out."""
+    """Newest first, no more of them than are shown: each is a file to be opened."""
+    return list(islice(_newest_first(store), KEPT))
+
+
+def last_session_of(store: QSettings, root: Path) -> Path | None:
+    """The session of this folder that was used last, however many others were since."""
+    return next((one.path for one in _newest_first(store) if one.root == str(root)), None)
+
+
+def _newest_first(store: QSettings) -> Iterator[Recent]:
+    """Those in the app's folder, and those opened from elsewhere. Unreadable files are left out."""
     known: dict[str, tuple[float, Path]] = {}
     for path in (*paths.sessions_dir().glob(f"*{paths.SESSION_SUFFIX}"), *map(Path, remembered(store))):
         try:
             known.setdefault(os.path.realpath(path), (_changed(path), path))
         except (OSError, ValueError):
             continue  # gone, or no path at all
-    # The newest first, and no more of them than are shown: each is a file to be opened.
-    found: list[Recent] = []
     for changed, path in sorted(known.values(), key=lambda one: one[0], reverse=True):
-        if len(found) == KEPT:
-            break
         if (entry := _read(path, changed)) is not None:
-            found.append(entry)
-    return found
+            yield entry
 
 
 def _changed(path: Path) -> float:

@@ -152,6 +152,8 @@ class StartView(QWidget):
         self.list.setVisible(self.list.count() > 0)
         self.empty.setVisible(self.list.count() == 0)
         self.search.setVisible(self.list.count() > 5)
+        # What was written in a search that is not seen any more would hide sessions.
+        self._filter("" if self.search.isHidden() else self.search.text())
 
     def _add(self, recent: Recent, called: str) -> None:
         item = QListWidgetItem(self.list)

@@ -80,7 +80,9 @@ class Windows(QObject):
                 window.activateWindow()
                 return window
         if place.is_dir():
-            last = self._last_session_of(place)
+            from worldline.ui.recents import last_session_of
+
+            last = last_session_of(self.settings, place)
             if last is not None:
                 return self.open(str(last))
             return self.open_engine(["--workspace", str(place)], opened_with=str(place))
@@ -237,12 +239,6 @@ class Windows(QObject):
             from worldline.ui.recents import remember
 
             remember(self.settings, str(info["path"]))
-
-    def _last_session_of(self, root: Path) -> Path | None:
-        """The session of this folder that was used last."""
-        from worldline.ui.recents import recent_sessions
-
-        return next((one.path for one in recent_sessions(self.settings) if one.root == str(root)), None)
 
     def show_start(self) -> StartView:
         if self.start_view is None:

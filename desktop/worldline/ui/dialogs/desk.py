@@ -64,7 +64,7 @@ class Desk(QObject):
                 dialog.done(0)
             else:
                 dialog.set_waiting(len(self.state.approvals))
-        elif isinstance(dialog, QuestionDialog) and not self.state.questions:
+        elif isinstance(dialog, QuestionDialog) and dialog.question.id == key:
             dialog.done(0)
 
     def show_waiting(self, key: str = "") -> None:

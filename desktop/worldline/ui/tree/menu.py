@@ -173,13 +173,17 @@ class NodeMenu:
 
     def _copy(self, row: int) -> None:
         """The whole text, not the preview; the preview when the engine cannot be asked."""
-        clipboard = QGuiApplication.clipboard()
+        clipboard, title = QGuiApplication.clipboard(), tree_text.title(self._state.tree, row)
 
         def take(result: dict[str, Any]) -> None:
             for body in result.get("bodies", []):
-                clipboard.setText(plain_text(body) or tree_text.title(self._state.tree, row))
+                clipboard.setText(plain_text(body) or title)
 
-        self._state.request("bodies", {"nodes": [self._state.tree.uid(row)]}, take)
+        def refused(error: dict[str, Any]) -> None:
+            clipboard.setText(title)
+            self._state.failed.emit(error)
+
+        self._state.request("bodies", {"nodes": [self._state.tree.uid(row)]}, take, refused)
 
 
 def on_path(tree: TreeModel, row: int, cursor: int) -> bool:

@@ -103,6 +103,7 @@ class TreePane(QWidget):
         self.fit_button = self._toggle(bar, row, "fit", self.tr("Show the whole tree (Ctrl+9)"), self._fit)
         self.fit_button.setCheckable(False)
         self.view.follow_changed.connect(self.follow_button.setChecked)
+        self.view.filter_changed.connect(self._name_filter)
         theme().changed.connect(self._recolour)
         self._name_filter("all")
 
@@ -204,7 +205,6 @@ class TreePane(QWidget):
         self.filter_button.setText(self.filter_words()[name])
 
     def choose_filter(self, name: str) -> None:
-        self._name_filter(name)
         self.view.show_only(name, self.view.scene.items.text)
 
     def cycle_filter(self) -> None:
@@ -303,7 +303,7 @@ class TreePane(QWidget):
         tree = self.state.tree
         self.view.scene.snippets = {row: tree.why_found(row, text) for row in rows[:MANY_HITS]}
         # Bodies and outputs are searched by the engine; what it finds is added.
-        self.state.client.request(
+        self.state.request(
             "search", {"text": text, "limit": 500}, lambda result: self._more_hits(text, result)
         )
 

@@ -42,6 +42,8 @@ class TreeView(TreeScroll):
     label_asked = Signal(int)
     note_asked = Signal(int)
     search_asked = Signal()
+    filter_changed = Signal(str)
+    """Another filter is in use, however it was chosen."""
 
     def __init__(self, state: SessionState, parent: QWidget | None = None) -> None:
         super().__init__(painter.Scene(state.tree), parent)
@@ -148,6 +150,7 @@ class TreeView(TreeScroll):
     def show_only(self, name: str, text: str = "", *, folding: bool | None = None) -> None:
         """Filter and fold; the row at the middle of the view stays where it is."""
         scene = self.scene
+        other = name != scene.items.filter
         extent = self._extent()
         middle = int(scene.geometry.item_at(extent / 2))
         keep_row = scene.items.row(min(max(middle, 0), len(scene.items) - 1)) if len(scene.items) else NO_ROW
@@ -169,6 +172,8 @@ class TreeView(TreeScroll):
             self._scroll_by(scene.geometry.along(scene.items.item(keep_row)) - before)
         self.viewport().update()
         self.looks_changed.emit()
+        if other:
+            self.filter_changed.emit(name)
 
     def toggle_run(self, row: int) -> None:
         """Unfold the run at `row`, or fold it again; the clicked place stays under the pointer."""
