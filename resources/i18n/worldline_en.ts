@@ -200,6 +200,13 @@
         </translation>
     </message>
     <message numerus="yes">
+        <source>… and %n more</source>
+        <translation>
+            <numerusform>… and %n more</numerusform>
+            <numerusform>… and %n more</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
         <source>%n more file(s) of yours stay</source>
         <translation>
             <numerusform>%n more file of yours stays</numerusform>

@@ -1805,6 +1805,12 @@
         <source>Show the files: {}</source>
         <translation>显示文件：{}</translation>
     </message>
+    <message numerus="yes">
+        <source>… and %n more</source>
+        <translation>
+            <numerusform>……另有 %n 项</numerusform>
+        </translation>
+    </message>
     <message>
         <source>Stays: you changed it</source>
         <translation>保留：你改过它</translation>

@@ -30,7 +30,9 @@ def test_a_number_that_json_does_not_have_travels_as_text() -> None:
     assert json.loads(line)["params"] == {"n": "nan", "deep": [{"i": "inf"}], "ok": 1.5}
 
 
-@pytest.mark.parametrize("error", [OSError("gone"), ValueError("closed"), RuntimeError("no executor"), TypeError("x")])
+@pytest.mark.parametrize(
+    "error", [OSError("gone"), ValueError("closed"), RuntimeError("no executor"), TypeError("x")]
+)
 async def test_an_outbox_that_cannot_write_lets_everybody_go(error: Exception) -> None:
     async def write(_: bytes) -> None:
         raise error

@@ -400,6 +400,31 @@ def test_what_was_not_captured_is_listed_with_its_reason(qtbot: Any) -> None:
     assert "pipe_x: is a named pipe" in card._note_words()
 
 
+def test_all_lines_of_a_card_can_be_had(qtbot: Any) -> None:
+    """A file of a thousand lines that was read is no output that is kept apart: the card has all of it."""
+    tool = NodeHeader(2, "b" * 16, 1, NodeKind.TOOL, 0, "", outcome=Outcome.OK, tool="read")
+    body = Body(
+        uid="b" * 16,
+        kind="tool",
+        call={"name": "read", "input": {"path": "a.py"}},
+        detail={"output": "\n".join(map(str, range(1000)))},
+    )
+    signals = RowSignals()
+    card = ToolCard(ChatRow("t", RowKind.TOOL, tool, body), signals)
+    qtbot.addWidget(card)
+
+    def lines() -> int:
+        return len(card._code.lines()) if card._code is not None and not card._code.isHidden() else 0
+
+    card._flip()
+    assert lines() == 300 and card._more.text().startswith("700 more line")
+    card._more.click()
+    assert lines() == 1000 and card._more.isHidden()
+    card._flip()
+    card._flip()
+    assert lines() == 300
+
+
 def test_a_start_without_files_says_so_and_why(qtbot: Any) -> None:
     start = NodeHeader(1, "a" * 16, 0, NodeKind.ROOT, 0, "", flags=NodeFlag.NOT_CAPTURED)
     body = Body(uid="a" * 16, kind="root", detail={"not_captured_why": "No space left on device"})

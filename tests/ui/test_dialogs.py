@@ -12,13 +12,14 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
 
 from worldline.protocol.commands import BringHomeResult, Compare, Effects, View
-from worldline.protocol.model import ProcessInfo, ProcessPort
+from worldline.protocol.model import PlanEntry, ProcessInfo, ProcessPort
 from worldline.provider.failure_words import describe
 from worldline.provider.model import Exchange
 from worldline.ui import gallery_data as sample_data
 from worldline.ui import i18n
 from worldline.ui.chat import words
 from worldline.ui.compare.dialog import CompareDialog, open_compare
+from worldline.ui.dialogs import jump_plan
 from worldline.ui.dialogs.bring_home import BringHomeDialog
 from worldline.ui.dialogs.diagnostics import open_diagnostics
 from worldline.ui.dialogs.effects import open_effects
@@ -65,6 +66,15 @@ def test_a_jump_plan_carries_the_choices_and_enter_alone_touches_nothing(qtbot: 
     assert sent == [
         {"node": f"{2:016x}", "plan": "p1", "choices": {"README.md": "restore"}, "processes": "leave"}
     ]
+
+
+def test_what_is_not_listed_of_a_plan_is_counted(qtbot: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jump_plan, "LISTED", 2)
+    dialog = JumpPlanDialog(sample_data.jump_plan(), "Fix the parser")
+    qtbot.addWidget(dialog)
+    dialog._show([PlanEntry(path=f"a{n}\u202e", action="delete") for n in range(5)])
+    said = [dialog._list.item(at).text() for at in range(dialog._list.count())]
+    assert said == ["− a0▯", "− a1▯", "… and 3 more"]
 
 
 def test_settings_are_sent_as_they_are_made_and_found_by_search(

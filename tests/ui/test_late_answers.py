@@ -99,6 +99,19 @@ def test_a_hunk_is_taken_of_the_file_whose_lines_are_shown(
     assert questions[1:] == [("b.py", 0)]
 
 
+def test_a_difference_that_cannot_be_had_is_that_of_the_file_it_is_of(
+    pane: ChangesPane, engine: Engine, qtbot: Any
+) -> None:
+    asked(engine, qtbot, "changes")[2](changes("a.py", "b.py"))
+    asked(engine, qtbot, "file_diff")[2]({**diff("a.py", "of a"), "truncated": True})
+    qtbot.waitUntil(lambda: pane.panel.shown == "a.py", timeout=5000)
+    assert pane.panel._path.text() == "a.py" and pane.panel._rest.isVisible()
+    pane.files.setCurrentItem(pane.files._items["b.py"])
+    asked(engine, qtbot, "file_diff")[3]({"message": "Its files are gone.", "hint": ""})
+    assert pane.panel._path.text() == "b.py" and pane.panel._note.text() == "Its files are gone."
+    assert not pane.panel._rest.isVisible(), "there is no more of what is not shown"
+
+
 def test_nothing_is_offered_to_be_taken_where_it_cannot_be(
     pane: ChangesPane, engine: Engine, state: SessionState, qtbot: Any
 ) -> None:

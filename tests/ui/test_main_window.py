@@ -138,7 +138,9 @@ def test_sizes_that_were_chosen_stay_whatever_is_told_of_the_session(window_of: 
     assert window.title_label.text() == "Another name" and splitter.sizes() == wanted
 
 
-def test_sizes_that_were_chosen_are_there_again_in_a_window_that_was_narrow_for_a_while(window_of: Open) -> None:
+def test_sizes_that_were_chosen_are_there_again_in_a_window_that_was_narrow_for_a_while(
+    window_of: Open,
+) -> None:
     window = window_of()
     splitter = window.places.splitter
     splitter.setSizes([420, 480, 370])

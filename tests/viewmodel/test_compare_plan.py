@@ -86,6 +86,7 @@ def test_a_plan_is_told_in_groups() -> None:
         ["a"], ["b", "e"], ["c"], ["d"],
     ]  # fmt: skip
     assert short_paths(entries, 2) == ("a, b", 3)
+    assert short_paths([PlanEntry(path="a\u202etxt.exe", action="delete")])[0] == "a▯txt.exe"
 
 
 def test_thousands_of_steps_that_are_called_the_same_are_aligned_at_once() -> None:

@@ -133,9 +133,14 @@ class OutputTail:
         return [line.rstrip("\r") for line in (lines[-last:] if last else lines)]
 
     @property
-    def total(self) -> int:
+    def kept(self) -> int:
+        """Lines that there are to be shown."""
         self._fold()
-        return self.dropped + len(self._lines) - (self._lines[-1].rstrip("\r") == "")
+        return len(self._lines) - (self._lines[-1].rstrip("\r") == "")
+
+    @property
+    def total(self) -> int:
+        return self.kept + self.dropped
 
 
 def _overwrite(line: str) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from worldline.core.kinds import NodeKind
 from worldline.protocol.model import JumpPlan, PlanEntry
 from worldline.viewmodel.tree_model import TreeModel
+from worldline.viewmodel.visible import visible
 
 STEPS = frozenset({NodeKind.ASSISTANT, NodeKind.TOOL, NodeKind.IMPORTED_ASSISTANT, NodeKind.IMPORTED_TOOL})
 SUMMARIES = frozenset({NodeKind.COMPACTION, NodeKind.IMPORTED_COMPACTION})
@@ -47,8 +48,8 @@ def choices(plan: JumpPlan, default: str) -> dict[str, str]:
 
 
 def short_paths(entries: Iterable[PlanEntry], most: int = 3) -> tuple[str, int]:
-    """The first few paths and how many more there are."""
-    paths = [entry.path for entry in entries]
+    """The first few paths, hidden characters seen, and how many more there are."""
+    paths = [visible(entry.path) for entry in entries]
     return ", ".join(paths[:most]), max(0, len(paths) - most)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
@@ -30,6 +32,7 @@ from worldline.viewmodel.visible import visible
 
 CLOSED_LINES = 5
 OPEN_LINES = 300
+RESULT_LINES = 24
 DIFF_ROWS = 14
 SUBJECT = 1000
 LEAST = 48
@@ -101,8 +104,20 @@ class ToolCard(RowWidget):
 
     def _flip(self) -> None:
         self.signals.open[self.row.key] = not self.is_open
+        self.signals.open.pop(self._whole, None)
         self.show_row(self.row)
         self.changed_height()
+
+    @property
+    def _whole(self) -> str:
+        """The key under which it is kept that all there is was asked for."""
+        return f"{self.row.key}/whole"
+
+    def _limit(self, few: int) -> int:
+        """How many lines are shown: a few where nobody asked, many once it was unfolded by hand, then all."""
+        if self.signals.open.get(self._whole):
+            return sys.maxsize
+        return OPEN_LINES if self.signals.open.get(self.row.key) else few
 
     reusable = True
 
@@ -215,7 +230,7 @@ class ToolCard(RowWidget):
         header = self.row.header
         assert header is not None
         if diff is not None:
-            limit = OPEN_LINES if self.signals.open.get(self.row.key) else DIFF_ROWS
+            limit = self._limit(DIFF_ROWS)
             if self.signals.open.get(self.row.key) is False:
                 return [], ""
             lines = diff_lines(diff, limit)
@@ -223,10 +238,9 @@ class ToolCard(RowWidget):
             return lines, self.tr("Show all {} lines in Changes").format(len(diff.rows)) if hidden > 0 else ""
         running = header.outcome in (Outcome.RUNNING, Outcome.WAITING)
         if self.row.output is not None and (running or not self._result.text):
-            tail = self.row.output.lines(
-                OPEN_LINES if self.signals.open.get(self.row.key) else CLOSED_LINES * 2
-            )
-            hidden = self.row.output.total - len(tail)
+            tail = self.row.output.lines(self._limit(CLOSED_LINES * 2))
+            # What is not kept while it works on cannot be asked for: the result has it.
+            hidden = self.row.output.kept - len(tail)
             return [CodeLine(line) for line in tail], self.tr(
                 "%n line(s) before", "", hidden
             ) if hidden else ""
@@ -236,7 +250,7 @@ class ToolCard(RowWidget):
         if not text:
             return [], ""
         all_lines = text.split("\n")
-        limit = OPEN_LINES if self.signals.open.get(self.row.key) else 24
+        limit = self._limit(RESULT_LINES)
         shown = all_lines[-limit:] if self._call.verb == "run" else all_lines[:limit]
         hidden = len(all_lines) - len(shown)
         if self._result.blob:
@@ -263,7 +277,8 @@ class ToolCard(RowWidget):
         elif self._result.blob:
             self.signals.whole_output.emit(self._result.blob)
         else:
-            self.signals.open[self.row.key] = True
+            opened = bool(self.signals.open.get(self.row.key))
+            self.signals.open[self._whole if opened else self.row.key] = True
             self.show_row(self.row)
             self.changed_height()
 

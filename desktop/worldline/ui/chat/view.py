@@ -20,7 +20,7 @@ from worldline.viewmodel.chat import ChatModel
 from worldline.viewmodel.chat_rows import ChatRow, RowKind, text_of
 
 MARGIN = 16
-"""Lines longer than this are hard to read; the column stays in the middle of a wide pane."""
+"""Pixels around the column of rows, which stays in the middle of a wide pane."""
 KEPT = 24
 """Widgets out of sight that are kept for scrolling back."""
 FRAME_MS = 33

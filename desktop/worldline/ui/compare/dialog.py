@@ -83,7 +83,7 @@ def _join_differences(state: SessionState, dialog: CompareDialog) -> None:
 
         def refused(error: dict[str, Any]) -> None:
             if error and wanted():
-                view.panel.show_note(refusal(error))
+                view.panel.show_refused(path, refusal(error))
 
         if a != b:
             ask_file_diff(state, dialog, asked, show, refused, wanted)

@@ -12,6 +12,10 @@ from worldline.ui.dialogs.base import Dialog
 from worldline.ui.plain import as_tip
 from worldline.ui.theme import theme
 from worldline.viewmodel.plan import group, short_paths
+from worldline.viewmodel.visible import visible
+
+LISTED = 5000
+"""Files that are listed; the number of all is said."""
 
 
 class JumpPlanDialog(Dialog):
@@ -87,9 +91,11 @@ class JumpPlanDialog(Dialog):
     def _show(self, entries: list[PlanEntry]) -> None:
         self._list.clear()
         signs = {"create": "+", "overwrite": "~", "delete": "−", "chmod": "~", "not_captured": "?"}
-        for entry in entries[:5000]:
+        for entry in entries[:LISTED]:
             reason = f"   {entry.reason}" if entry.reason else ""
-            self._list.addItem(f"{signs.get(entry.action, '=')} {entry.path}{reason}")
+            self._list.addItem(f"{signs.get(entry.action, '=')} {visible(entry.path)}{reason}")
+        if len(entries) > LISTED:
+            self._list.addItem(self.tr("… and %n more", "", len(entries) - LISTED))
         self._list.show()
 
     def _mine(self, entries: list[PlanEntry]) -> None:
@@ -101,7 +107,7 @@ class JumpPlanDialog(Dialog):
             label.setFont(theme().font_ui())
             label.setFixedWidth(self.names_width)
             label.setWordWrap(True)
-            path = ColorLabel(entry.path, "text", self)
+            path = ColorLabel(visible(entry.path), "text", self)
             path.setFont(theme().font_ui())
             path.setToolTip(as_tip(entry.reason))
             choice = QComboBox(self)

@@ -125,9 +125,7 @@ class FileDiffPanel(QWidget):
     def show_diff(self, diff: FileDiff) -> None:
         self._change = diff.change
         old = f"{diff.change.old_path} → " if diff.change.old_path else ""
-        self._path.setText(old + diff.change.path)
-        self._path.setToolTip(as_tip(old + diff.change.path))
-        self._rest.setVisible(diff.truncated)
+        self._name(old + diff.change.path)
         facts = fact_words(diff)
         self._facts.setText(" · ".join(facts))
         self._facts.setVisible(bool(facts))
@@ -140,7 +138,17 @@ class FileDiffPanel(QWidget):
             self._stack.setCurrentWidget(self.view)
         else:
             self.show_note(engine_words.say(diff.note) if diff.note else note_words(diff.change))
+        self._rest.setVisible(diff.truncated)
         self._fit_tools()
+
+    def _name(self, path: str) -> None:
+        self._path.setText(path)
+        self._path.setToolTip(as_tip(path))
+
+    def show_refused(self, path: str, why: str) -> None:
+        """There is no difference of this file, and why."""
+        self._name(path)
+        self.show_note(why)
 
     def _fit_tools(self) -> None:
         """A picture has no lines to walk through, to fold or to put side by side."""
@@ -164,7 +172,9 @@ class FileDiffPanel(QWidget):
         self.view.offers = not why
 
     def show_note(self, text: str) -> None:
+        """In place of lines."""
         self._facts.hide()
+        self._rest.hide()
         self._note.setText(text)
         self._stack.setCurrentWidget(self._note)
         self._fit_tools()

@@ -316,7 +316,7 @@ class ChangesPane(QWidget):
         def refused(error: dict[str, Any]) -> None:
             self._is_current(key)
             if wanted():
-                self.panel.show_note(refusal(error))
+                self.panel.show_refused(path, refusal(error))
 
         a, b = self.compared.pair()
         params = {
