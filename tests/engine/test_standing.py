@@ -8,6 +8,7 @@ from typing import Any
 
 from tests_support import PATIENCE_S
 from worldline.core.stop import StopReason
+from worldline.core.usage import Usage
 from worldline.engine.opening import OpenRequest
 from worldline.engine.session import ActorOptions, SessionActor
 from worldline.protocol.commands import GoOn, Jump, Prompt, QueueEdit, SetSettings
@@ -41,6 +42,21 @@ async def test_the_mode_of_the_last_run_and_the_fill_of_the_context_survive_a_re
         assert actor.shared.status.now.context_tokens == actor.shared.status.now.context_bytes == 0
     finally:
         await actor.close()
+
+
+async def test_what_costs_something_unknown_is_not_said_to_cost_nothing(bench: Any) -> None:
+    b = await bench()
+    assert b.actor.shared.status.now.cost == 0.0
+    b.script("one")
+    await b.ask("go", model="some-llama")
+    now = b.actor.shared.status.now
+    assert now.cost is None and "some-llama is not known" in now.cost_note
+    await b.actor.close()
+    again = await bench(session=b.doc.path)
+    now = again.actor.shared.status.now
+    assert now.cost is None and "no known price" in now.cost_note
+    again.actor.shared.status.used(Usage(cost=0.25, answers=1), "other")
+    assert again.actor.shared.status.now.cost == 0.25
 
 
 async def test_what_is_ordered_at_the_start_stands_above_the_last_run(bench: Any) -> None:

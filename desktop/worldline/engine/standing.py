@@ -14,7 +14,7 @@ _BROKEN_OFF = (Outcome.ABORTED, Outcome.FAILED, Outcome.INTERRUPTED)
 def show_standing(shared: Shared) -> None:
     """Show how the session was left. The mode is that of the last run: a restart is no reason to ask again what was
     allowed; unless one was ordered for this start."""
-    usage = shared.doc.usage_total()
+    known, unpriced = shared.doc.known_cost()
     runs = shared.doc.runs()
     last = runs[-1] if runs else None
     mode = shared.settings.get("mode")
@@ -24,7 +24,8 @@ def show_standing(shared: Shared) -> None:
         state="ready",
         mode=mode,
         branch=shared.branch.removeprefix("refs/heads/"),
-        cost=usage.cost if usage.answers else 0.0,
+        cost=known if known is not None or unpriced else 0.0,
+        cost_note="Some answers have no known price; they are not in the sum." if unpriced else "",
         last_stop=last.stop_reason.value if last and last.stop_reason else "",
         last_stop_detail=last.detail if last else "",
     )

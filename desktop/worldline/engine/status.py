@@ -76,6 +76,8 @@ class StatusBoard:
         cost = self.now.cost
         note = self.now.cost_note
         if usage.cost is None:
+            # What costs something unknown costs not "$0.00".
+            cost = cost or None
             note = f"The price of {model} is not known; its answers are not in the sum. {self.limit_note}".rstrip()
         else:
             cost = (cost or 0.0) + usage.cost

@@ -300,6 +300,11 @@ class SessionReader:
     def usage_total(self) -> Usage:
         return self._usage("", ())
 
+    def known_cost(self) -> tuple[float | None, int]:
+        """Dollars of all answers whose price is known, None = of none is; and how many there are without a price."""
+        row = self._rows("SELECT sum(cost), count(*) - count(cost) FROM usage WHERE answers > 0", ())[0]
+        return row[0], row[1]
+
     def _usage(self, where: str, values: Sequence[Any]) -> Usage:
         row = self._rows(
             "SELECT sum(input), sum(output), sum(cache_read), sum(cache_write), sum(thinking),"
