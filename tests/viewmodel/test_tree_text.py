@@ -66,6 +66,8 @@ def test_a_title_in_a_sentence_is_cut_so_that_it_is_seen() -> None:
         ("bash git push origin HEAD permission_denied", Outcome.DENIED, "run git push origin HEAD", []),
         ("read src/my_file.py file_not_found", Outcome.FAILED, "read src/my_file.py", ["not there"]),
         ("grep parse_price 8 matches", Outcome.OK, "search parse_price", ["8 matches"]),
+        ("grep parse_price 1 matches", Outcome.OK, "search parse_price", ["1 match"]),
+        ("read one.txt 1 lines", Outcome.OK, "read one.txt", ["1 line"]),
         ("grep parse_price", Outcome.RUNNING, "search parse_price", []),
     ],
 )

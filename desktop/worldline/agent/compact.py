@@ -144,7 +144,11 @@ class Compactor:
 
     def _leave_out(self, uids: list[str], freed: int, trigger: Trigger) -> None:
         self.task.variables["compaction"] = self.guard.to_json()
-        sentence = f"{len(uids)} older tool results are left out: about {freed:,} tokens."
+        sentence = (
+            f"1 older tool result is left out: about {freed:,} tokens."
+            if len(uids) == 1
+            else f"{len(uids)} older tool results are left out: about {freed:,} tokens."
+        )
         header = self.journal.append(
             NodeDraft(
                 kind=NodeKind.CONTEXT_EDIT,

@@ -38,8 +38,7 @@ def lossy_at(path: Sequence[PathNode], options: ViewOptions, limits: Limits, fix
     truncated = any(i.node.detail.get("truncated") is True for i in items if i.node.kind in SUMMARIES)
     tokens = build_view(path, expanded).tokens + fixed_tokens
     fits = tokens <= limits.trigger
-    knows = "not at all: they were cut off" if truncated else "only as a summary"
-    note = f"From here the model knows the first {len(hidden)} messages {knows}."
+    note = _first_known(len(hidden), truncated)
     if hidden:
         note += (
             " They can be sent word for word again."
@@ -58,3 +57,12 @@ def expand_draft(parent: str, lossy: Lossy) -> NodeDraft:
         preview=f"{lossy.steps} earlier steps are sent word for word again",
         outcome=Outcome.OK,
     )
+
+
+def _first_known(count: int, truncated: bool) -> str:
+    if count == 1:
+        if truncated:
+            return "From here the model knows the first message not at all: it was cut off."
+        return "From here the model knows the first message only as a summary."
+    knows = "not at all: they were cut off" if truncated else "only as a summary"
+    return f"From here the model knows the first {count} messages {knows}."

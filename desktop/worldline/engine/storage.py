@@ -73,6 +73,8 @@ class StorageDesk:
             # What a node refers to and the store has lost already is no reason to keep everything else.
             keep &= stored
             note = f"The files of {len(gone)} nodes cannot be put back any more." if gone else ""
+            if len(gone) == 1:
+                note = "The files of 1 node cannot be put back any more."
             if p.dry_run:
                 would_free = await shared.workspace().call(lambda w: w.prunable(keep))
                 return c.Pruned(

@@ -32,6 +32,11 @@ _RESULT = re.compile(
     r"|[\d,]+ (?:lines|files|matches|entries|pages|notes|processes|bytes))$"
 )
 """What an ended step says of its result, at the end of its preview."""
+_SINGULAR = {
+    "1 lines": "1 line", "1 files": "1 file", "1 matches": "1 match", "1 entries": "1 entry", "1 pages": "1 page",
+    "1 notes": "1 note", "1 processes": "1 process", "1 bytes": "1 byte",
+}  # fmt: skip
+"""English only: in other languages these are translated before."""
 _ERROR = re.compile(r"(?<=\s)[a-z]+(?:_[a-z]+)+$")
 _CHECKS = re.compile(r"([\d,]+) passed, ([\d,]+) failed")
 
@@ -95,9 +100,15 @@ _SHAPES = {
 """Kind → glyph, and whether its words stand back."""
 
 
-def _result_said(preview: str) -> str:
+def _counted(result: str) -> str:
+    """A result as it is said: of one thing not as of many."""
     # In the catalogue results stand in brackets: without them they would be the end of many a sentence.
-    return _RESULT.sub(lambda found: say(f"({found[0]})").strip("()"), preview)
+    said = say(f"({result})").strip("()")
+    return _SINGULAR.get(said, said)
+
+
+def _result_said(preview: str) -> str:
+    return _RESULT.sub(lambda found: _counted(found[0]), preview)
 
 
 def tool_words(tool: str, preview: str, *, running: bool = False) -> str:
@@ -169,7 +180,7 @@ def _short_result(said: str) -> str:
     """A result in as few words as say it: of checks the part that one has to know."""
     checks = _CHECKS.fullmatch(said)
     if checks is None:
-        return say(f"({said})").strip("()")
+        return _counted(said)
     passed, failed = int(checks[1].replace(",", "")), int(checks[2].replace(",", ""))
     if failed:
         return translate("tree", "{n} failed").format(n=failed)
