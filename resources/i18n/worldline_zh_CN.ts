@@ -3402,8 +3402,8 @@ Every step becomes a node, and a click on a node takes the files back to it.</so
         <translation>在会话“{title}”中</translation>
     </message>
     <message>
-        <source>These steps can still be read, but going to them brings no files back:</source>
-        <translation>这些步骤仍可阅读，但前往它们时将无法恢复文件：</translation>
+        <source>These steps can still be read, but nobody can go back to them any more:</source>
+        <translation>这些步骤仍可阅读，但无法再回到那里：</translation>
     </message>
     <message>
         <source>Nothing that is shown is lost.</source>

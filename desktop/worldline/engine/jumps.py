@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from worldline.agent.capture import OUTSIDE
 from worldline.agent.stops import RunEnd
 from worldline.context.branch_summary import BranchSummary
-from worldline.core.errors import WorkspaceError
+from worldline.core.errors import BadInput, WorkspaceError
 from worldline.core.headers import NodeHeader
 from worldline.core.kinds import NodeFlag, NodeKind
 from worldline.core.stop import StopReason
@@ -121,6 +121,12 @@ class Jumps:
         doc = self._shared.doc
         uid = doc.resolve(ref)
         header = doc.header(uid)
+        if any(uid in record.data["nodes"] for record in doc.records("pruned")):
+            raise BadInput(
+                "The files of this step were removed to give room back, so it is not a place to go to any more.",
+                "What was said there can be read: look at it with the arrow keys, or in Compare.",
+                kind="pruned",
+            )
         if header.kind in (NodeKind.USER, NodeKind.IMPORTED_USER) and header.parent:
             body = doc.body(uid)
             parent = self._header(header.parent)

@@ -346,7 +346,9 @@ class StorageDialog(Dialog):
         if self._session:
             dialog.add_text(self.tr("In the session “{title}”").format(title=settled(self._session)), "muted")
         if plan.nodes:
-            dialog.add_text(self.tr("These steps can still be read, but going to them brings no files back:"))
+            dialog.add_text(
+                self.tr("These steps can still be read, but nobody can go back to them any more:")
+            )
             self._name_lost(dialog)
         else:
             dialog.add_text(self.tr("Nothing that is shown is lost."))
