@@ -779,8 +779,8 @@
         <translation>询问</translation>
     </message>
     <message>
-        <source>Every command and every write is asked for.</source>
-        <translation>每个命令和每次写入都会先询问。</translation>
+        <source>Commands are asked for. Changes of files in the workspace are not: going back undoes them.</source>
+        <translation>命令需要询问。工作区内的文件更改不询问：返回即可撤销。</translation>
     </message>
     <message>
         <source>work</source>

@@ -75,7 +75,13 @@ class Composer(QWidget):
         self.mode = self._chooser(self.tr("Mode"))
         for value, text, tip in (
             ("plan", self.tr("plan"), self.tr("Reads only. Nothing is changed.")),
-            ("ask", self.tr("ask"), self.tr("Every command and every write is asked for.")),
+            (
+                "ask",
+                self.tr("ask"),
+                self.tr(
+                    "Commands are asked for. Changes of files in the workspace are not: going back undoes them."
+                ),
+            ),
             (
                 "work",
                 self.tr("work"),
