@@ -183,6 +183,64 @@ async def test_without_a_person(tmp_path: Path, unattended: Any, ok: list[bool])
     assert (await bench.call("write", path="a", content="x")).ok
 
 
+CONFIG = """[remote "origin"]
+\turl = https://me:secret@example.org/me/shop.git
+[remote "backup"]
+\turl = git@backup.example:shop.git
+[remote "fork"]
+\tpushurl = https://fork.example/shop.git
+\turl = https://example.org/other.git
+"""
+
+
+@pytest.mark.parametrize("mode", ["ask", "work"])
+@pytest.mark.parametrize("sandbox", ["complete", "partial", "none"])
+@pytest.mark.parametrize(
+    ("command", "config", "place"),
+    [
+        ("git push origin wip", "", "https://example.org/me/shop.git"),
+        ("git push backup wip", "", "git@backup.example:shop.git"),
+        ("git push -u fork HEAD", "", "https://fork.example/shop.git"),
+        ("git add . && git push", "", "https://example.org/me/shop.git"),
+        ("git push", '[branch "wip"]\n\tremote = backup\n', "git@backup.example:shop.git"),
+        ("git push", '[remote]\n\tpushDefault = fork\n', "https://fork.example/shop.git"),
+        (
+            "git push",
+            '[branch "wip"]\n\tremote = origin\n\tpushRemote = backup\n[remote]\n\tpushDefault = fork\n',
+            "git@backup.example:shop.git",
+        ),
+        ("git push https://who:knows@other.example/x.git main", "", "https://other.example/x.git"),
+        ("git push nowhere main", "", "a remote whose address is not known here"),
+    ],
+)  # fmt: skip
+async def test_a_push_says_where_to_and_that_it_cannot_be_taken_back(
+    tmp_path: Path, mode: Any, sandbox: Any, command: str, config: str, place: str
+) -> None:
+    person = Person(decision="deny")
+    bench, _ = bench_with(tmp_path, person, mode=mode, sandbox=sandbox)
+    git = bench.root / ".git"
+    for folder in (git / "objects", git / "refs"):
+        folder.mkdir(parents=True)
+    (git / "HEAD").write_text("ref: refs/heads/wip\n")
+    (git / "config").write_text(CONFIG + config)
+    assert error_of(await bench.call("bash", command=command)) == "permission_denied"
+    (asked,) = person.shown
+    assert f"it publishes to {place}; what others fetch from there cannot be taken back" in asked.why
+    assert "no rule allows" not in asked.why, "the lesser reason"
+    assert "secret" not in asked.why + asked.effect and "knows" not in asked.why + asked.effect
+    assert "not confined" in asked.why or sandbox != "none" or mode == "work"
+
+
+async def test_a_push_that_a_rule_asks_about_says_where_to_as_well(tmp_path: Path) -> None:
+    person = Person(decision="deny")
+    bench, _ = bench_with(tmp_path, person, rules=[parse_rule("Bash(git push:*)", "ask")], mode="work")
+    await bench.call("bash", command="git push https://example.org/x.git main")
+    assert person.shown[0].why == (
+        "the rule Bash(git push:*) asks; it publishes to https://example.org/x.git; "
+        "what others fetch from there cannot be taken back"
+    )
+
+
 async def test_ask_rules_beat_grants_and_deny_rules_beat_everything(tmp_path: Path) -> None:
     person = Person(decision="allow")
     rules = [

@@ -19,7 +19,7 @@ from worldline.core.access import AccessAnswer, AccessRequest
 from worldline.policy.answers import denied_by_rule, file_diff, nobody_there, plan_mode, refused, secret_place
 from worldline.policy.approvals import ApprovalDesk, Scope, digest_of
 from worldline.policy.copies import will_copy
-from worldline.policy.pushing import push_outside, uses_lfs
+from worldline.policy.pushing import push_outside, pushes_of, uses_lfs
 from worldline.policy.rules import Judgement, RuleSet, parse_rule
 from worldline.policy.seal import Seal
 from worldline.policy.shell import has_glob, parse
@@ -33,7 +33,10 @@ _LASTING = {
     "publish": "it publishes, which cannot be taken back",
     "remote": "it changes something on another machine",
 }
-"""Kinds of commands that the sandbox would refuse, so that the person is asked before."""
+"""Kinds of commands that the sandbox would refuse, so that the person is asked before. They are why, whatever the mode: that
+no rule allows them is the lesser reason."""
+_PUSHES = "it publishes to {places}; what others fetch from there cannot be taken back"
+_PUSHES_SOMEWHERE = "it publishes to a remote whose address is not known here; what others fetch from there cannot be taken back"
 _ASKED_WHEN: dict[str, frozenset[str]] = {
     "complete": frozenset(_LASTING),
     "partial": frozenset({*_LASTING, "unknown", "code", "service", "rights"}),
@@ -219,21 +222,23 @@ class PolicyGate:
             and (push := push_outside(request.command, request.root))
         ):
             lfs = f" {_WITHOUT_LFS}" if uses_lfs(request.root) else ""
-            question.effect = f"{says} {_WITH_KEYS.format(url=push.url)}{lfs}"
+            question.effect = f"{says} {_WITH_KEYS.format(url=push.place)}{lfs}"
         if kind == "code" and self.sandbox == "complete":
             question.effect = "Runs code in the sandbox. What it changes in the workspace can be undone."
         if judgement.decision != "ask" or not judgement.by_default:
             question.scopes = ("once",) if judgement.strict else question.scopes
+            if judgement.decision == "ask" and kind == "remote" and (lasting := _why_lasting(kind, request)):
+                question.judgement = replace(judgement, why=f"{judgement.why}; {lasting}")
             return question
         asked = _ASKED_WHEN.get(self.sandbox)
         if self.mode == "work" and asked is not None and kind not in asked:
             question.judgement = Judgement("allow", None, "runs in the sandbox")
-        elif self.mode == "work" and kind in _LASTING:
-            question.judgement = replace(judgement, why=_LASTING[kind])
-        elif self.sandbox == "none":
-            question.judgement = replace(
-                judgement, why=f"{judgement.why}; commands are not confined on this machine"
-            )
+            return question
+        if lasting := _why_lasting(kind, request):
+            judgement = replace(judgement, why=lasting, part=None)
+        if self.sandbox == "none" and (self.mode != "work" or not lasting):
+            judgement = replace(judgement, why=f"{judgement.why}; commands are not confined on this machine")
+        question.judgement = judgement
         return question
 
     def _judge_net(self, url: str, rules: RuleSet) -> _Question:
@@ -364,6 +369,15 @@ class PolicyGate:
 def _lasting(kind: str, path: Path) -> tuple[tuple[Scope, ...], str]:
     """How long a grant for a path may last, and its rule. A name with a wildcard in it would be a rule for others."""
     return (("once",), "") if has_glob(str(path)) else (ALL_SCOPES, f"{kind}({path})")
+
+
+def _why_lasting(kind: str, request: AccessRequest) -> str:
+    """Why a command of this kind is asked about in every mode; "" = it is no such kind."""
+    pushes = pushes_of(request.command, request.root) if kind == "remote" else []
+    places = [push.place for push in pushes]
+    if places and all(places):
+        return _PUSHES.format(places=", ".join(dict.fromkeys(places)))
+    return _PUSHES_SOMEWHERE if places else _LASTING.get(kind, "")
 
 
 def _host_of(url: str) -> tuple[str, int] | None:

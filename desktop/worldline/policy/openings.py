@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from worldline.policy.sandbox.model import PUBLISH, PUSH, Grant
-from worldline.policy.sandbox.places import git_places
+from worldline.policy.sandbox.places import branch_of, git_places
 from worldline.policy.shell import SimpleCommand, parse
 from worldline.policy.wording import kind_of
 
@@ -122,19 +122,33 @@ def remote_urls(workspace: Path, remote: str) -> list[str]:
     """Addresses that a push to `remote` would go to, read from the configuration file of the repository."""
     if "/" in remote or ":" in remote:
         return [remote]
-    urls = _remotes(workspace).get(remote or "origin", "")
+    urls = _remotes(workspace).get(remote or _default_remote(workspace), "")
     return [urls] if urls else []
+
+
+def _config(workspace: Path) -> configparser.RawConfigParser:
+    parser = configparser.RawConfigParser(strict=False, allow_no_value=True, interpolation=None)
+    common = git_places(workspace).common_dir
+    if common is not None:
+        with contextlib.suppress(OSError, configparser.Error, UnicodeDecodeError):
+            text = (common / "config").read_text()
+            parser.read_string("\n".join(line.strip() for line in text.splitlines()))
+    return parser
+
+
+def _default_remote(workspace: Path) -> str:
+    """The remote of a push that names none, as git chooses it from the configuration of the repository."""
+    parser = _config(workspace)
+    branch = f'branch "{branch_of(workspace).removeprefix("refs/heads/")}"'
+    for section, option in ((branch, "pushremote"), ("remote", "pushdefault"), (branch, "remote")):
+        if chosen := parser.get(section, option, fallback=None):
+            return chosen
+    return "origin"
 
 
 def _remotes(workspace: Path) -> dict[str, str]:
     """Name of each remote and where a push to it goes."""
-    common = git_places(workspace).common_dir
-    if common is None:
-        return {}
-    parser = configparser.RawConfigParser(strict=False, allow_no_value=True, interpolation=None)
-    with contextlib.suppress(OSError, configparser.Error, UnicodeDecodeError):
-        text = (common / "config").read_text()
-        parser.read_string("\n".join(line.strip() for line in text.splitlines()))
+    parser = _config(workspace)
     found: dict[str, str] = {}
     for section in parser.sections():
         match = re.fullmatch(r'remote "(.+)"', section)

@@ -28,6 +28,8 @@ _LEASE = re.compile(r"--force-with-lease=[\w./:@^~{}-]+")
 _WORD = re.compile(r"[+:]?[^\s*?\[\]~$`\\-][^\s*?\[\]$`\\]*|:")
 _SSH = re.compile(r"(?:ssh|git\+ssh|ssh\+git)://|(?:[^/:@\s]+@)?[^/:@\s]+:(?!//)")
 
+_WHO = re.compile(r"^(https?://)[^/@]*@")
+
 
 @dataclass(slots=True, frozen=True)
 class Push:
@@ -55,6 +57,11 @@ class Push:
     def outside(self) -> bool:
         """Where the words name no remote, git would choose one: the person could not be told where it goes."""
         return self.alone and self.needs_person and bool(self.remote)
+
+    @property
+    def place(self) -> str:
+        """Where it goes, to be read: without a name or a password that stands in the address of a server."""
+        return _WHO.sub(r"\1", self.url)
 
     @property
     def refs(self) -> list[str]:
