@@ -695,6 +695,14 @@
         <translation>分叉处</translation>
     </message>
     <message>
+        <source>countered</source>
+        <translation>已抵消</translation>
+    </message>
+    <message>
+        <source>undone</source>
+        <translation>已撤销</translation>
+    </message>
+    <message>
         <source>no end of a run</source>
         <translation>不是一次运行的结束</translation>
     </message>
@@ -5310,6 +5318,10 @@ Click a node to go back to it, files included.</source>
     <message>
         <source>{n} passed</source>
         <translation>{n} 项通过</translation>
+    </message>
+    <message>
+        <source>did something outside, which was countered</source>
+        <translation>在外部做了某事，已抵消</translation>
     </message>
     <message>
         <source>Start of the session</source>

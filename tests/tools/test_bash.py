@@ -119,6 +119,8 @@ async def test_cancelling_ends_the_command(bench: Bench) -> None:
 async def test_background_processes(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     outcome = await bench.call("bash", command="echo up; sleep 600", background=True)
     assert outcome.ok and "p1" in text_of(outcome)
+    assert outcome.result is not None
+    assert [e["reversibility"] for e in outcome.result.effects] == ["undoable"], "to end it undoes it"
     assert "running" in text_of(await bench.call("process", action="list"))
     said = ""
     while "up" not in said:

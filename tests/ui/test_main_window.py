@@ -22,6 +22,8 @@ from worldline.ui.main_window import MainWindow
 from worldline.ui.session_state import SessionState
 from worldline.ui.still import Still
 from worldline.ui.theme import theme
+from worldline.ui.tree.hover import HoverCard
+from worldline.viewmodel import tree_text
 
 from . import full, sample
 
@@ -477,6 +479,13 @@ def test_a_push_that_was_countered_says_so_on_its_step(window_of: Open, qtbot: A
 
     qtbot.waitUntil(lambda: "↶ was countered" in facts(), timeout=30_000)
     assert "cannot be undone" not in facts()
+    row = window.state.tree.row(sample.uid(25))
+    hover = window.findChildren(HoverCard)[0]
+    assert tree_text.row_text(window.state.tree, row).badges == [("↶", "muted")]
+    assert "which was countered" in hover.facts(row)[1]
+    countered = window.tree.view.grab().toImage()
     window.state.client.batch.emit([("effect_changed", {"effect": {**pushed, "id": 4, "status": "open"}})])
     view.flush()
     assert "⚠ cannot be undone" in facts() and "countered" not in facts()
+    assert "which was countered" not in hover.facts(row)[1]
+    assert window.tree.view.grab().toImage() != countered

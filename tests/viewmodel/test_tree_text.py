@@ -12,7 +12,7 @@ from worldline.viewmodel.plan import summarised_on_the_way
 from worldline.viewmodel.tree_items import TreeItems
 from worldline.viewmodel.tree_model import TreeModel
 from worldline.viewmodel.tree_paths import asked_for
-from worldline.viewmodel.tree_text import fold_text, row_text, short_title, title
+from worldline.viewmodel.tree_text import fold_text, marks_of, row_text, sentence, short_title, title
 from worldline.viewmodel.unmarked import unmarked
 
 
@@ -48,6 +48,25 @@ def tree() -> TreeModel:
         row(3, NodeKind.ASSISTANT, "I **look**."),
     ])  # fmt: skip
     return model
+
+
+def test_the_badge_of_a_push_that_was_countered_warns_of_nothing() -> None:
+    model = tree()
+    model.append(
+        NodeHeader(
+            seq=4, uid=f"{4:016x}", parent=3, kind=NodeKind.TOOL, created=4, preview="git push", tool="bash",
+            outcome=Outcome.OK, flags=NodeFlag.EFFECT | NodeFlag.IRREVERSIBLE | NodeFlag.CODE_RUNS_LATER,
+        )
+    )  # fmt: skip
+    assert row_text(model, 3).badges == [("⚠", "warn"), ("↯", "warn")]
+    assert "did something that cannot be undone" in marks_of(model, 3)
+    model.countered = {f"{4:016x}"}
+    assert row_text(model, 3).badges == [("↶", "muted"), ("↯", "warn")]
+    assert marks_of(model, 3) == [
+        "did something outside, which was countered",
+        "changed a file that runs later",
+    ]
+    assert "which was countered" in sentence(model, 3) and "cannot be undone" not in sentence(model, 3)
 
 
 def test_what_the_person_wrote_is_shown_as_written() -> None:

@@ -161,7 +161,14 @@ def _result(args: BashInput, done: CommandResult, limit: float) -> ToolResult:
         detail["check"] = check.to_json()
     effects = list(done.effects)
     if done.process_id:
-        effects.append({"kind": "background_process", "process": done.process_id, "pids": done.survivors})
+        effects.append(
+            {
+                "kind": "background_process",
+                "reversibility": "undoable",
+                "process": done.process_id,
+                "pids": done.survivors,
+            }
+        )
     body = "\n".join(part for part in [shown, *notes] if part)
     summary = (
         "timed out" if done.timed_out else f"exit {done.exit_code}" if done.exit_code is not None else "runs"

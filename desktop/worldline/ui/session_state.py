@@ -303,6 +303,7 @@ class SessionState(SessionWay):
 
     def _note_countered(self) -> None:
         before, self.countered = self.countered, taken_back(self.effects.values())
+        self.tree.countered = self.countered
         if changed := before ^ self.countered:
             self.countered_changed.emit(sorted(changed))
 

@@ -97,6 +97,8 @@ class TreeModel:
         """Flags of the few rows that have any which keep them from being folded, or fold them away."""
         self.ends: dict[int, str] = {}
         """Rows at which a run ended otherwise than well → stop reason."""
+        self.countered: set[str] = set()
+        """Nodes whose effects were all countered."""
         self.changes = 0
         """Counts what has changed in rows that were there: sums over them are made anew then."""
         self.live: set[int] = set()

@@ -221,6 +221,9 @@ def row_text(model: TreeModel, row: int) -> RowText:
     # The mark of a failed step says already that its checks failed.
     if outcome in (Outcome.OK, Outcome.FAILED):
         flags &= ~(NodeFlag.CHECKS_PASSED | NodeFlag.CHECKS_FAILED)
+    if flags & NodeFlag.IRREVERSIBLE and model.uid(row) in model.countered:
+        flags &= ~NodeFlag.IRREVERSIBLE
+        result.badges.append(("↶", "muted"))
     _badges(result, flags)
     ended = model.ends.get(row)
     if ended:
@@ -289,6 +292,15 @@ def _fold_text(model: TreeModel, rows: Sequence[int]) -> RowText:
     return result
 
 
+def marks_of(model: TreeModel, row: int) -> list[str]:
+    """The badges of a row in words."""
+    flags = model.flags_of(row)
+    if flags & NodeFlag.IRREVERSIBLE and model.uid(row) in model.countered:
+        rest = flag_words(flags & ~NodeFlag.IRREVERSIBLE)
+        return [translate("tree", "did something outside, which was countered"), *rest]
+    return flag_words(flags)
+
+
 def sentence(model: TreeModel, row: int, *, cursor: bool = False) -> str:
     """The node in words: kind, text, how it ended, what it changed, badges, label, "you are here"."""
     parts = [f"{kind_word(model.kind_of(row))}: {title(model, row)}"]
@@ -299,7 +311,7 @@ def sentence(model: TreeModel, row: int, *, cursor: bool = False) -> str:
         parts.append(
             translate("tree", "{a} lines added, {r} removed").format(a=model.added[row], r=model.removed[row])
         )
-    parts.extend(flag_words(model.flags_of(row)))
+    parts.extend(marks_of(model, row))
     if row in model.ends:
         parts.append(
             translate("tree", "the run ended here: {why}").format(why=run_ends.words(model.ends[row]))

@@ -182,6 +182,16 @@ class CompareView(QWidget):
             line.addWidget(label, int(text == title), Qt.AlignmentFlag.AlignTop)
         return line
 
+    def _effects(self, attempt: Attempt) -> tuple[list[str], bool]:
+        """What no jump takes back, a line each, and whether anything of it is still so."""
+        lasting = [effect for effect in attempt.effects if effect.reversibility != "undoable"]
+        back = {"countered": self.tr("countered"), "undone": self.tr("undone")}
+        lines = [
+            f"↶ {effect.summary} · {back[effect.status]}" if effect.status in back else f"⚠ {effect.summary}"
+            for effect in lasting
+        ]
+        return lines, any(effect.status not in back for effect in lasting)
+
     def _column(self, attempt: Attempt) -> list[tuple[str, str]]:
         if not attempt.path:
             return [("—", "muted")] * 6 + [(attempt.note or "—", "text" if attempt.note else "muted")]
@@ -194,7 +204,7 @@ class CompareView(QWidget):
             checks.append(f"{name}{numbers}{sign}")
             checks_token = "bad" if ok is False else "ok" if ok and checks_token != "bad" else checks_token
         seconds = round(attempt.seconds)
-        effects = [f"⚠ {effect.summary}" for effect in attempt.effects if effect.reversibility != "undoable"]
+        effects, open_ones = self._effects(attempt)
         return [
             (words.stop_title(attempt.stop_reason), words.outcome(outcome)[1])
             if attempt.stop_reason
@@ -208,7 +218,7 @@ class CompareView(QWidget):
                 f"{words.cost(attempt.usage.cost)} · {seconds // 60}:{seconds % 60:02d} · {attempt.steps}",
                 "text",
             ),
-            ("\n".join(effects) or "—", "warn" if effects else "muted"),
+            ("\n".join(effects) or "—", "warn" if open_ones else "muted"),
             (
                 f"{attempt.retries} · {attempt.fallbacks}",
                 "text" if attempt.retries or attempt.fallbacks else "muted",

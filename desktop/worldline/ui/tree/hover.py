@@ -73,7 +73,7 @@ class HoverCard(QFrame):
                     a=tree.added[row], r=tree.removed[row]
                 )
             )
-        lines.extend(word[:1].upper() + word[1:] for word in tree_words.flag_words(tree.flags_of(row)))
+        lines.extend(word[:1].upper() + word[1:] for word in tree_text.marks_of(tree, row))
         label = tree.labels.get(row)
         if label is not None and label.note:
             lines.append(label.note if len(label.note) <= NOTE else label.note[:NOTE] + "…")

@@ -72,6 +72,7 @@ class TreeView(TreeScroll):
         # What was clicked is not where anybody went.
         state.stayed.connect(lambda: self._selection_moved(state.selection))
         state.label_changed.connect(lambda _uid: self.viewport().update())
+        state.countered_changed.connect(lambda _uids: self.viewport().update())
         state.run_started.connect(lambda _run: self.refold())
         theme().changed.connect(self.viewport().update)
         self._access: Any = None
