@@ -15,7 +15,8 @@ import pygit2
 
 from worldline.core.errors import WorkspaceError
 from worldline.workspace import home_git
-from worldline.workspace.home_changes import Brought, Change, Objects, as_committed, changes_since, is_pointer
+from worldline.workspace.committed_form import Form, NotConvertible, form_of
+from worldline.workspace.home_changes import Brought, Change, Objects, changes_since, is_pointer
 from worldline.workspace.home_index import Staging
 from worldline.workspace.home_report import Choice, HomeEntry, HomeReport, How
 from worldline.workspace.merge3 import merge_content
@@ -202,17 +203,26 @@ class _Bringing:
     def _one(self, change: Change, side: _Side, theirs_win: bool) -> tuple[HomeEntry | None, Leaf | None]:
         path, ours = change.path, side.leaf(change.path)
         ours_data = self._data(ours)
-        if side.committed and (name := self._filter(path)):
+        form = self._form(path) if side.committed else Form()
+        if form.filter:
             # Its program is not run: what it hides (git-crypt) or keeps elsewhere would be committed as it is.
             return HomeEntry(
-                path, "not_captured", f"it is kept by a filter ({name}): bring it as uncommitted changes"
+                path,
+                "not_captured",
+                f"it is kept by a filter ({form.filter}): bring it as uncommitted changes",
             ), None
         if side.committed and ours_data is not None and is_pointer(ours_data):
             return HomeEntry(
                 path, "not_captured", "it is kept by a filter (Git LFS): bring it as uncommitted changes"
             ), None
-        theirs = self._as_side(change.theirs, ours_data, side)
-        bases = [self._as_side(base, ours_data, side) for base in change.bases]
+        try:
+            theirs = self._as_side(change.theirs, ours_data, form)
+            bases = [
+                base if base == change.committed else self._as_side(base, ours_data, form)
+                for base in change.bases
+            ]
+        except NotConvertible as error:
+            return HomeEntry(path, "not_captured", f"{error}: bring it as uncommitted changes"), None
         if ours == theirs or theirs in bases[:1]:
             return None, None
         if ours == bases[0]:
@@ -232,8 +242,10 @@ class _Bringing:
             return HomeEntry(path, "keep_mine", "yours is kept", choice), None
         return HomeEntry(path, "conflict", _why(ours, theirs)), None
 
-    def _filter(self, path: str) -> str:
-        return home_git.filter_of(self.repo, path) or home_git.filter_of(self._theirs, path)
+    def _form(self, path: str) -> Form:
+        """Which filter either side names; the rest as it is where the file comes from."""
+        theirs, ours = form_of(self._theirs, path), form_of(self.repo, path)
+        return (ours if self._theirs is None else theirs)._replace(filter=ours.filter or theirs.filter)
 
     def _taken(
         self, path: str, ours: Leaf | None, theirs: Leaf | None, reason: str, choice: str = ""
@@ -249,11 +261,11 @@ class _Bringing:
     def _store(self, mode: int, data: bytes) -> Leaf:
         return Leaf(mode, self.home.store.put(BLOB, data))
 
-    def _as_side(self, leaf: Leaf | None, ours: bytes | None, side: _Side) -> Leaf | None:
+    def _as_side(self, leaf: Leaf | None, ours: bytes | None, form: Form) -> Leaf | None:
         if leaf is None:
             return None
         data = self.objects.read(leaf.oid)
-        return self._store(leaf.mode, as_committed(data, ours) if side.committed else data)
+        return self._store(leaf.mode, data if leaf.mode == MODE_LINK else form.apply(data, ours))
 
     def _merged(self, bases: list[Leaf | None], ours: Leaf | None, theirs: Leaf | None) -> Leaf | None:
         if ours is None or theirs is None or MODE_LINK in (ours.mode, theirs.mode):

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 import pygit2
 
-from worldline.workspace import difftext
 from worldline.workspace.objects import EMPTY_TREE, MODE_DIR, MODE_GITLINK, TreeEntry, parse_tree
 from worldline.workspace.states import State, read_index
 from worldline.workspace.treediff import Leaf
@@ -22,6 +21,8 @@ class Change:
     path: str
     bases: list[Leaf | None]
     theirs: Leaf | None
+    committed: Leaf | None = None
+    """The one of them that is as it was committed, not as on disk."""
 
 
 @dataclass(slots=True)
@@ -102,7 +103,7 @@ def changes_since(
         bases = [before, committed] if base_tree and committed != before else [before]
         if committed_since:
             bases.reverse()
-        found.changes.append(Change(path, bases, theirs))
+        found.changes.append(Change(path, bases, theirs, committed))
     return found
 
 
@@ -135,10 +136,3 @@ _LFS = b"version https://git-lfs"
 def is_pointer(data: bytes) -> bool:
     """Committed by a filter: what is on disk cannot be committed without running its program."""
     return data.startswith(_LFS)
-
-
-def as_committed(data: bytes, committed: bytes | None) -> bytes:
-    """Content from disk as it belongs into a commit: with the line ends of what is committed."""
-    if committed is not None and difftext.line_ends(committed) == "lf" and difftext.line_ends(data) == "crlf":
-        return data.replace(b"\r\n", b"\n")
-    return data

@@ -202,17 +202,6 @@ class CommitPlan:
         ref.set_target(pygit2.Oid(hex=commit), "commit: brought from a session")
 
 
-def filter_of(repo: pygit2.Repository | None, path: str) -> str:
-    """Name of the filter through which a file goes into a commit, "" = none: what is on disk is not what is committed."""
-    if repo is None:
-        return ""
-    try:
-        value = repo.get_attr(path, "filter")
-    except (ValueError, UnicodeError, pygit2.GitError):
-        return ""
-    return value if isinstance(value, str) else ""
-
-
 def _signature(repo: pygit2.Repository) -> pygit2.Signature:
     try:
         return repo.default_signature
