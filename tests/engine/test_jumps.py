@@ -13,6 +13,7 @@ import pytest
 
 from engine.support import call, reply
 from tests_support import git
+from worldline.core.errors import WorldlineError
 from worldline.engine.external_changes import note_external_change
 from worldline.protocol.commands import BringHome, CompareFor, DiffFor, Jump, JumpPlanFor, Prompt, TakeFile
 
@@ -52,6 +53,23 @@ async def test_a_jump_puts_the_files_back_on_a_branch_of_its_own(
     assert (b.root / "two.txt").read_text() == "2\n"
     # The fork that was left got nothing of its own: its branch is gone.
     assert "worldline/" + b.actor.shared.slug + "/2" not in git(repo, "branch", "--list")
+
+
+async def test_nothing_is_begun_in_a_folder_that_is_gone(bench: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "plain"
+    folder.mkdir()
+    (folder / "mine.txt").write_text("my own work\n")
+    b = await bench(workspace=folder)
+    await b.ask("hello")
+    count = len(b.nodes("user"))
+    folder.rename(tmp_path / "elsewhere")
+    b.script(reply("One.", call("write", path="one.txt", content="1\n")), "Done.")
+    with pytest.raises(WorldlineError, match="is not there"):
+        await b.actor.handle("prompt", Prompt(text="go on"))
+    assert not folder.exists() and len(b.nodes("user")) == count
+    (tmp_path / "elsewhere").rename(folder)
+    assert await b.ask("go on") == "completed"
+    assert (folder / "one.txt").read_text() == "1\n" and (folder / "mine.txt").exists()
 
 
 async def test_a_note_to_the_model_is_not_what_the_person_wrote(bench: Any, repo: Any) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from worldline.workspace.engine import Workspace
 from worldline.workspace.folders import STAGING
+from worldline.workspace.model import NOT_CAPTURED
 from worldline.workspace.watch import Watcher
 
 from .conftest import run_sh
@@ -182,4 +183,21 @@ def test_a_folder_is_looked_into_once_nothing_is_mounted_on_it_any_more(
     # Nothing tells of that.
     seen = workspace.capture(state).state
     assert workspace.read_file(seen, "outer/inner/file") == b"under it"
+    workspace.close()
+
+
+def test_a_folder_that_went_and_came_again_is_watched(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "file").write_text("one")
+    workspace = Workspace(work, tmp_path / "store", free_floor=0)
+    state = workspace.capture(None).state
+    work.rename(tmp_path / "elsewhere")
+    assert workspace.capture(state).state == NOT_CAPTURED
+    work.mkdir()
+    (work / "file").write_text("two")
+    state = workspace.capture(state).state
+    (work / "other").write_text("three")
+    seen = workspace.capture(state)
+    assert seen.paths == ["other"] and workspace.read_file(seen.state, "other") == b"three"
     workspace.close()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from worldline.agent.capture import change_from_outside
+from worldline.engine.anew import gone
 from worldline.engine.notes import external_change_note
 from worldline.engine.shared import Shared
 from worldline.engine.worlds import same_but_for_branch
@@ -10,7 +13,8 @@ from worldline.workspace.model import NOT_CAPTURED
 
 
 async def note_external_change(shared: Shared) -> str:
-    """Store what changed on disk since the last node, and return what the model is told of it."""
+    """Store what changed on disk since the last node, and return what the model is told of it. Raises SessionError where
+    the folder is gone: tools would make another one in its place, and all that was in it would count as deleted."""
     if shared.work is None:
         return ""
     doc = shared.doc
@@ -19,6 +23,8 @@ async def note_external_change(shared: Shared) -> str:
     if result.branch:
         shared.branch = f"refs/heads/{result.branch}"
     if result.state == NOT_CAPTURED:
+        if not await asyncio.to_thread(shared.root.is_dir):
+            raise gone(doc.path, shared.root)
         shared.journal().diagnose(
             "capture", f"The files could not be captured: {result.error}", node=doc.cursor
         )

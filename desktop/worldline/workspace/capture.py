@@ -123,6 +123,10 @@ class Capturer:
         self._walked = False
         self.context.learned = {}
         self._looked_up = None
+        if self._watcher is not None:
+            # What it watches may be a folder that has gone, with another one in its place by the next time.
+            self.unwatch()
+            self.watch()
         self.store.discard()
 
     def take(self, label: str, progress: ProgressCall | None = None) -> State:
