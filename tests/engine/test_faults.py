@@ -114,6 +114,7 @@ async def test_a_full_disk_ends_the_run_and_is_told(bench: Any, monkeypatch: Any
     assert not (b.root / "second").exists()
     ended = next(m for name, m in reversed(b.events) if name == "run_ended")
     assert ended.run.stop_reason == "store_error"
+    assert ended.run.detail.count("could not be saved") == 1
     monkeypatch.setattr(type(b.doc), "finish", end)
     room[0] = True
     b.script("Here again.")

@@ -399,3 +399,12 @@ def test_only_the_first_window_of_a_process_freezes_what_is_there(qtbot: Any) ->
     assert gc.get_freeze_count() == frozen
     gc.collect()
     assert gone() is None
+
+
+def test_a_refusal_goes_when_the_next_run_begins(tmp_path: Path, qtbot: Any) -> None:
+    with full.complete_window(tmp_path) as window:
+        window.state.failed.emit({"message": "The disk is full.", "hint": "Make room."})
+        said = "failed" in window.notices.items
+        window.state.run_started.emit({"uid": "r", "prompt": "", "started": 1})
+        left = "failed" in window.notices.items
+    assert said and not left

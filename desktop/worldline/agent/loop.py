@@ -141,8 +141,11 @@ class RunLoop:
             return error.end
         if isinstance(error, SessionError):
             logger.error("the session could not be saved", exc_info=error)
-            detail = f"The session could not be saved: {error.message} {error.hint}".strip()
-            return RunEnd(StopReason.STORE_ERROR, detail, offers=offers_for(StopReason.STORE_ERROR))
+            return RunEnd(
+                StopReason.STORE_ERROR,
+                _not_saved(error, error.hint),
+                offers=offers_for(StopReason.STORE_ERROR),
+            )
         if isinstance(error, SandboxError):
             logger.error("the sandbox does not start", exc_info=error)
             return RunEnd(StopReason.SANDBOX_ERROR, str(error), offers=offers_for(StopReason.SANDBOX_ERROR))
@@ -168,7 +171,7 @@ class RunLoop:
         except SessionError as error:
             logger.error("the end of run %s could not be saved", self.journal.run, exc_info=error)
             if end.reason is not StopReason.STORE_ERROR:
-                end.detail = f"{end.detail} The session could not be saved: {error.message}".strip()
+                end.detail = f"{end.detail} {_not_saved(error)}".strip()
                 end.reason = StopReason.STORE_ERROR
                 end.offers = offers_for(StopReason.STORE_ERROR)
             end.saved = False
@@ -321,3 +324,10 @@ class RunLoop:
         )
         self._deps.watcher.used(usage, model)
         return header.uid
+
+
+def _not_saved(error: SessionError, hint: str = "") -> str:
+    """That the session could not be saved, and why; said once."""
+    if error.message.startswith("The session could not be saved"):
+        return f"{error.message} {hint}".strip()
+    return f"The session could not be saved: {error.message} {hint}".strip()

@@ -34,6 +34,8 @@ class WindowNotices(QObject):
         state.hello.connect(self._opened)
         state.refused.connect(self._refused)
         state.failed.connect(self._failed)
+        # What was refused before has been tried again, or is of no interest any more.
+        state.run_started.connect(lambda _run: self._window.notices.clear("failed"))
         state.jumped.connect(self._jumped)
         state.brought_home.connect(self._brought_home)
         state.writer_changed.connect(self._writer_changed)
