@@ -96,7 +96,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
         seen.again += [path for path in _paths(piece) if path in seen.asked]
         repeat(self, piece)
 
-    monkeypatch.setattr(copying, "WORTH", 1)
+    monkeypatch.setattr(copying, "WORTH", 0)
     monkeypatch.setattr(copying, "_EACH", 1)
     monkeypatch.setattr(copying, "_PORTION", 3)
     monkeypatch.setattr(copying, "_PATIENCE_S", PATIENCE_S)
@@ -349,7 +349,7 @@ _KILLED = """
 import os, select, signal, sys
 from pathlib import Path
 from worldline.workspace import copying, helpers, isolate
-copying.WORTH = copying._EACH = 1
+copying.WORTH, copying._EACH = 0, 1
 copying._PORTION = 3
 helpers.processors = lambda: 2
 asked = helpers.Helper.ask

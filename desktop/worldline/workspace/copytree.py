@@ -26,6 +26,8 @@ from worldline.workspace.store import Store
 CHOSEN = (".env*",)
 """Ignored files that go along without being asked for."""
 _WORKTREE_LINE = re.compile(rb"(?m)^[ \t]*worktree[ \t]*=.*\n?")
+_INDEX_ENTRY = 100
+"""Bytes of a file in a staging area, most often."""
 _PLAIN: FileSig = (0, 0, 0, 0, stat.S_IFREG, b"")
 """In place of what is not known yet of a regular file."""
 
@@ -106,13 +108,10 @@ class Copy:
         self._global = global_rules(root)
         self._done = 0
         self._usual = 0o777 & ~umask()
-        root.refresh_index()
         self._context = Context(
-            _NO_STORE, tracked=root.tracked(), chosen=CHOSEN, include=include or None, enter_root=self._enter, is_linked=self._is_linked,
+            _NO_STORE, chosen=CHOSEN, include=include or None, enter_root=self._enter, is_linked=self._is_linked,
             base=stack_for(root, self._global),
         )  # fmt: skip
-        self._context.links = root.links()
-        self._add_tracked(self._context.tracked)
 
     def _add_tracked(self, paths: set[str]) -> None:
         self._context.tracked |= paths
@@ -141,7 +140,10 @@ class Copy:
         copying = Copying(source, dest, self._usual, self._took)
         try:
             if self.shared:
-                copying.start(len(self.root.entries))
+                copying.start(self._about())
+            self.root.refresh_index()
+            self._context.links = self.root.links()
+            self._add_tracked(self.root.tracked())
             top = self._top = Dir()
             self.survey(self._context).run(source.root_fd, top)
             self._before(top)
@@ -159,6 +161,13 @@ class Copy:
         self.notes += [note for _, note in sorted(self._told, key=_number)]
         for path, inner in self._roots.items():
             self._repository(path, inner)
+
+    def _about(self) -> int:
+        """How many files there are, about. Helpers start while that is found out."""
+        try:
+            return os.lstat(self.root.gitdir / "index").st_size // _INDEX_ENTRY
+        except FileNotFoundError:
+            return 0
 
     def is_elsewhere(self, path: str) -> bool:
         """In a repository inside of this one."""
