@@ -275,7 +275,8 @@ class Walk:
             if name == ".git" or (not prefix and name.startswith(STAGING)):
                 continue
             path = prefix + name
-            ignored = node.in_ignored or is_ignored(stack, path, name, is_dir)
+            is_tracked = not is_dir and path in self.c.tracked  # then it matters not what the rules say
+            ignored = not is_tracked and (node.in_ignored or is_ignored(stack, path, name, is_dir))
             ignored = ignored and not (is_dir and path in self.c.links)
             if is_dir:
                 if ignored and path not in self.c.tracked_dirs and self.c.include is None:
@@ -292,7 +293,7 @@ class Walk:
                 dirs[name] = child
                 continue
             limit = self.c.max_bytes
-            if ignored and path not in self.c.tracked:
+            if ignored:
                 if not (node.included or self.c.is_chosen(name) or self._is_included(path, name, False)):
                     skipped[name] = IGNORED
                     continue
