@@ -165,6 +165,10 @@ def test_special_files_are_named_and_never_opened(work: Path, sh: Sh) -> None:
         ("git init -q inner && echo i > inner/i && echo k > .env && echo l > x.log", 0),
         ("echo '*.log' > .gitignore && echo k > .env && echo l > x.log", 2),
         ("echo n > n && git add -N n", 1),
+        ("echo n > n && git add -N n && git write-tree", 1),
+        ("echo n > n && git add n && git write-tree", 1),
+        ("echo n > n && git add n && git commit -qm two && git reset -q --soft HEAD~1 && touch a.txt", 1),
+        ("git rm -q --cached a.txt && git write-tree", 1),
         (
             "git update-index --split-index && git mv a.txt n.txt && echo n > other && git add other && chmod +x b.txt",
             4,
@@ -185,6 +189,26 @@ def test_how_much_of_it_is_uncommitted(work: Path, sh: Sh, change: str, number: 
     listed = {line[3:] for line in sh("git status --porcelain --untracked-files=all --no-renames").splitlines()
               if not line.endswith("inner/")}  # fmt: skip
     assert isolate.prepare(work, "abcd1234").uncommitted == len(listed) == number
+
+
+def test_what_git_noted_of_the_staging_area_is_its_tree_or_nothing(work: Path, sh: Sh) -> None:
+    def noted() -> str:
+        root, _ = isolate.root_of(work)
+        root.refresh_index()
+        return root.noted_tree.hex()
+
+    sh("mkdir d e && echo a > a && echo b > d/b && echo e > e/e && git init -q -b main . && git add .")
+    assert noted() == ""
+    sh("git commit -qm one")
+    assert noted() == sh("git rev-parse HEAD^{tree}").strip()
+    sh("echo c > d/c && git add d/c")
+    assert noted() == ""
+    tree = sh("git write-tree").strip()
+    assert noted() == tree
+    sh("git read-tree HEAD && git update-index --index-version 4")
+    assert noted() == sh("git rev-parse HEAD^{tree}").strip()
+    sh("git update-index --split-index")
+    assert noted() == ""
 
 
 def test_all_of_a_repository_without_a_commit_is_uncommitted(work: Path, sh: Sh) -> None:

@@ -50,6 +50,9 @@ def uncommitted(root: GitRoot, copy: Copy, head: Head, entries: list[Entry]) -> 
         elif not (path.endswith("/") or mode == MODE_GITLINK or flags & SKIP_WORKTREE):
             changed.add(path)
     tree = repo[head.commit].peel(pygit2.Tree) if head.commit else None
+    is_staged = tree is None or tree.id.raw != root.noted_tree
+    if not touched and not is_staged:
+        return len(changed)
     try:
         index = repo.index
     except pygit2.GitError:  # libgit2 reads no sparse or split index: counted without it
@@ -58,7 +61,8 @@ def uncommitted(root: GitRoot, copy: Copy, head: Head, entries: list[Entry]) -> 
     if tree is None:
         return len(changed | tracked)
     changed.update(_edited(root, repo, index, copy, touched))
-    changed.update(os.fsdecode(delta.new_file.raw_path) for delta in index.diff_to_tree(tree).deltas)
+    if is_staged:
+        changed.update(os.fsdecode(delta.new_file.raw_path) for delta in index.diff_to_tree(tree).deltas)
     return len(changed)
 
 

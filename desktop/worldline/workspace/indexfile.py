@@ -49,6 +49,14 @@ class Entry(NamedTuple):
     size: int
 
 
+class _Beside(NamedTuple):
+    """What there is in an index beside entries."""
+
+    link: bytes | None
+    """What leads to another file; None when all entries are in this one."""
+    tree: bytes
+
+
 def _read_name_v4(data: bytes, at: int, previous: bytes) -> tuple[bytes, int]:
     byte = data[at]
     at += 1
@@ -61,33 +69,52 @@ def _read_name_v4(data: bytes, at: int, previous: bytes) -> tuple[bytes, int]:
     return previous[: len(previous) - strip] + data[at:end], end + 1
 
 
-def _extensions(data: bytes, at: int, end: int, entries: list[Entry]) -> bytes | None:
-    """Content of the extension that leads to another file, None when there is none. Raises `UnreadableIndex`."""
+def _extensions(data: bytes, at: int, end: int, hash_size: int, entries: list[Entry]) -> _Beside:
+    """Raises `UnreadableIndex`."""
     link: bytes | None = None
+    tree = b""
     while at + 8 <= end:
         name = data[at : at + 4]
         size = struct.unpack_from(">I", data, at + 4)[0]
+        content = data[at + 8 : at + 8 + size]
         if name == b"link":
-            link = data[at + 8 : at + 8 + size]
+            link = content
+        elif name == b"TREE":
+            tree = _noted_tree(content, hash_size)
         elif name != b"sdir" and not 65 <= name[0] <= 90:
             raise UnreadableIndex(f"its staging area uses an unknown extension {name!r}", entries)
         at += 8 + size
-    return link
+    return _Beside(link, tree)
+
+
+def _noted_tree(cache: bytes, hash_size: int) -> bytes:
+    """The first one in it is that of the top folder; without an id when something was staged since it was made."""
+    path, _, rest = cache.partition(b"\0")
+    counts, _, rest = rest.partition(b"\n")
+    is_valid = not path and counts.partition(b" ")[0].isdigit() and len(rest) >= hash_size
+    return rest[:hash_size] if is_valid else b""
 
 
 def parse(data: bytes, hash_size: int = 20, shared: Callable[[str], bytes] | None = None) -> list[Entry]:
     """All entries, in index order. `shared` reads the other file of a split index, by the hash in its name.
 
     Raises `UnreadableIndex`."""
+    return read(data, hash_size, shared)[0]
+
+
+def read(
+    data: bytes, hash_size: int = 20, shared: Callable[[str], bytes] | None = None
+) -> tuple[list[Entry], bytes]:
+    """Like `parse`; with the id of the tree that all entries together make, as far as git noted it, else b""."""
     if not data:
-        return []
+        return [], b""
     try:
-        entries, link = _parse(data, hash_size)
-        if link is None:
-            return entries
+        entries, beside = _parse(data, hash_size)
+        if beside.link is None:
+            return entries, beside.tree
         if shared is None:
             raise UnreadableIndex("its staging area is split over two files (core.splitIndex)")
-        return _joined(entries, link, hash_size, shared)
+        return _joined(entries, beside.link, hash_size, shared), b""
     except (struct.error, ValueError, IndexError, OSError) as error:
         raise UnreadableIndex(f"its staging area is damaged ({error})") from error
 
@@ -134,7 +161,7 @@ def _bits(data: bytes, at: int) -> tuple[list[int], int]:
     return found, at + 8 + 8 * count + 4
 
 
-def _parse(data: bytes, hash_size: int) -> tuple[list[Entry], bytes | None]:
+def _parse(data: bytes, hash_size: int) -> tuple[list[Entry], _Beside]:
     magic, version, count = struct.unpack_from(">4sII", data, 0)
     if magic != b"DIRC" or version not in (2, 3, 4):
         raise UnreadableIndex("its staging area has an unknown format")
@@ -168,7 +195,7 @@ def _parse(data: bytes, hash_size: int) -> tuple[list[Entry], bytes | None]:
                 size,
             )
         )
-    return entries, _extensions(data, at, len(data) - hash_size, entries)
+    return entries, _extensions(data, at, len(data) - hash_size, hash_size, entries)
 
 
 def encode(entries: list[Entry]) -> bytes:

@@ -108,6 +108,8 @@ class GitRoot:
     """Why only its files are captured; "" = everything is."""
     index_sig: tuple[int, ...] = ()
     entries: list[indexfile.Entry] = field(default_factory=list)
+    noted_tree: bytes = b""
+    """The git tree of all that is staged, where git noted it (after a commit, say)."""
     index_tree: bytes = b""
     """Id of the stored staging area; b"" = not stored yet."""
     outer: str = ""
@@ -342,13 +344,13 @@ class GitRoot:
         before = self.tracked()
         try:
             data = self._index() if sig != (0,) else b""
-            self.entries = indexfile.parse(
+            self.entries, self.noted_tree = indexfile.read(
                 data, self.hash_size, lambda name: gitfiles.read(self.gitdir, f"sharedindex.{name}")
             )
             if self.trouble.startswith("its staging area"):
                 self.trouble = ""
         except indexfile.UnreadableIndex as error:
-            self.entries = error.entries
+            self.entries, self.noted_tree = error.entries, b""
             self.trouble = self.trouble or str(error)
         self.index_sig = sig
         self.index_tree = b""
