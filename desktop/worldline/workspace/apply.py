@@ -20,6 +20,7 @@ from worldline.workspace.durable import on_one_disk, sync_path, write_durably
 from worldline.workspace.ending import finish, undo_now
 from worldline.workspace.filesig import FileSig
 from worldline.workspace.journal import Journal, RootMove
+from worldline.workspace.learned import Learned
 from worldline.workspace.model import Cancelled, Omitted, ProgressCall, RestorePlan, RestoreReport
 from worldline.workspace.repos import GitRoot
 from worldline.workspace.safefs import SafeTree, is_same
@@ -37,10 +38,10 @@ class Restorer:
     def __init__(
         self, work: Path, folder: Path, plan: RestorePlan, now: State, target: State, roots: dict[str, GitRoot],
         progress: ProgressCall | None = None, seen: Callable[[str], FileSig | None] | None = None,
-        learn: Callable[[os.stat_result, bytes], None] | None = None,
+        learned: Learned | None = None,
         spares: Spares | None = None, blanks: Blanks | None = None,
     ) -> None:  # fmt: skip
-        self._learn = learn
+        self._learned = learned
         """Told of each file that was read back."""
         self._spares = spares
         self.work, self.plan, self.now, self.target, self.roots = work, plan, now, target, roots
@@ -264,6 +265,8 @@ class Restorer:
     def _verify(self) -> None:
         """Read back what was written; a difference that is not the person's undoes everything."""
         self.tree.drop()
+        if self._learned is not None:
+            self._learned.begin()
         for number, item in enumerate(self.items):
             if number in self._files.skipped:
                 continue
@@ -278,8 +281,8 @@ class Restorer:
                 mode = status.st_mode if status is not None else 0
                 good = stat.S_ISDIR(item.mode) or oid == item.blob
                 good = good and (mode == item.mode or (stat.S_ISLNK(item.mode) and stat.S_ISLNK(mode)))
-                if good and oid and status is not None and self._learn is not None:
-                    self._learn(status, bytes.fromhex(oid))
+                if good and oid and status is not None and self._learned is not None:
+                    self._learned.add(item.path, status, bytes.fromhex(oid))
             if not good:
                 raise WorkspaceError(f"{item.path} does not read back as it was written.", "Check the disk.")
             self.report.verified += 1

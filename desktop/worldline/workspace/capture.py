@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Mapping, Set
 from pathlib import Path
 
 import pygit2
 
 from worldline.workspace import memory
-from worldline.workspace.filesig import FileSig, signature
+from worldline.workspace.filesig import FileSig
 from worldline.workspace.folders import IGNORED, STAGING, Context, Dir
 from worldline.workspace.gitcopy import GitCopier
 from worldline.workspace.ignore import RuleSet, Stack
 from worldline.workspace.keep import Keeper
+from worldline.workspace.learned import Learned, remake
 from worldline.workspace.looking import Looker
 from worldline.workspace.model import ProgressCall
 from worldline.workspace.outer_rules import global_rules
@@ -64,6 +66,7 @@ class Capturer:
         """The staging areas that `context.tracked` was made of."""
         self._looker = Looker(work)
         self._watcher: Watcher | None = None
+        self.learned = Learned(self._mark)
         self._looked_up: tuple[str, Dir | None] | None = None
         """The last folder that `sig_of` looked into."""
 
@@ -98,6 +101,10 @@ class Capturer:
             self._watcher = Watcher(self.work, STAGING)
             self.context.watch = self._watcher.watch if self._watcher.works else None
 
+    def _mark(self) -> None:
+        if self._watcher is not None:
+            self._watcher.mark()
+
     @property
     def stirred(self) -> bool:
         """Whether files are known to have changed since the last capture. Costs nothing; False where nobody watches."""
@@ -121,7 +128,7 @@ class Capturer:
         self.copier = GitCopier(self.store)
         self.roots = {}
         self._walked = False
-        self.context.learned = {}
+        self.learned.clear()
         self._looked_up = None
         if self._watcher is not None:
             # What it watches may be a folder that has gone, with another one in its place by the next time.
@@ -148,12 +155,15 @@ class Capturer:
                 progress("capture", done, 0)
 
         self.context.tick = tick if progress is not None else None
-        dirty = self._told()
+        known = self.learned.known(self.top)
+        dirty = self._told(known)
         if self._watcher is not None and not self._watcher.works:
             self.context.watch = None
         self._everything = not self._walked
         self._refresh_roots()
         self.context.dirty = None if self._everything else dirty
+        self.context.learned = self.learned.by_inode
+        learned = self.learned.put(self.top, dirty)
         fd = os.open(self.work, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             changed = Walk(self.context, self._looker).run(fd, self.top)
@@ -164,15 +174,16 @@ class Capturer:
         if changed or not self._walked:
             self._collect()
             self._walked = True
-        self.context.learned = {}
+        remake(self.top, learned)
+        self.learned.clear()
         for path in [p for p in self.roots if p and p not in self._found]:
             del self.roots[path]
         files, perms = build_trees(self.top, self.context)
         return self._state(label, files, perms)
 
-    def _told(self) -> Dirty | None:
+    def _told(self, known: Mapping[str, Set[str]]) -> Dirty | None:
         """What is to be looked at, as far as it is known. Asked for before anything is looked at: what changes later is told
-        the next time."""
+        the next time. `known`: see `Watcher.drain`."""
         if self._watcher is None:
             return None
         now = self.work.stat()
@@ -180,7 +191,7 @@ class Capturer:
             # Another folder is in its place, since one above it was renamed: of this one nothing is told.
             self.unwatch()
             self.watch()
-        dirty = self._watcher.drain()
+        dirty = self._watcher.drain(known)
         if dirty is not None:
             for prefix, node in self.context.special.items():
                 if node.linked and (names := dirty.setdefault(prefix, set())) is not None:
@@ -190,7 +201,7 @@ class Capturer:
     def _collect(self) -> None:
         self._omitted, self._clashes, self._found = {}, [], []
         for prefix, node in sorted(self.context.special.items()):
-            if self._node(prefix) is not node:
+            if self.top.below(prefix) is not node:
                 del self.context.special[prefix]
                 continue
             if node.repo and prefix:
@@ -202,24 +213,13 @@ class Capturer:
                     self._omitted[prefix + name] = reason
             self._clashes += [prefix + name for name in node.clash]
 
-    def _node(self, prefix: str) -> Dir | None:
-        node: Dir | None = self.top
-        for part in prefix.split("/")[:-1]:
-            node = node.dirs.get(part) if node is not None else None
-        return node
-
     def sig_of(self, path: str) -> FileSig | None:
         """Stat data and content of a file as the last walk saw them, None when it did not see it."""
         folder, _, name = path.rpartition("/")
         if self._looked_up is None or self._looked_up[0] != folder:
-            self._looked_up = (folder, self._node(folder + "/" if folder else ""))
+            self._looked_up = (folder, self.top.below(folder + "/" if folder else ""))
         node = self._looked_up[1]
         return node.files.get(name) if node is not None else None
-
-    def learn(self, status: os.stat_result, oid: bytes) -> None:
-        """A file that a restore wrote and has read back: it need not be read again to be known. Its content is in the
-        store."""
-        self.context.learned[status.st_ino] = signature(status, oid)
 
     def ignored_paths(self, limit: int) -> list[str]:
         """Files that are ignored now, at most `limit`; looks into ignored folders."""

@@ -246,7 +246,7 @@ class Workspace:
         now, target = State.load(self.store, plan.safety), State.load(self.store, plan.target)
         restorer = applying.Restorer(
             self.work, self._journal_folder, plan, now, target, dict(self._capturer.roots), progress,
-            self._capturer.sig_of, self._capturer.learn, self._spares, self._settler.blanks,
+            self._capturer.sig_of, self._capturer.learned, self._spares, self._settler.blanks,
         )  # fmt: skip
         try:
             return restorer.run(new_branch, on_done, home)

@@ -17,6 +17,8 @@ CHOSEN_CAP = 1 << 20
 """Largest ignored file that is captured because its name was chosen."""
 
 IGNORED = "ignored"
+RULING = (".git", ".gitignore")
+"""Names that decide about others."""
 
 
 class Dir:
@@ -80,6 +82,33 @@ class Dir:
         self.ino = 0
         self.clash: tuple[str, ...] = ()
         """Names that differ only by case from another one here."""
+
+    @property
+    def is_simple(self) -> bool:
+        """Whether all that is in it is captured or ignored, so that a file alone does not change what is told of others."""
+        return not (self.clash or any(reason != IGNORED for reason in self.skipped.values()))
+
+    def below(self, prefix: str) -> Dir | None:
+        """The folder at "" or "a/b/" below this one, None when it is not known."""
+        node: Dir | None = self
+        for part in prefix.split("/")[:-1]:
+            node = node.dirs.get(part) if node is not None else None
+        return node
+
+    def update(self, new: dict[str, FileSig]) -> bool:
+        """Take over what was found of files that were known; whether that changes the tree."""
+        old = self.files
+        changed = differing(new, old)
+        if self.edited is not None:
+            for name in changed:
+                self.edited.setdefault(name, old[name])
+        old.update(new)
+        return bool(changed)
+
+
+def differing(new: dict[str, FileSig], old: dict[str, FileSig]) -> list[str]:
+    """Files of `new` whose content or mode is not that of `old`."""
+    return [name for name, sig in new.items() if sig[5] != old[name][5] or sig[4] != old[name][4]]
 
 
 @dataclass(slots=True)

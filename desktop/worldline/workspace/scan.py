@@ -14,15 +14,13 @@ import time
 from typing import NamedTuple
 
 from worldline.workspace.filesig import SPECIAL, FileSig, clashes, is_fresh, read_file, signature, size_text
-from worldline.workspace.folders import CHOSEN_CAP, IGNORED, STAGING, Context, Dir
+from worldline.workspace.folders import CHOSEN_CAP, IGNORED, RULING, STAGING, Context, Dir, differing
 from worldline.workspace.ignore import RuleSet, Stack, is_ignored
 from worldline.workspace.looker import OPEN_DIR
 from worldline.workspace.looking import Looker, known_folders
 from worldline.workspace.objects import BLOB, object_id
 
 MAX_DEPTH = 300
-_RULING = (".git", ".gitignore")
-"""Names that decide about others."""
 _ONLY_WATCHED = (-1, -1)
 """In place of a folder's times: its names are known from what the kernel told. Without that, list it again."""
 
@@ -35,11 +33,6 @@ class Found(NamedTuple):
     files: dict[str, FileSig]
     skipped: dict[str, str]
     linked: set[str]
-
-
-def _differing(new: dict[str, FileSig], old: dict[str, FileSig]) -> list[str]:
-    """Files of `new` whose content or mode is not that of `old`."""
-    return [name for name, sig in new.items() if sig[5] != old[name][5] or sig[4] != old[name][4]]
 
 
 class Walk:
@@ -200,20 +193,14 @@ class Walk:
 
     def _update(self, node: Dir, prefix: str, found: Found) -> bool:
         """Take over what was read of files that were known; whether that changes the tree."""
-        old, read = node.files, found.files
-        node.linked = (node.linked - read.keys()) | found.linked
+        node.linked = (node.linked - found.files.keys()) | found.linked
         if node.linked:
             self.c.special[prefix] = node
-        changed = _differing(read, old)
-        if node.edited is not None:
-            for name in changed:
-                node.edited.setdefault(name, old[name])
-        old.update(read)
-        return bool(changed)
+        return node.update(found.files)
 
     def _named(self, fd: int, node: Dir, prefix: str, names: set[str]) -> bool | None:
         """Like `_look`, for a folder in which something happened to these files only. None also for new files."""
-        if node.clash or (node.skipped and any(reason != IGNORED for reason in node.skipped.values())):
+        if not node.is_simple:
             return None
         limit = self._small
         read = Found(fd, {}, {}, set())
@@ -223,16 +210,16 @@ class Walk:
             try:
                 now = os.stat(name, dir_fd=fd, follow_symlinks=False)
             except FileNotFoundError:
-                if name in node.skipped or name in _RULING:
+                if name in node.skipped or name in RULING:
                     return None
                 if known is not None:
                     gone.append(name)
                 continue  # else it came and went
             except OSError:
                 return None
-            if name in node.skipped and not stat.S_ISDIR(now.st_mode) and name not in _RULING:
+            if name in node.skipped and not stat.S_ISDIR(now.st_mode) and name not in RULING:
                 continue
-            if known is None or name in _RULING or now.st_size > limit:
+            if known is None or name in RULING or now.st_size > limit:
                 return None
             if (now.st_mtime_ns, now.st_ctime_ns, now.st_size, now.st_ino) != known[:4]:
                 self._read(read, name, limit, known, now)
@@ -333,7 +320,7 @@ class Walk:
     def _differs(node: Dir, files: dict[str, FileSig], dirs: dict[str, Dir], skipped: dict[str, str]) -> bool:
         if files.keys() != node.files.keys() or dirs.keys() != node.dirs.keys() or skipped != node.skipped:
             return True
-        return bool(_differing(files, node.files))
+        return bool(differing(files, node.files))
 
     def _enter(self, fd: int, name: str, path: str, child: Dir, skipped: dict[str, str]) -> bool:
         """Look whether a folder is a repository of its own; False when it is left out."""

@@ -13,6 +13,7 @@ import select
 import struct
 import sys
 import threading
+from collections.abc import Mapping, Set
 from pathlib import Path
 
 _MODIFY, _ATTRIB, _CLOSE_WRITE = 0x2, 0x4, 0x8
@@ -49,6 +50,8 @@ class Watcher:
         self._paths: dict[int, str] = {}
         self._ids: dict[str, int] = {}
         self._dirty: Dirty = {}
+        self._before: Dirty = {}
+        """What was told before the last `mark`."""
         self._lost = True
         self._dead = self._fd < 0
         self._lock = threading.Lock()
@@ -80,14 +83,33 @@ class Watcher:
             self._paths[number] = folder
             self._ids[folder] = number
 
-    def drain(self) -> Dirty | None:
-        """What changed since the last call; None = not known, look at everything. Starts anew either way."""
+    def mark(self) -> None:
+        """Keep what is told from now on apart from what was told until now."""
+        if self._dead:
+            return
+        self._read()
+        with self._lock:
+            _add(self._before, self._dirty)
+            self._dirty = {}
+
+    def drain(self, known: Mapping[str, Set[str]] | None = None) -> Dirty | None:
+        """What changed since the last call; None = not known, look at everything. Starts anew either way.
+
+        `known`: files by folder that were read after the last `mark`; what happened to them before that is left out."""
         if self._dead:
             return None
         self._read()
         with self._lock:
+            before, self._before = self._before, {}
             dirty, self._dirty = self._dirty, {}
             lost, self._lost = self._lost, False
+        for folder, names in known.items() if known else ():
+            told = before.get(folder)
+            if told is not None:
+                told -= names
+                if not told:
+                    del before[folder]
+        _add(dirty, before)
         return None if lost else dirty
 
     @property
@@ -97,7 +119,7 @@ class Watcher:
             return False
         self._read()
         with self._lock:
-            return bool(self._dirty) and not self._lost
+            return bool(self._dirty or self._before) and not self._lost
 
     def _run(self) -> None:
         poll = select.poll()
@@ -167,3 +189,10 @@ class Watcher:
             if fd >= 0:
                 os.close(fd)
         self._fd = -1
+
+
+def _add(dirty: Dirty, more: Dirty) -> None:
+    for folder, names in more.items():
+        told = dirty.setdefault(folder, names)
+        if told is not names:
+            dirty[folder] = told | names if told is not None and names is not None else None
