@@ -107,8 +107,10 @@ def test_a_few_other_ids_are_found_without_taking_the_trees_apart(
     differ = {entry.name for entry in set(parse_tree(trees[0])) - set(parse_tree(trees[1]))}
     found = treediff.in_place(cache, a, b)
     assert found is not None
-    assert (found[0].keys(), found[1].keys()) == (differ, differ)
-    assert found[1] == {entry.name: entry for entry in parse_tree(trees[1]) if entry.name in differ}
+    assert {other.name for other in found} == differ
+    for index, each in enumerate(trees):
+        rows = {(name, mode, oid) for name, mode, oid in parse_tree(each) if name in differ}
+        assert {(row.name, row.mode, row[2 + index]) for row in found} == rows
 
 
 @given(_TREES, _TREES)
@@ -122,8 +124,8 @@ def test_of_other_trees_only_ids_are_told(
     if found is not None and trees[0] != trees[1]:
         assert shapes[0] == shapes[1]
         rows = [set(parse_tree(each)) for each in trees]
-        assert set(found[0].values()) == rows[0] - rows[1]
-        assert set(found[1].values()) == rows[1] - rows[0]
+        assert {TreeEntry(row.name, row.mode, row.old) for row in found} == rows[0] - rows[1]
+        assert {TreeEntry(row.name, row.mode, row.new) for row in found} == rows[1] - rows[0]
 
 
 def test_what_lies_in_packs_is_known_without_asking_git(tmp_path: Path) -> None:

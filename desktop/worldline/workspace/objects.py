@@ -71,6 +71,17 @@ def tree_rows(data: bytes) -> list[TreeRow]:
     return rows
 
 
+def head_of(head: bytes) -> tuple[int, str]:
+    """Mode and name of what stands before the id of an entry."""
+    mode, _, name = head[:-1].partition(b" ")
+    return _MODES.get(mode) or int(mode, 8), name.decode("utf-8", "surrogateescape")
+
+
+def head_for(mode: int, name: str) -> bytes:
+    """What stands before the id of an entry."""
+    return (_HEADS.get(mode) or b"%o " % mode) + name.encode("utf-8", "surrogateescape") + b"\0"
+
+
 def entry_of(row: TreeRow) -> TreeEntry:
     mode, name, oid = row
     return TreeEntry(name.decode("utf-8", "surrogateescape"), _MODES.get(mode) or int(mode, 8), oid)

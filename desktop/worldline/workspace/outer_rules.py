@@ -25,8 +25,11 @@ def global_rules(root: GitRoot | None) -> bytes:
     except (OSError, KeyError, pygit2.GitError):
         name = ""
     path = name or f"{os.environ.get('XDG_CONFIG_HOME') or '~/.config'}/git/ignore"
+    path = os.path.expanduser(path)  # noqa: PTH111 - asked for each capture
+    if not os.access(path, os.F_OK):  # as a rule
+        return b""
     try:
-        return read_plain(os.path.expanduser(path))  # noqa: PTH111 - asked for each capture
+        return read_plain(path)
     except OSError:
         return b""
 

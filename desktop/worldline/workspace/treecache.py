@@ -78,8 +78,9 @@ class TreeCache:
         return known
 
     def know_starts(self, oid: bytes, starts: array[int]) -> None:
-        before = self._starts.pop(oid, None)
-        self._all_starts += len(starts) - (len(before) if before is not None else 0)
+        if oid in self._starts:
+            return
+        self._all_starts += len(starts)
         self._starts[oid] = starts
         while len(self._starts) > _MANY_STARTS or (self._all_starts > _ALL_STARTS and len(self._starts) > 2):
             self._all_starts -= len(self._starts.pop(next(iter(self._starts))))

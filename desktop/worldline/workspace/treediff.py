@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from operator import itemgetter
 from typing import NamedTuple
 
-from worldline.workspace.objects import EMPTY_TREE, MODE_DIR, TreeEntry, TreeRow, entry_of
+from worldline.workspace.objects import EMPTY_TREE, MODE_DIR, TreeEntry, TreeRow, entry_of, head_of
 from worldline.workspace.store import Store
 from worldline.workspace.treecache import TreeCache
 
@@ -52,52 +52,44 @@ _FEW = 16
 """Differences that are looked for one by one."""
 
 
-def _first_difference(a: bytes, b: bytes, low: int) -> int:
-    """Where two texts of one length differ first, from `low` on; -1: nowhere."""
-    high = len(a)
-    if a[low:] == b[low:]:
-        return -1
-    while high - low > 1:
-        middle = (low + high) // 2
-        if a[low:middle] == b[low:middle]:
-            low = middle
-        else:
-            high = middle
-    return low
+class Other(NamedTuple):
+    """An entry that has another content in a second tree, and the same name and mode."""
+
+    mode: int
+    name: str
+    old: bytes
+    new: bytes
 
 
-def in_place(trees: TreeCache, a: bytes, b: bytes) -> tuple[_Named, _Named] | None:
-    """Entries that differ, where nothing but a few ids does; else None. The trees are not taken apart: that would cost what
-    is there, and this costs what differs."""
+def in_place(trees: TreeCache, a: bytes, b: bytes) -> list[Other] | None:
+    """What differs where nothing but a few ids does; else None. The trees are not taken apart: that would cost what is there,
+    and this costs what differs."""
     was, is_now = trees.raw(a), trees.raw(b)
     if len(was) != len(is_now):
         return None
     starts = trees.starts(a, b)
-    old: list[TreeRow] = []
-    new: list[TreeRow] = []
-    at = 0
-    while (at := _first_difference(was, is_now, at)) >= 0:
-        number = bisect_right(starts, at) - 1
-        begin, end = starts[number], starts[number + 1]
-        # All before it is the same in both, so that an entry begins here in both.
-        if at < end - 20 or len(old) >= _FEW:
+    found: list[Other] = []
+    last = len(starts) - 1
+    low = 0
+    while low < last and was[starts[low] :] != is_now[starts[low] :]:
+        high = last
+        while high - low > 1:
+            middle = (low + high) // 2
+            begin, end = starts[low], starts[middle]
+            if was[begin:end] == is_now[begin:end]:
+                low = middle
+            else:
+                high = middle
+        begin, end = starts[low], starts[low + 1]
+        head = was[begin : end - 20]
+        # All before it is the same in both, so that an entry begins here in both, and ends at the same place.
+        if head != is_now[begin : end - 20] or len(found) >= _FEW:
             return None
-        mode, _, name = was[begin : end - 21].partition(b" ")
-        old.append((mode, name, was[end - 20 : end]))
-        new.append((mode, name, is_now[end - 20 : end]))
-        at = end
+        found.append(Other(*head_of(head), was[end - 20 : end], is_now[end - 20 : end]))
+        low += 1
     trees.know_starts(a, starts)
     trees.know_starts(b, starts)
-    return _named(old), _named(new)
-
-
-def _differing(store: Store, old: bytes, new: bytes) -> tuple[_Named, _Named]:
-    """Entries that differ, of both trees."""
-    few = in_place(store.trees, old, new)
-    if few is not None:
-        return few
-    was, is_now = store.trees.rows(old), store.trees.rows(new)
-    return _one_by_one(was, is_now) or _as_sets(was, is_now)
+    return found
 
 
 def _one_by_one(was: list[TreeRow], is_now: list[TreeRow]) -> tuple[_Named, _Named] | None:
@@ -124,7 +116,22 @@ def diff(store: Store, old: bytes, new: bytes, prefix: str = "") -> Iterator[Dif
     once for each leaf."""
     if old == new:
         return
-    before, after = _differing(store, old, new)
+    few = in_place(store.trees, old, new)
+    if few is not None:
+        for mode, name, one, two in sorted(few, key=itemgetter(1)) if len(few) > 1 else few:
+            path = prefix + name
+            if mode != MODE_DIR:
+                yield Difference(path, Leaf(mode, one), Leaf(mode, two))
+            elif EMPTY_TREE not in (one, two):
+                yield from diff(store, one, two, path + "/")
+            else:
+                for inner, leaf in _one_sided(store, TreeEntry(name, mode, one), path):
+                    yield Difference(inner, leaf, None)
+                for inner, leaf in _one_sided(store, TreeEntry(name, mode, two), path):
+                    yield Difference(inner, None, leaf)
+        return
+    was, is_now = store.trees.rows(old), store.trees.rows(new)
+    before, after = _one_by_one(was, is_now) or _as_sets(was, is_now)
     for name in sorted(before.keys() | after.keys()):
         a, b = before.get(name), after.get(name)
         path = prefix + name

@@ -15,6 +15,7 @@ from worldline.workspace.objects import (
     TREE,
     TreeEntry,
     encode_tree,
+    head_for,
     object_id,
 )
 
@@ -69,7 +70,8 @@ def _spliced(node: Dir, context: Context) -> bytes | None:
         was, is_now = _kind(old[4], context), _kind(new[4], context)
         if was[1] or is_now[1]:
             return None
-        rows.append((name, _row(was[0], name, old[5]), _row(is_now[0], name, new[5])))
+        head = head_for(is_now[0], name)
+        rows.append((name, (head if was == is_now else head_for(was[0], name)) + old[5], head + new[5]))
     for name, child in node.dirs.items():
         if child.tree:
             continue
@@ -78,7 +80,8 @@ def _spliced(node: Dir, context: Context) -> bytes | None:
         child.made = (tree, perms, child.mode)
         if child.made[1:] != before[1:]:
             return None
-        rows.append((name, _row(MODE_DIR, name, before[0]), _row(MODE_DIR, name, tree)))
+        head = head_for(MODE_DIR, name)
+        rows.append((name, head + before[0], head + tree))
     data = node.raw
     places = node.places
     for name, gone, new_row in rows:
@@ -95,10 +98,6 @@ def _spliced(node: Dir, context: Context) -> bytes | None:
             return None
         data = b"".join((data[:at], new_row, data[at + len(gone) :]))
     return data
-
-
-def _row(mode: int, name: str, oid: bytes) -> bytes:
-    return b"%o %s\0%s" % (mode, name.encode("utf-8", "surrogateescape"), oid)
 
 
 def _built(node: Dir, context: Context) -> tuple[bytes, bytes]:
