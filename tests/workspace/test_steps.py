@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -84,10 +85,8 @@ def test_one_disk_needs_one_sync_before_anything_is_touched(
     assert ws.apply(plan).done
 
     syncs = [name for what, name in events if what == "sync"]
-    assert len(syncs) == 1 and syncs[0].startswith("blanks/" if made_before else "restore/journal")
-    named = (
-        _first(events, "rename", "> restore/journal") if made_before else _first(events, "sync", "restore/")
-    )
+    assert len(syncs) == 1 and syncs[0].startswith("0/journal" if made_before else "restore/journal")
+    named = _first(events, "rename", "blanks/0 >") if made_before else _first(events, "sync", "restore/")
     assert _first(events, "sync", "") <= named < _first(events, "make", STAGING)
     # What was replaced is let go when the restore is marked as a fact, not before.
     assert _first(events, "mark", "restore/committed") < _first(events, "rename", "> spares/")
@@ -210,17 +209,24 @@ def test_blanks(tmp_path: Path) -> None:
     assert not made.write(str(tmp_path / "a"), b"{}")  # there is none yet
     made.refill()
     waiting = len(list((tmp_path / blanks.FOLDER).iterdir()))
-    assert made.write(str(tmp_path / "a"), b"{}") and (tmp_path / "a").read_bytes().strip() == b"{}"
+    for name in ("a", "a", "empty", "full"):  # a folder that is not there, that has one, and others
+        if name in ("empty", "full"):
+            (tmp_path / name).mkdir()
+        if name == "full":
+            (tmp_path / name / "index-0").write_bytes(b"")
+        assert made.write(str(tmp_path / name), name.encode())
+        assert (tmp_path / name / blanks.NAME).read_bytes().strip() == name.encode()
+    assert (tmp_path / "full" / "index-0").exists()
     assert not made.write(str(tmp_path / "b"), bytes(blanks.SIZE + 1)) and not (tmp_path / "b").exists()
-    assert len(list((tmp_path / blanks.FOLDER).iterdir())) == waiting - 1
+    assert len(list((tmp_path / blanks.FOLDER).iterdir())) == waiting - 4
     made.refill()
     assert len(list((tmp_path / blanks.FOLDER).iterdir())) == waiting
 
     # Of those of another process nobody knows whether they are on the disk.
     assert not Blanks(tmp_path).write(str(tmp_path / "b"), b"{}")
     # Somebody has removed them.
-    for path in (tmp_path / blanks.FOLDER).iterdir():
-        path.unlink()
+    shutil.rmtree(tmp_path / blanks.FOLDER)
+    (tmp_path / blanks.FOLDER).mkdir()
     assert not made.write(str(tmp_path / "b"), b"{}")
     made.clear()
     assert not (tmp_path / blanks.FOLDER).exists()

@@ -27,7 +27,7 @@ from worldline.workspace.safefs import SafeTree, is_same
 from worldline.workspace.spares import Spares
 from worldline.workspace.states import RootState, State, read_progress
 from worldline.workspace.swapping import Swap
-from worldline.workspace.unlocking import lock_again, perms_of_folders, unlock
+from worldline.workspace.unlocking import WRITABLE, lock_again, perms_of_folders, unlock
 
 log = logging.getLogger(__name__)
 
@@ -141,8 +141,7 @@ class Restorer:
         check_space(self.store, self.work, self.items)
         # From here on whatever is on disk or will be there can be written again, whatever happens.
         self.store.sync()
-        self.journal.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._one_disk = on_one_disk(self.tree.root_fd, self.journal.folder)
+        self._one_disk = on_one_disk(self.tree.root_fd, self.store.path)
         self.journal.there = folders_there(self.tree, self.items)
         now_roots = {root.path: root for root in self.now.roots}
         self.journal.gone_git = list(self.plan.drop_git)
@@ -175,7 +174,11 @@ class Restorer:
                 move.progress_moves = move.progress_after != move.progress_before
             self.journal.roots.append(move)
         git = [*self.journal.made_git, *self.journal.gone_git]
-        self.journal.perms = perms_of_folders(self.tree, self.items, git, self.journal.folder_perm)
+        usual = self.journal.folder_perm
+        all_usual = (
+            not self.now.perms_tree and self.now.meta["dir_perm"] == usual and usual & WRITABLE == WRITABLE
+        )
+        self.journal.perms = perms_of_folders(self.tree, self.items, git, usual, all_usual=all_usual)
         self.journal.save()
         if not self._one_disk:
             # Its name must be on the disk before any name in the workspace changes; on one disk that follows of itself.
@@ -194,6 +197,7 @@ class Restorer:
     def _save_index(self, move: RootMove, number: int, now: RootState, wanted: RootState) -> None:
         if now.index == wanted.index or not wanted.index:
             return
+        self.journal.make_folder()
         copy = self.journal.folder / f"index-{number}"
         try:
             write_durably(copy, gitfiles.read(Path(move.gitdir), "index"))

@@ -2,12 +2,14 @@
 
 To sync a new file a file system writes down that it is there and where its content lies, and whoever syncs something else
 at that time is waited for. A file that has its place already needs its content written, and nothing else: half the time on a
-quiet disk, much less on a busy one.
+quiet disk, much less on a busy one. Each lies in a folder of its own: making that takes as long as all the renames of a
+small restore.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 from collections import deque
@@ -16,6 +18,8 @@ from pathlib import Path
 from worldline.workspace.durable import sync_files
 
 FOLDER = "blanks"
+NAME = "journal"
+"""Of the file, also where it goes."""
 SIZE = 8192
 _MANY = 16
 """As many as people go to and fro before there is time to make others."""
@@ -28,7 +32,7 @@ class Blanks:
     def __init__(self, store_path: Path) -> None:
         self._folder = store_path / FOLDER
         self._ready: deque[str] = deque()
-        """Files that are on the disk. Never one of an earlier process, of which that is not known."""
+        """Folders whose files are on the disk. Never one of an earlier process, of which that is not known."""
         self._number = 0
 
     def refill(self) -> None:
@@ -38,19 +42,20 @@ class Blanks:
         for _ in range(_MANY - len(self._ready)):
             path = self._folder / str(self._number)
             self._number += 1
-            path.write_bytes(_BLANK)
+            path.mkdir(mode=0o700)
+            (path / NAME).write_bytes(_BLANK)
             made.append(path)
-        sync_files(made)
+        sync_files(path / NAME for path in made)
         self._ready.extend(map(str, made))
 
-    def write(self, path: str, data: bytes) -> bool:
-        """Put a file with `data`, and spaces after it, at `path`: its content is on the disk before it gets the name, and so
-        before all that is renamed later. False: there is no blank for it. Raises OSError."""
+    def write(self, folder: str, data: bytes) -> bool:
+        """Put a file with `data`, and spaces after it, into a folder, which need not be there: its content is on the disk
+        before it gets the name, and so before all that is renamed later. False: there is no blank for it. Raises OSError."""
         if len(data) > SIZE:
             return False
         try:
             blank = self._ready.popleft()
-            fd = os.open(blank, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            fd = os.open(f"{blank}/{NAME}", os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except (IndexError, FileNotFoundError):
             return False
         try:
@@ -61,7 +66,13 @@ class Blanks:
             _sync(fd)
         finally:
             os.close(fd)
-        os.rename(blank, path)  # noqa: PTH104 - texts
+        try:
+            os.rename(blank, folder)  # noqa: PTH104 - texts
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+            os.rename(f"{blank}/{NAME}", f"{folder}/{NAME}")  # noqa: PTH104
+            os.rmdir(blank)  # noqa: PTH106
         return True
 
     def clear(self) -> None:

@@ -21,13 +21,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from worldline.workspace.blanks import Blanks
+from worldline.workspace.blanks import NAME, Blanks
 from worldline.workspace.durable import boot_id, sync_path, write_durably
 from worldline.workspace.folders import STAGING
 from worldline.workspace.model import PlanItem
 from worldline.workspace.safefs import NO_LINKS, SafeTree
 
-_NAME = "journal"
 _MARKS = ("verified", "committed")
 
 
@@ -107,18 +106,23 @@ class Journal:
             "pointers": self.pointers, "perms": self.perms,
         }  # fmt: skip
         data = json.dumps(value, ensure_ascii=True).encode("ascii")
-        if self.blanks is None or not self.blanks.write(f"{self.folder}/{_NAME}", data):
-            write_durably(self.folder / _NAME, data)
+        if self.blanks is None or not self.blanks.write(str(self.folder), data):
+            self.make_folder()
+            write_durably(self.folder / NAME, data)
+
+    def make_folder(self) -> None:
+        """For what is put there before the journal itself."""
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
 
     @staticmethod
     def is_there(folder: Path) -> bool:
         """Whether a restore is pending."""
-        return os.path.lexists(f"{folder}/{_NAME}")
+        return os.path.lexists(f"{folder}/{NAME}")
 
     @classmethod
     def load(cls, folder: Path) -> Journal | None:
         try:
-            value = json.loads((folder / _NAME).read_bytes())
+            value = json.loads((folder / NAME).read_bytes())
         except FileNotFoundError:
             return None
         items = [_item(row) for row in value.pop("items")]
@@ -139,7 +143,7 @@ class Journal:
         file that would have to be made and removed."""
         place = f"{self.folder}/{phase}"
         try:
-            os.link(f"{self.folder}/{_NAME}", place)
+            os.link(f"{self.folder}/{NAME}", place)
         except FileExistsError:
             pass  # marked already, by a run that was killed: the mark is all that counts
         except OSError as error:
@@ -170,7 +174,7 @@ class Journal:
 
     def remove(self) -> None:
         with contextlib.suppress(FileNotFoundError):
-            (self.folder / _NAME).unlink()  # first: without it nothing is pending
+            (self.folder / NAME).unlink()  # first: without it nothing is pending
         shutil.rmtree(self.folder, ignore_errors=True)
 
 

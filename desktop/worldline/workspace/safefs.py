@@ -10,6 +10,7 @@ import contextlib
 import ctypes
 import errno
 import os
+import re
 import stat
 import struct
 import sys
@@ -53,8 +54,10 @@ except (AttributeError, OSError):  # other systems and old C libraries: the slow
     _renameat2 = None
 _OPENAT2 = 437
 """The same on all machines that people work at."""
-_NO_LINKS_BENEATH = struct.pack("=QQQ", OPEN_FILE, 0, 0x04 | 0x08)
+_FILE_BENEATH, _DIR_BENEATH = (struct.pack("=QQQ", how, 0, 0x04 | 0x08) for how in (OPEN_FILE, _OPEN_DIR))
 """How it opens: for reading, no link on the way, never above the folder."""
+_ODD = re.compile(r"(?:^|/)\.{0,2}(?:/|$)|\0")
+"""Paths with a part that cannot be the name of a file."""
 
 
 def _rename2(old: str, old_fd: int, new: str, new_fd: int, flags: int) -> bool:
@@ -144,9 +147,11 @@ class SafeTree:
         known = self._open.get(path)
         if known is not None:
             return known
-        parent, name = split(path)
-        _check_name(name)
-        fd = os.open(name, _OPEN_DIR, dir_fd=self.folder(parent))
+        fd = self._beneath(path, _DIR_BENEATH) if "/" in path else -1
+        if fd < 0:
+            parent, name = split(path)
+            _check_name(name)
+            fd = os.open(name, _OPEN_DIR, dir_fd=self.folder(parent))
         if len(self._open) >= _MAX_OPEN:
             self.drop()
         self._open[path] = fd
@@ -172,10 +177,7 @@ class SafeTree:
     def content(self, path: str) -> tuple[str, os.stat_result]:
         """See `content_of`. Where the system can do it, all the way to the file is gone anew, whatever is held open; `drop`
         before it does the same for the others."""
-        fd = -1
-        if _openat2 is not None and ".." not in path and "\0" not in path:
-            raw = path.encode(*_NAMES)
-            fd = _openat2(_OPENAT2, self.root_fd, raw, _NO_LINKS_BENEATH, len(_NO_LINKS_BENEATH))
+        fd = self._beneath(path, _FILE_BENEATH)
         if fd >= 0:
             try:
                 got = read_open(fd, 1 << 40)
@@ -190,6 +192,13 @@ class SafeTree:
         # An old kernel, a link, a folder, a file that must not be read.
         with self.at(path) as (folder, name):
             return content_of(name, folder)
+
+    def _beneath(self, path: str, how: bytes) -> int:
+        """Open it in one step, all the way from the root. -1: it is not there, a part of it is a link, the system cannot do
+        it, or anything else that the slower way says more of."""
+        if _openat2 is None or _ODD.search(path) is not None:
+            return -1
+        return _openat2(_OPENAT2, self.root_fd, path.encode(*_NAMES), how, len(how))
 
     def lstat(self, path: str) -> os.stat_result | None:
         """None when nothing is there, or when a part of the path is no real folder."""

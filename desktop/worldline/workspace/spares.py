@@ -16,7 +16,7 @@ from pathlib import Path
 
 from worldline.workspace.filesig import FileSig
 from worldline.workspace.model import PlanItem
-from worldline.workspace.safefs import SafeTree, content_id, is_same, rename_new
+from worldline.workspace.safefs import SafeTree, rename_new
 
 FOLDER = "spares"
 MAX_FILES = 20_000
@@ -173,17 +173,14 @@ def _mode_of(name: str, sig: FileSig, dir_fd: int) -> int:
     """Mode of a spare, if it has the content that was seen and no second name; else 0. Raises OSError."""
     status = os.stat(name, dir_fd=dir_fd, follow_symlinks=False)
     # A second name of it may lie anywhere; its times and mode are not ours to change.
-    return status.st_mode if status.st_nlink == 1 and _is_still(name, sig, status, dir_fd) else 0
+    return status.st_mode if status.st_nlink == 1 and _is_still(sig, status) else 0
 
 
-def _is_still(name: str, sig: FileSig, status: os.stat_result, dir_fd: int) -> bool:
-    """Whether it has the content that was seen. One that was changed shortly before it was seen (people go to and fro
-    quickly) is read: that is still a small part of making a file."""
-    if is_same(status, sig, moved=True):
-        return True
-    if sig[1] >= 0 or status.st_size != sig[2]:
-        return False
-    return content_id(name, dir_fd)[0] == sig[5].hex()
+def _is_still(sig: FileSig, status: os.stat_result) -> bool:
+    """Whether it has the content that was seen, as far as stat data says it. One that was changed shortly before it was seen
+    (people go to and fro quickly) is the same unless it was written to in the very moment in which it was seen. It is read
+    once it is in its place, like all that a restore puts down: then nothing is changed, and no spare is used the next time."""
+    return (status.st_mtime_ns, status.st_size, status.st_ino, status.st_mode) == (sig[0], *sig[2:5])
 
 
 def remove_folder(folder: Path) -> None:

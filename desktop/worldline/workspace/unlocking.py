@@ -16,10 +16,16 @@ WRITABLE = 0o300
 
 
 def perms_of_folders(
-    tree: SafeTree, items: Iterable[PlanItem], more: Iterable[str] = (), usual: int = -1
+    tree: SafeTree,
+    items: Iterable[PlanItem],
+    more: Iterable[str] = (),
+    usual: int = -1,
+    *,
+    all_usual: bool = False,
 ) -> dict[str, int]:
     """Folders in which something is about to be made, replaced or deleted: path → permissions, where they forbid it or
-    are not the usual ones. Only those of ours: the others stay what they are, and the restore fails on them as a whole."""
+    are not the usual ones. Only those of ours: the others stay what they are, and the restore fails on them as a whole.
+    `all_usual`: the safety state has just told that all folders with something captured in them have the usual ones."""
     asked: set[str] = set()
     found: dict[str, int] = {}
     me = os.geteuid()
@@ -35,7 +41,7 @@ def perms_of_folders(
             path = split(path)[0]
 
     for item in items:
-        if item.action == "chmod":
+        if item.action == "chmod" or (all_usual and item.expect):
             continue
         # A folder that is moved away itself needs it too: that changes what `..` in it means.
         look(item.path if stat.S_ISDIR(item.expect_mode) else split(item.path)[0])
