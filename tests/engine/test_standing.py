@@ -150,3 +150,40 @@ async def test_an_estimate_without_usage_counts_the_system_text_and_the_tools(be
     assert abs(after.context_bytes - before.context_bytes) < before.context_bytes / 10
     assert abs(after.context_tokens - before.context_tokens) < before.context_tokens / 10
     b.server.clear_drills()
+
+
+async def test_the_size_of_the_context_is_the_same_before_and_after_a_jump_that_changes_nothing(
+    bench: Any,
+) -> None:
+    """System text and tools are in what was sent; leaving them out after a jump made the figure smaller without a reason."""
+    b = await bench()
+    (b.root / "a.txt").write_text("one\n" * 500)
+    b.script(
+        Reply(text="", calls=[Call("read", {"path": "a.txt"})]), "It says one.", "Again one.", "Still one."
+    )
+    await b.ask("look")
+    first = b.doc.cursor
+    told = b.actor.shared.status.now
+    await b.ask("again")
+    second = b.actor.shared.status.now
+    assert second.context_bytes > told.context_bytes
+    await b.actor.jumps.jump(Jump(node=first))
+    back = b.actor.shared.status.now
+    assert (back.context_bytes, back.context_tokens) == (told.context_bytes, told.context_tokens)
+    # And it is what the next request holds, but for the new message and what stands around it.
+    sent = len(b.server.message_requests)
+    await b.ask("and now?")
+    exact = b.doc.body(b.nodes("assistant")[-1].uid).detail["request_bytes"]
+    assert len(b.server.message_requests) == sent + 1
+    assert 0 < exact - told.context_bytes < 1_500
+
+
+async def test_a_step_in_the_middle_of_a_run_counts_what_came_after_its_answer(bench: Any) -> None:
+    b = await bench()
+    (b.root / "a.txt").write_text("one\n" * 500)
+    b.script(Reply(text="", calls=[Call("read", {"path": "a.txt"})]), "It says one.")
+    await b.ask("look")
+    asked = [b.doc.body(h.uid).detail["request_bytes"] for h in b.nodes("assistant")]
+    await b.actor.jumps.jump(Jump(node=b.nodes("tool")[0].uid))
+    size = b.actor.shared.status.now.context_bytes
+    assert abs(size - asked[1]) < 200, "as the request that followed it"

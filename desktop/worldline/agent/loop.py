@@ -320,6 +320,7 @@ class RunLoop:
                 "attempts": len(answer.attempts) + 1,
                 "notes": exchange.notes,
                 "view_tail": self._turns.tail,
+                "request_bytes": self._turns.request_bytes,
             },
         )
         self._deps.watcher.used(usage, model)

@@ -61,6 +61,8 @@ class TurnRunner:
     """Repairs that are in the session's diagnostics already."""
     tail: list[str] = field(default_factory=list)
     """What the last request carried at its end that no node holds."""
+    request_bytes: int = 0
+    """Of the last request, system text and tools counted in."""
     quiet_s: float = QUIET_S
     """Silence that the person is told of."""
     _healer: Healer = field(init=False)
@@ -133,6 +135,7 @@ class TurnRunner:
                 data = {"repair": repair.kind, **repair.data}
                 self.journal.diagnose("view_repair", repair.detail, node=repair.node, data=data)
         budget = self.compactor.budget(path, view)
+        self.request_bytes = budget.bytes
         self.deps.watcher.context(budget.tokens, budget.bytes, self.context_limit)
         return path, view
 

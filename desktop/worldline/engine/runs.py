@@ -20,6 +20,7 @@ from worldline.engine.home import take_own_branch
 from worldline.engine.notes import arrival, asks_to_ignore, fork_note, remains_note
 from worldline.engine.queue import Queue, Queued, image_blocks
 from worldline.engine.shared import Shared, now_ms
+from worldline.engine.standing import show_context_left
 from worldline.protocol.commands import GoOn, Prompt, PromptResult, QueueEdit
 from worldline.protocol.events import RunEnded, RunStarted
 from worldline.protocol.model import Mode, RunInfo
@@ -339,6 +340,7 @@ class Runs:
             retry_attempt=0, retry_of=0, retry_at=0, retry_why="",
         )  # fmt: skip
         self._shared.emit("run_ended", RunEnded(run=info, offers=self.offers(end.offers)))
+        show_context_left(self._shared)
         if self.closing or self._holds:
             return
         # An interrupt is delivered whatever the end was; other messages go on after what ended well.
