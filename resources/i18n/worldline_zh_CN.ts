@@ -4877,12 +4877,12 @@ Click a node to go back to it, files included.</source>
         <translation>由其他模型作答</translation>
     </message>
     <message>
-        <source>no model</source>
-        <translation>无模型</translation>
-    </message>
-    <message>
         <source>Model</source>
         <translation>模型</translation>
+    </message>
+    <message>
+        <source>model –</source>
+        <translation>模型 –</translation>
     </message>
     <message>
         <source>Context: what the model is sent</source>

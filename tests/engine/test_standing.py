@@ -11,7 +11,7 @@ from worldline.core.stop import StopReason
 from worldline.core.usage import Usage
 from worldline.engine.opening import OpenRequest
 from worldline.engine.session import ActorOptions, SessionActor
-from worldline.protocol.commands import GoOn, Jump, Prompt, QueueEdit, SetSettings
+from worldline.protocol.commands import GoOn, Jump, Nothing, Prompt, QueueEdit, SetSettings
 from worldline.provider import catalog
 from worldline.rehearsal.events import Call, Reply
 from worldline.rehearsal.scenario import Scenario
@@ -121,6 +121,31 @@ async def test_what_a_server_said_of_its_model_is_known_after_a_restart(bench: A
     again.script("Yes.")
     await again.ask("and again")
     assert len(again.doc.records("model")) == 1
+
+
+async def test_no_model_is_named_before_the_server_has_said_which_one(bench: Any) -> None:
+    b = await bench(model="")
+    b.server.scenario.models = [{"id": "house-model", "max_input_tokens": 77_000, "max_tokens": 4_000}]
+    status = b.actor.shared.status
+    assert (status.now.model, status.now.asked_model, status.now.context_limit) == ("", "", 0)
+    listed = await b.actor.handle("models", Nothing())
+    assert listed.default == "house-model", "what the window offers to choose from begins with it"
+    assert (status.now.model, status.now.asked_model, status.now.context_limit) == (
+        "house-model",
+        "house-model",
+        77_000,
+    )
+    b.script("Yes.")
+    assert await b.ask("go") == "completed"
+    assert b.sent()["model"] == "house-model"
+    await b.actor.close()
+    again = await bench(session=b.doc.path, model="")
+    assert again.actor.shared.status.now.model == "house-model", "known from then on"
+
+
+async def test_a_model_that_was_named_is_shown_at_once(bench: Any) -> None:
+    b = await bench(model="some-llama")
+    assert b.actor.shared.status.now.model == "some-llama"
 
 
 async def test_a_model_that_one_server_offers_is_not_asked_of_another(bench: Any) -> None:

@@ -146,7 +146,11 @@ class ModelDesk:
                 listed = await self.gateway.list_models(Endpoint("", url, self.place().local))
         except TimeoutError:
             listed = []
-        names = [m.id for m in listed]
+        self._settle(url, [m.id for m in listed])
+
+    def _settle(self, url: str, names: list[str]) -> None:
+        """The server at `url` offers these models; none = it does not say."""
+        self._asked.add(url)
         self._chosen[url] = catalog.DEFAULT_MODEL if catalog.DEFAULT_MODEL in names or not names else names[0]
         if names:
             self._remember()
@@ -171,10 +175,18 @@ class ModelDesk:
             self._learn(server, model, context, chosen)
 
     def describe(self) -> None:
-        """Bring the status up to date with the settings."""
+        """Bring the status up to date with the settings. Which model a server of the person's own takes when nobody named
+        one is not known before it was asked: to name ours would be wrong."""
         place = self.place()
+        if place.base_url and place.base_url not in self._asked and not self._is_named(place.base_url):
+            self._shared.status.set(asked_model="", model="", context_limit=0)
+            return
         limit = self._known(place).context or self._learnt.get((place.base_url, place.model), 0)
         self._shared.status.set(asked_model=place.model, model=place.model, context_limit=limit)
+
+    def _is_named(self, url: str) -> bool:
+        """The person, or the server before, said which model it is."""
+        return bool(self._shared.settings.text("model") or self._choices.get(url))
 
     def price(self, usage: Usage, model: str) -> Usage:
         """The cost of what the gateway did not see the end of: replies that were cut off."""
@@ -224,6 +236,9 @@ class ModelDesk:
     async def models(self) -> c.Models:
         place = self.place()
         listed = await self.gateway.list_models(Endpoint("", place.base_url, place.local))
+        if listed and place.base_url and place.base_url not in self._asked:
+            self._settle(place.base_url, [m.id for m in listed])
+            place = self.place()
         return c.Models(
             models=[
                 c.ModelInfo(

@@ -213,7 +213,7 @@ def segments(status: Mapping[str, Any], engine: str, ready: bool, now_ms: int) -
     else:
         result.append(
             Segment(
-                "model", model or asked or translate("status", "no model"), hint=translate("status", "Model")
+                "model", model or asked or translate("status", "model –"), hint=translate("status", "Model")
             )
         )
     used, limit = int(status.get("context_tokens", 0)), int(status.get("context_limit", 0))
