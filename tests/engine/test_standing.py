@@ -212,3 +212,13 @@ async def test_a_step_in_the_middle_of_a_run_counts_what_came_after_its_answer(b
     await b.actor.jumps.jump(Jump(node=b.nodes("tool")[0].uid))
     size = b.actor.shared.status.now.context_bytes
     assert abs(size - asked[1]) < 200, "as the request that followed it"
+
+
+async def test_nothing_is_claimed_of_the_sandbox_before_it_was_tried(bench: Any) -> None:
+    b = await bench()
+    said = [message.status.sandbox for name, message in b.events if name == "status"]
+    await b.actor.approvals.sandbox.checked.wait()
+    assert "none" not in said, "a warning at every start that is taken back a moment later"
+    await b.actor.approvals.ready()
+    b.actor.approvals.describe()
+    assert b.actor.shared.status.now.sandbox == b.actor.approvals.gate.sandbox

@@ -79,7 +79,7 @@ class Approvals:
             logger.warning(problem)
         outside = f"Not confined: the MCP servers {', '.join(self._outside)}." if self._outside else ""
         self._shared.status.set(
-            sandbox=self.gate.sandbox,
+            sandbox=self.gate.sandbox if self.sandbox.checked.is_set() else "unknown",
             sandbox_why=f"{self._sandbox_why} {outside}".strip(),
             sandbox_problem=f"{self.sandbox.problem} {NOT_RUN}" if self.sandbox.problem else "",
         )
