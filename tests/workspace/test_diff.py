@@ -309,7 +309,7 @@ def test_authors_of_another_attempt_and_of_the_disk(ws: Workspace, work: Path) -
 
 
 @pytest.mark.parametrize("change", ["rm a && ln -s b a", "rm l && echo file > l", "rm a && mkdir a && echo i > a/i", "mv a c && ln -s c a",
-                                    "rm l && mv b l"])  # fmt: skip
+                                    "rm l && mv b l", "rm a && ln -s b a && mv b q && echo more >> q", "rm l && cp a l && mv a q"])  # fmt: skip
 def test_a_patch_says_files_that_became_links_as_git_wants_it(
     two_states: Callable[[str, str], tuple[Workspace, str, str]], work: Path, tmp_path: Path, change: str
 ) -> None:

@@ -169,3 +169,14 @@ def test_a_clone_without_the_trees_of_older_commits_is_captured(tmp_path: Path, 
     assert not second.error and not second.omitted
     go(workspace, first, second.state)
     assert not (clone / "d1").exists()
+
+
+def test_rules_are_matched_byte_by_byte_as_git_does(sh: Sh, open_workspace: Open, work: Path) -> None:
+    sh(
+        "git init -q; printf '?\\n?.x\\n[!a]\\nsp[[:space:]]\\n??y\\n' >.gitignore; touch é é.x b b.x 'sp\u00a0' éy"
+    )
+    workspace = open_workspace()
+    state = workspace.capture(None).state
+    names = {entry.name for entry in workspace.store.tree(workspace.state(state).files)}
+    assert names == set(sh("git ls-files -coz --exclude-standard").split("\0")) - {""}
+    assert {"é", "é.x", "sp\u00a0"} <= names and "éy" not in names

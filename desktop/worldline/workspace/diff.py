@@ -349,7 +349,7 @@ def patch(workspace: Source, a: Ref, b: Ref, *, progress: ProgressCall | None = 
     pair = _both(workspace, a, b)
     # A file that became a link: git wants that said as one that went and one that came.
     diff = _diff(workspace, pair.old.files, pair.new.files, DiffOption.SHOW_BINARY)
-    parts: list[str] = []
+    parts: list[tuple[bool, str]] = []
     odd: list[pygit2.DiffDelta] = []
     for number, item in enumerate(diff):
         if progress is not None and number % 20 == 0:
@@ -357,15 +357,17 @@ def patch(workspace: Source, a: Ref, b: Ref, *, progress: ProgressCall | None = 
         if item is None:
             continue
         try:
-            parts.append(_patch_text(item).decode("utf-8"))
+            parts.append((item.delta.status != DeltaStatus.DELETED, _patch_text(item).decode("utf-8")))
         except UnicodeDecodeError:
             odd.append(item.delta)
-    return "".join(parts) + _binary_patch(workspace, odd)
+    parts += _binary_patch(workspace, odd)
+    # What goes comes first: of a path that goes and comes again `git apply` would take the second for a mistake.
+    return "".join(text for _, text in sorted(parts, key=lambda part: part[0]))
 
 
-def _binary_patch(workspace: Source, deltas: list[pygit2.DiffDelta]) -> str:
+def _binary_patch(workspace: Source, deltas: list[pygit2.DiffDelta]) -> list[tuple[bool, str]]:
     if not deltas:
-        return ""
+        return []
     repo = workspace.store.repo
     trees = []
     for side in ("old_file", "new_file"):
@@ -377,7 +379,11 @@ def _binary_patch(workspace: Source, deltas: list[pygit2.DiffDelta]) -> str:
         trees.append(repo[index.write_tree(repo)].peel(pygit2.Tree))
     flags = DiffOption.SHOW_BINARY | DiffOption.FORCE_BINARY
     forced = trees[0].diff_to_tree(trees[1], flags=flags)
-    return "".join(_patch_text(item).decode("utf-8", "replace") for item in forced if item is not None)
+    return [
+        (item.delta.status != DeltaStatus.DELETED, _patch_text(item).decode("utf-8", "replace"))
+        for item in forced
+        if item is not None
+    ]
 
 
 def _patch_text(item: pygit2.Patch) -> bytes:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 _POSIX = {
     "alnum": "a-zA-Z0-9", "alpha": "a-zA-Z", "blank": r" \t", "cntrl": r"\x00-\x1f\x7f", "digit": "0-9",
-    "graph": r"\x21-\x7e", "lower": "a-z", "print": r"\x20-\x7e", "punct": r"!-/:-@\[-`{-~", "space": r"\s",
+    "graph": r"\x21-\x7e", "lower": "a-z", "print": r"\x20-\x7e", "punct": r"!-/:-@\[-`{-~", "space": r" \t\n\r\f\v",
     "upper": "A-Z", "xdigit": "0-9A-Fa-f",
 }  # fmt: skip
 
@@ -161,7 +161,8 @@ class RuleSet:
         if text.startswith(b"\xef\xbb\xbf"):
             text = text[3:]
         for raw in text.split(b"\n"):
-            parsed = _parse_line(os.fsdecode(raw.removesuffix(b"\r")))
+            # A letter for each byte: git knows no others, so that `?` is not a letter of two bytes.
+            parsed = _parse_line(raw.removesuffix(b"\r").decode("latin-1"))
             if parsed is not None:
                 self._rules.append(parsed[0])
                 (names if parsed[0].by_name else paths).append(f"(?:{parsed[1]})")
@@ -177,6 +178,8 @@ class RuleSet:
         if not self._rules:
             return None
         relative = self._outer + path[len(self.base) :]
+        if not relative.isascii():
+            relative, name = _bytewise(relative), _bytewise(name)
         by_name = self._any_name is not None and self._any_name.match(name) is not None
         by_path = self._any_path is not None and self._any_path.match(relative) is not None
         if not by_name and not by_path:
@@ -187,6 +190,10 @@ class RuleSet:
             if rule.regex.match(name if rule.by_name else relative):
                 return not rule.negated
         return None
+
+
+def _bytewise(name: str) -> str:
+    return os.fsencode(name).decode("latin-1")
 
 
 Stack = tuple[RuleSet, ...]
