@@ -849,6 +849,10 @@
         </translation>
     </message>
     <message>
+        <source>The picture cannot be made ready: {why}</source>
+        <translation>无法准备这张图片：{why}</translation>
+    </message>
+    <message>
         <source>≈ {} tokens</source>
         <translation>≈ {} 词元</translation>
     </message>

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -415,12 +416,38 @@ def test_pictures_keep_their_order_and_their_sides(composer: Composer, tmp_path:
     broken.write_bytes((tmp_path / "large.png").read_bytes()[:60])
     fifo = tmp_path / "pipe.png"
     os.mkfifo(fifo)
+    composer.edit.set_text("look")
+    messages = sent(composer)
+    drop(composer, *(tmp_path / name for name in names), broken)
+    composer._send("now")
+    qtbot.waitUntil(lambda: composer.edit.packer.pending == 0, timeout=30_000)
+    # It was to go with all three.
+    assert not messages and composer._note.text() == "broken.png cannot be read as a picture."
+    composer.edit.clear()
+    composer._images.clear()
     drop(composer, *(tmp_path / name for name in names), fifo)
     qtbot.waitUntil(lambda: composer.edit.packer.pending == 0, timeout=30_000)
     widths = [QImage.fromData(base64.b64decode(one["data"])).width() for one in composer._images]
     assert widths == [1568, 20]
     # A pipe is named like any other file, and never read.
     assert composer.text() == f"@{fifo} "
+
+
+def test_pictures_that_cannot_be_made_ready_hold_up_no_message(
+    composer: Composer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, qtbot: Any
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+    messages = sent(composer)
+    composer.edit.set_text("look")
+    for size in (2_000, 20):
+        image = QImage(size, size, QImage.Format.Format_RGB32)
+        image.fill(Qt.GlobalColor.darkGreen)
+        composer.edit.packer.take(image)
+        composer._send("now")
+        qtbot.waitUntil(lambda: composer.edit.packer.pending == 0, timeout=30_000)
+        assert composer._note.text() == "The picture cannot be made ready: No such file or directory"
+        composer._send("now")
+        assert len(messages) == (1 if size == 2_000 else 3) and not messages[-1]["images"]
 
 
 def test_many_pictures_and_messages_leave_the_composer_as_wide_as_it_was(composer: Composer) -> None:

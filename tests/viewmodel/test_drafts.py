@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import os
 import stat
+import time
 from pathlib import Path
 
 import pytest
@@ -28,6 +30,13 @@ def test_all_of_a_draft_comes_back(folder: DraftFolder) -> None:
     assert folder.save(draft) == 0
     assert DraftFolder(folder.folder.parent, folder.session).load() == draft
     assert DraftFolder(folder.folder.parent, "/data/other.worldline").load() is None
+
+
+def test_a_session_whose_name_is_no_text_has_one_too(tmp_path: Path) -> None:
+    named = DraftFolder(tmp_path / "drafts", os.fsdecode(b"/data/caf\xe9.worldline"))
+    named.save(Draft("half a thought"))
+    assert named.load() == Draft("half a thought")
+    assert prune(tmp_path / "drafts", now=time.time() + 2 * drafts.STALE_S) == 1
 
 
 def test_nobody_else_can_read_it(folder: DraftFolder) -> None:

@@ -71,7 +71,8 @@ class DraftFolder:
                 self._write(name, masked(content.decode()).encode() if kind == "text" else content)
             parts.append({"kind": kind, "media_type": media_type, "file": name})
         head = {"session": self.session, "text": masked(draft.text), "parts": parts}
-        self._write(_HEAD, json.dumps(head, ensure_ascii=False).encode())
+        # As ASCII: the name of a session need not be text.
+        self._write(_HEAD, json.dumps(head).encode())
         kept = {_HEAD, *(part["file"] for part in parts)}
         for old in self.folder.iterdir():
             if old.name not in kept:

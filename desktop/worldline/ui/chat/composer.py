@@ -51,6 +51,8 @@ class Composer(QWidget):
         """Large texts that were pasted; they go behind what is written."""
         self._wished = ""
         """Sending was asked for while a picture was being made ready: it follows."""
+        self._missed = ""
+        """What is said of a picture that could not be made ready, once all are done."""
         self._context_tokens = 0
         self._price: float | None = None
         card = Card(self)
@@ -65,9 +67,7 @@ class Composer(QWidget):
         self.edit.completion_wanted.connect(self.complete)
         self.edit.image_added.connect(self.add_image)
         self.edit.packer.changed.connect(self._on_packing)
-        self.edit.packer.failed.connect(
-            lambda name: self.say(self.tr("{name} cannot be read as a picture.").format(name=name))
-        )
+        self.edit.packer.failed.connect(self._on_missed)
         self.edit.dragged_over.connect(self._on_dragged_over)
         self.edit.large_added.connect(self.add_text)
         self.edit.large_undone.connect(lambda: self._remove_text(len(self._texts) - 1))
@@ -295,11 +295,21 @@ class Composer(QWidget):
             dropping.end(self._card)
 
     def _on_packing(self) -> None:
-        pending = self.edit.packer.pending
-        self.say(self.tr("Making %n picture(s) ready…", "", pending) if pending else "")
-        if not pending and self._wished:
-            when, self._wished = self._wished, ""
+        if pending := self.edit.packer.pending:
+            self.say(self.tr("Making %n picture(s) ready…", "", pending))
+            return
+        when, missed, self._wished, self._missed = self._wished, self._missed, "", ""
+        self.say(missed)
+        # Whoever pressed Enter meant it with the picture that is missing now.
+        if when and not missed:
             self._send(when)
+
+    def _on_missed(self, name: str, why: str) -> None:
+        self._missed = (
+            self.tr("The picture cannot be made ready: {why}").format(why=why)
+            if why
+            else self.tr("{name} cannot be read as a picture.").format(name=name)
+        )
 
     def _remove_image(self, at: int) -> None:
         del self._images[at]

@@ -22,6 +22,7 @@ class _Messenger(QObject):
     looked = Signal(object)
     kept = Signal(int)
     failed = Signal(str)
+    broke = Signal(Exception)
 
 
 @cache
@@ -59,6 +60,7 @@ class Drafts(QObject):
         self._said.looked.connect(self._on_looked)
         self._said.kept.connect(self._on_kept)
         self._said.failed.connect(self._on_failed)
+        self._said.broke.connect(self._on_broken)
 
     def open(self, session: str) -> None:
         """Begin to keep the draft of `session`, and look for what there is of it. Again for the same: nothing."""
@@ -113,6 +115,8 @@ class Drafts(QObject):
                 call()
             except OSError as error:
                 said.failed.emit(error.strerror or str(error))
+            except Exception as error:  # noqa: BLE001 - raised in the window's thread
+                said.broke.emit(error)
 
         self._last = _thread().submit(guarded)
 
@@ -149,3 +153,7 @@ class Drafts(QObject):
         if not self._failing:
             self._failing = True
             self.failed.emit(why)
+
+    def _on_broken(self, error: Exception) -> None:
+        """A defect: in the window's thread it is logged and shown, in the other one nobody would hear of it."""
+        raise error

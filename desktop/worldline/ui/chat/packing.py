@@ -18,7 +18,7 @@ Picture = QImage | Path
 class _Messenger(QObject):
     """Speaks for the thread: the composer may be gone by then, and Qt drops what nobody waits for."""
 
-    ready = Signal(str, str, str)
+    ready = Signal(str, str, str, str)
 
 
 @cache
@@ -32,10 +32,10 @@ class Packer(QObject):
 
     done = Signal(str, str)
     """Media type, base64."""
-    failed = Signal(str)
-    """The name of a file that looks like a picture and is none."""
+    failed = Signal(str, str)
+    """A file that looks like a picture and is none, by its name; or why a picture cannot be made ready."""
     changed = Signal()
-    """`pending` is another number."""
+    """`pending` is another number, or it stayed 0 and a picture was given back at once."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -47,6 +47,7 @@ class Packer(QObject):
     def take(self, picture: Picture) -> None:
         if not self.pending and _pixels(picture) <= SMALL:
             self._give(*_pack(picture))
+            self.changed.emit()
             return
         self.pending += 1
         self.changed.emit()
@@ -55,16 +56,16 @@ class Packer(QObject):
         own = picture.copy() if isinstance(picture, QImage) else picture
         _thread().submit(lambda: said.ready.emit(*_pack(own)))
 
-    def _on_ready(self, media_type: str, data: str, name: str) -> None:
+    def _on_ready(self, media_type: str, data: str, name: str, why: str) -> None:
         self.pending -= 1
-        self._give(media_type, data, name)
+        self._give(media_type, data, name, why)
         self.changed.emit()
 
-    def _give(self, media_type: str, data: str, name: str) -> None:
+    def _give(self, media_type: str, data: str, name: str, why: str) -> None:
         if data:
             self.done.emit(media_type, data)
-        elif name:
-            self.failed.emit(name)
+        elif name or why:
+            self.failed.emit(name, why)
 
 
 def _pixels(picture: Picture) -> int:
@@ -72,8 +73,10 @@ def _pixels(picture: Picture) -> int:
     return max(0, size.width()) * max(0, size.height())
 
 
-def _pack(picture: Picture) -> tuple[str, str, str]:
-    """Media type, base64, and the name of the file it came from."""
-    if isinstance(picture, QImage):
-        return (*packed(picture), "")
-    return (*packed(read(picture)), picture.name)
+def _pack(picture: Picture) -> tuple[str, str, str, str]:
+    """Media type, base64, the name of the file it came from, and why it failed where that is not the picture's fault."""
+    image, name = (picture, "") if isinstance(picture, QImage) else (read(picture), picture.name)
+    try:
+        return (*packed(image), name, "")
+    except OSError as error:
+        return "", "", name, error.strerror or str(error)

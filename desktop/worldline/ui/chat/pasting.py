@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import errno
+import os
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -91,7 +93,8 @@ def read(path: Path) -> QImage:
 
 
 def packed(image: QImage) -> tuple[str, str]:
-    """Media type and base64 of an image, small enough to be sent; two empty texts for one that holds nothing."""
+    """Media type and base64 of an image, small enough to be sent; two empty texts for one that holds nothing. Raises
+    OSError where there is no room for it beside the window."""
     if image.isNull():
         return "", ""
     if max(image.width(), image.height()) > MAX_IMAGE:
@@ -109,4 +112,6 @@ def _bytes(image: QImage, form: str, quality: int) -> bytes:
     # Through a file: a buffer of ours would be asked for each piece with Qt's lock held (see `ui.pictures`).
     with tempfile.TemporaryDirectory(prefix="worldline-picture-") as folder:
         path = Path(folder) / "picture"
-        return path.read_bytes() if image.save(str(path), form, quality) else b""  # type: ignore[call-overload]
+        if not image.save(str(path), form, quality):  # type: ignore[call-overload]
+            raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+        return path.read_bytes()
