@@ -36,10 +36,16 @@ def look(command: str, profile: Profile, copies: Copies) -> Before:
         target = Path(grant.target)
         if grant.rule == PUSH:
             before.remotes.append(Remote.at(target))
-            continue
-        before.copies.append(copies.save(target))
-        # Only what exists can be mounted into the sandbox: a new file needs its (empty) place.
-        if not target.exists() and target.parent.is_dir():
-            with contextlib.suppress(OSError):
-                target.touch()
+        else:
+            before.copies.append(save(target, copies))
     return before
+
+
+def save(target: Path, copies: Copies) -> SavedCopy:
+    """Copy what may be written, and give it a place where it is not there yet: only what exists can be mounted into the
+    sandbox. What cannot be made is refused by the sandbox then."""
+    copy = copies.save(target)
+    if not target.exists() and target.parent.is_dir():
+        with contextlib.suppress(OSError):
+            target.touch()
+    return copy

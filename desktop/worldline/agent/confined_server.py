@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from worldline.agent.aftermath import denials_of, remove_unused_places
+from worldline.agent.beforehand import save
 from worldline.agent.confined import SandboxPlace
 from worldline.agent.hosts import AskHost, hold_for_answer
 from worldline.policy.copies import SavedCopy
@@ -105,17 +106,8 @@ class ConfinedServer:
         )
 
     def _before(self) -> list[SavedCopy]:
-        copies = []
-        for grant in self._grants:
-            if grant.kind == "write":
-                target = Path(grant.target)
-                copies.append(self._place.copies.save(target))
-                if not target.exists() and target.parent.is_dir():
-                    with contextlib.suppress(
-                        OSError
-                    ):  # what is not there cannot be mounted; it is refused then
-                        target.touch()
-        return copies
+        copies = self._place.copies
+        return [save(Path(grant.target), copies) for grant in self._grants if grant.kind == "write"]
 
     def _after(self, confinement: Confinement, copies: list[SavedCopy]) -> list[dict[str, Any]]:
         report = confinement.report()

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from worldline.context.blocks import as_blocks
 from worldline.context.compact_run import Ask
-from worldline.context.compact_text import files_of, plan_text, requests_of, transcript
+from worldline.context.compact_text import fenced, files_of, plan_text, requests_of, transcript
 from worldline.context.model import PathNode
 from worldline.context.texts import BRANCH_HEAD
 from worldline.core.jsontext import clean_text
@@ -62,11 +62,7 @@ def has_substance(nodes: Sequence[PathNode]) -> bool:
 def request(
     nodes: Sequence[PathNode], instructions: str = "", limit: int = LIMIT_BYTES
 ) -> list[dict[str, Any]]:
-    mark = "====="
-    body = transcript(nodes, limit)
-    while mark in body:
-        mark += "="
-    parts = [f"{mark} ATTEMPT\n{body}\n{mark} END OF ATTEMPT", _ASK]
+    parts = [fenced("ATTEMPT", transcript(nodes, limit)), _ASK]
     if instructions.strip():
         parts.append(f"The person asks you to pay attention to this: {instructions.strip()}")
     return [{"role": "user", "content": [{"type": "text", "text": clean_text("\n\n".join(parts))}]}]

@@ -107,15 +107,19 @@ def _result_text(block: dict[str, Any]) -> str:
     return shorten("\n".join(texts).strip(), RESULT_BYTES)
 
 
+def fenced(name: str, text: str) -> str:
+    """`text` between two lines that it cannot hold itself: nothing in it can end it."""
+    mark = "====="
+    while mark in text:
+        mark += "="
+    return f"{mark} {name}\n{text}\n{mark} END OF {name}"
+
+
 def summary_request(
     nodes: Sequence[PathNode], limit: int, *, task_state: dict[str, Any] | None = None, instructions: str = ""
 ) -> list[dict[str, Any]]:
     """The one message that asks for the summary. It never needs more than `limit` bytes and a few thousand."""
-    mark = "====="
-    body = transcript(nodes, limit)
-    while mark in body:
-        mark += "="
-    parts = [f"{mark} TRANSCRIPT\n{body}\n{mark} END OF TRANSCRIPT", _ASK]
+    parts = [fenced("TRANSCRIPT", transcript(nodes, limit)), _ASK]
     if any(node.kind in SUMMARIES for node in nodes):
         parts.append(_UPDATE)
     plan = plan_text(task_state)

@@ -48,6 +48,10 @@ class NodeKind(StrEnum):
         return member(cls, word, cls.UNKNOWN)
 
 
+OF_THE_PERSON = frozenset({NodeKind.EXTERNAL_CHANGE, NodeKind.JUMP})
+"""Nodes that hold what was changed on disk by somebody who is not the agent."""
+
+
 class Outcome(StrEnum):
     """How a node ended. `RUNNING` and `WAITING` are shown only while the process that works on it lives;
     at the next start such a node is `INTERRUPTED`."""

@@ -5,12 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from worldline.agent.capture import OUTSIDE
-from worldline.core.kinds import NodeKind, Outcome
+from worldline.core.kinds import OF_THE_PERSON, NodeKind, Outcome
 from worldline.engine.shared import Shared
 from worldline.workspace.authorship import USER, Step
-
-_OF_THE_PERSON = frozenset({NodeKind.EXTERNAL_CHANGE, NodeKind.JUMP})
-"""Nodes that hold what was changed on disk by somebody who is not the agent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +47,7 @@ def _steps(shared: Shared, first: int, last: int) -> list[Step]:
     for header in sorted(doc.headers_of(way), key=lambda h: h.seq) if way else ():
         if header.uid in outside:
             steps.append(Step("", outside[header.uid], is_user=True))
-        steps.append(Step(header.uid, header.state, header.kind in _OF_THE_PERSON))
+        steps.append(Step(header.uid, header.state, header.kind in OF_THE_PERSON))
     return steps
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from worldline.core.errors import WorkspaceError, WorldlineError
-from worldline.core.kinds import NodeFlag, NodeKind
+from worldline.core.kinds import OF_THE_PERSON, NodeFlag
 from worldline.engine.shared import Shared
 from worldline.protocol.events import LinesCounted
 from worldline.workspace.authorship import Step
@@ -26,9 +26,6 @@ logger = logging.getLogger(__name__)
 _LENGTH = struct.Struct(">I")
 _IDLE_S = 60.0
 """After so long without a question the process ends."""
-
-
-_OF_THE_PERSON = frozenset({NodeKind.EXTERNAL_CHANGE, NodeKind.JUMP})
 
 
 class DiffProcess:
@@ -154,7 +151,7 @@ class LineCounts:
         tree = self._shared.doc.tree
         seqs = [
             seq for seq in range(len(tree), 0, -1)
-            if tree.flags(seq) & NodeFlag.FILES_CHANGED or tree.kind(seq) in _OF_THE_PERSON
+            if tree.flags(seq) & NodeFlag.FILES_CHANGED or tree.kind(seq) in OF_THE_PERSON
         ]  # fmt: skip
         found: list[str] = []
         for at in range(0, len(seqs), 200):

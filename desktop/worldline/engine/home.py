@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from worldline.core.errors import BadInput, WorkspaceError, WorldlineError
-from worldline.core.kinds import NodeKind
+from worldline.core.kinds import OF_THE_PERSON
 from worldline.engine.branches import next_branch, short
 from worldline.engine.shared import Shared
 from worldline.engine.worlds import newest_on
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 OWN = "refs/heads/worldline/"
-_OF_THE_PERSON = frozenset({NodeKind.EXTERNAL_CHANGE, NodeKind.JUMP})
 _DETACHED = "@"
 """For `Jumps.jump`: home is no branch but a commit. See `gitmove.DETACHED`."""
 
@@ -158,7 +157,7 @@ async def _was_there(shared: Shared, ref: str) -> bool:
     for seq in reversed(doc.tree.path(doc.seq(doc.cursor))):
         if seq <= moved or state:
             break
-        if doc.tree.kind(seq) not in _OF_THE_PERSON:
+        if doc.tree.kind(seq) not in OF_THE_PERSON:
             # Its own, not the one that it has from a step before.
             known = doc.header(doc.uid(seq)).state
             state = known if known != NOT_CAPTURED else ""

@@ -13,7 +13,7 @@ from worldline.agent.stops import RunEnd
 from worldline.context.branch_summary import BranchSummary
 from worldline.core.errors import BadInput, WorkspaceError
 from worldline.core.headers import NodeHeader
-from worldline.core.kinds import NodeFlag, NodeKind
+from worldline.core.kinds import OF_THE_PERSON, NodeFlag, NodeKind
 from worldline.core.stop import StopReason
 from worldline.engine.branch_summaries import BranchSummaries
 from worldline.engine.branches import drop_empty, next_branch, short
@@ -170,7 +170,7 @@ class Jumps:
                 steps.append((before, state))
 
         for seq in on_the_way:
-            if tree.kind(seq) in (NodeKind.EXTERNAL_CHANGE, NodeKind.JUMP):
+            if tree.kind(seq) in OF_THE_PERSON:
                 header = self._header(seq)
                 add(seq, header.state, doc.body(header.uid).detail.get("paths", []))
         for record in doc.records(OUTSIDE):

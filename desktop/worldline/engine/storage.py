@@ -11,6 +11,7 @@ from worldline.core import paths
 from worldline.core.errors import BadInput
 from worldline.engine.folders import id_of
 from worldline.engine.shared import Shared, now_ms
+from worldline.engine.stores import size_of
 from worldline.protocol import commands as c
 from worldline.session.catalog import SessionEntry, entry_of, list_sessions
 from worldline.workspace.model import NOT_CAPTURED
@@ -144,16 +145,6 @@ def _row(entry: SessionEntry, here: Path) -> c.StoredSession:
     store = str(entry.workspace.get("store", ""))
     return c.StoredSession(
         path=str(entry.path), title=entry.title, session_bytes=entry.bytes,
-        states_bytes=_size(Path(store)) if store else 0, worktree=str(entry.workspace.get("worktree", "")),
+        states_bytes=size_of(Path(store)) if store else 0, worktree=str(entry.workspace.get("worktree", "")),
         updated=entry.updated, first_prompt=entry.first_prompt, here=entry.path.resolve() == here,
     )  # fmt: skip
-
-
-def _size(folder: Path) -> int:
-    total = 0
-    for path in folder.rglob("*"):
-        try:
-            total += path.lstat().st_size if path.is_file() else 0
-        except OSError:  # it was replaced by a pack meanwhile
-            continue
-    return total

@@ -7,7 +7,6 @@ session that is opened for writing writes down in its store where its file lies 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import logging
 import os
@@ -19,6 +18,7 @@ from typing import Any
 
 from worldline.core import paths
 from worldline.core.errors import WorkspaceError
+from worldline.core.locks import is_locked
 from worldline.core.plainfile import read_plain
 from worldline.protocol.folders import FolderRemoved, SessionFolder
 from worldline.session.catalog import SessionEntry, entry_of, list_sessions
@@ -129,7 +129,7 @@ def listing(only: Path | None = None, *, quick_first: bool = False) -> Iterator[
     for store in stores:
         folder = _facts(store)
         folder.looked = True
-        folder.bytes = sum(_size(path) for path in store.all)
+        folder.bytes = sum(map(size_of, store.all))
         try:
             lines = loss_of(store)
         except (OSError, WorkspaceError) as error:
@@ -169,7 +169,9 @@ def _facts(store: Left) -> SessionFolder:
         title=clean(title),
         session_file=clean(str(trashed.path)) if trashed else "",
         repository=clean(str(root or "")),
-        in_use="A session works with it." if any(map(_is_locked, store.all)) else "",
+        in_use="A session works with it."
+        if any(is_locked(path / "writer.lock") for path in store.all)
+        else "",
         note="Its session is in the trash: without this it can be had back and read, and no step of it can be gone back to."
         if trashed
         else "If its session file lies somewhere else, that can still be read, and no step of it can be gone back to.",
@@ -200,24 +202,14 @@ def _states(path: Path) -> tuple[int, int]:
         store.close()
 
 
-def _size(folder: Path) -> int:
+def size_of(folder: Path) -> int:
+    """Bytes of all files below it. What comes and goes meanwhile (a pack takes the place of many) may be missing."""
     total = 0
     for place, _, names in os.walk(folder):
         for name in names:
-            with contextlib.suppress(OSError):  # it went away meanwhile
+            with contextlib.suppress(OSError):
                 total += os.lstat(f"{place}/{name}").st_size
     return total
-
-
-def _is_locked(path: Path) -> bool:
-    try:
-        with (path / "writer.lock").open("rb") as lock:
-            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except FileNotFoundError:
-        return False
-    except OSError:
-        return True
-    return False
 
 
 # --- removing -------------------------------------------------------------------------------------------------------
@@ -244,7 +236,7 @@ def remove(path: Path, lose_id: str) -> FolderRemoved:
                 "Look at what would be lost, then confirm that.",
                 kind="changed",
             )
-        size = sum(map(_size, store.all))
+        size = sum(map(size_of, store.all))
         for place in reversed(store.all):
             place.rename(place.with_name(_REMOVING + place.name))
         durable.sync_path(store.path.parent)

@@ -268,13 +268,10 @@ class TreeItems:
     def _test(self) -> Callable[[int], bool]:
         model = self._model
         flags, kind, outcome, labels = model.flags, model.kind, model.outcome, model.labels
-        bad = {
-            OUTCOME_CODE[o] for o in (Outcome.FAILED, Outcome.STOPPED, Outcome.DENIED, Outcome.INTERRUPTED)
-        }
         tests: dict[str, Callable[[int], bool]] = {
             "all": lambda row: True,
             "prompts": lambda row: kind[row] in _PROMPTS and not flags[row] & NodeFlag.HIDDEN,
-            "failures": lambda row: outcome[row] in bad or bool(flags[row] & NodeFlag.CHECKS_FAILED),
+            "failures": lambda row: outcome[row] in BAD or bool(flags[row] & NodeFlag.CHECKS_FAILED),
             "files": lambda row: bool(flags[row] & NodeFlag.FILES_CHANGED) or model.files[row] > 0,
             "effects": lambda row: bool(flags[row] & (NodeFlag.EFFECT | NodeFlag.IRREVERSIBLE)),
             "labelled": lambda row: row in labels,

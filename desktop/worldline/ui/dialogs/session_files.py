@@ -6,13 +6,13 @@ import contextlib
 import json
 import shutil
 import sqlite3
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from worldline.core import header_reader, paths
+from worldline.core.locks import is_locked
 from worldline.viewmodel.words import translate
 
 BESIDE = ("-wal", "-shm", ".lock")
@@ -100,26 +100,10 @@ def trash_dir() -> Path:
     return paths.trash_dir()
 
 
-def _is_open(path: Path) -> bool:
-    """Whether a writer holds the session. Where there are no such locks the system itself refuses to move an open file."""
-    if sys.platform == "win32":
-        return False
-    import fcntl
-
-    try:
-        with path.with_name(path.name + ".lock").open("rb") as handle:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except FileNotFoundError:
-        return False
-    except OSError:
-        return True
-    return False
-
-
 def to_trash(path: Path) -> Path:
     """Move a session with what belongs to it into the trash folder; returns where it is now. Raises OSError; then
     everything is where it was."""
-    if _is_open(path):
+    if is_locked(path.with_name(path.name + ".lock")):
         raise PermissionError(0, translate("Sessions", "it is open in another program; close it there first"))
     stamp = time.strftime("%Y%m%d-%H%M%S")
     target = trash_dir() / f"{path.stem}-{stamp}{path.suffix}"
