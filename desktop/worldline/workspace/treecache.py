@@ -9,6 +9,7 @@ from itertools import accumulate
 from worldline.workspace.objects import EMPTY_TREE, TreeEntry, TreeRow, parse_tree, tree_rows
 
 _MANY = 50_000
+_MOST_BYTES = 64 << 20
 _FEW_ROWS = 32
 _MANY_STARTS = 512
 _ALL_STARTS = 500_000
@@ -21,6 +22,7 @@ class TreeCache:
     def __init__(self, read: Callable[[bytes], bytes]) -> None:
         self._read = read
         self._raw: dict[bytes, bytes] = {}
+        self._bytes = 0
         self._parsed: dict[bytes, list[TreeEntry]] = {}
         self._rows: dict[bytes, list[TreeRow]] = {}
         self._starts: dict[bytes, array[int]] = {}
@@ -28,6 +30,7 @@ class TreeCache:
 
     def clear(self) -> None:
         self._raw.clear()
+        self._bytes = 0
         self._parsed.clear()
         self._rows.clear()
         self._starts.clear()
@@ -48,15 +51,21 @@ class TreeCache:
         known = self._raw.get(oid)
         if known is None:
             known = self._read(oid)
-            if len(self._raw) > _MANY:
-                self._raw.clear()
-            self._raw[oid] = known
+            self._keep(oid, known)
         return known
 
     def know(self, oid: bytes, data: bytes) -> None:
         """Spare reading back what has just been made."""
-        if oid not in self._raw and len(self._raw) <= _MANY:
-            self._raw[oid] = data
+        if oid not in self._raw:
+            self._keep(oid, data)
+
+    def _keep(self, oid: bytes, data: bytes) -> None:
+        self._bytes += len(data)
+        # A large folder that changes often leaves many trees that nobody asks for again.
+        if len(self._raw) >= _MANY or self._bytes > _MOST_BYTES:
+            self._raw.clear()
+            self._bytes = len(data)
+        self._raw[oid] = data
 
     def rows(self, oid: bytes) -> list[TreeRow]:
         """The last few are kept: what a state is compared with next is most often the one that was made last."""
