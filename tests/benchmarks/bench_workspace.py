@@ -15,7 +15,9 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "desktop"))
+sys.path[:0] = [str(Path(__file__).resolve().parents[2] / "desktop"), str(Path(__file__).resolve().parent)]
+
+import floor
 
 ENV = {
     **os.environ, "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null", "GIT_AUTHOR_NAME": "t",
@@ -164,6 +166,10 @@ def measure(files: int, base: Path) -> dict[str, float]:
         row(
             f"go to a node, {count} files{', committed' if commit else ''} / git checkout", ours, theirs, goal
         )
+        if not commit and count <= 10 and sys.platform == "linux":
+            least = floor.restore_floor(base, count)
+            row(f"... {count} files / its system calls alone", ours, least["all"], None)
+            print("      " + ", ".join(f"{name} {least[name]:.2f}" for name in floor.STEPS), flush=True)
         if unwatched is not None:
             row(f"go to a node, {count} files, no watcher / git checkout", unwatched, theirs, 1.3)
         git(work, "checkout", "-q", "-f", "main")
