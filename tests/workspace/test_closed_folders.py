@@ -14,7 +14,7 @@ from worldline.workspace.apply import Restorer
 from worldline.workspace.engine import Workspace
 from worldline.workspace.removal import remove_tree
 
-from .conftest import go, snapshot
+from .conftest import go, run_sh, snapshot
 
 _OVERRIDE = 1 << 1 | 1 << 2 | 1 << 3
 """CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, CAP_FOWNER: what lets root walk through permissions."""
@@ -116,4 +116,65 @@ def test_a_jump_into_read_only_folders_that_is_killed_is_undone(
         report = ws.recover()
         assert report is not None and not report.finished, name
         assert snapshot(work) == closed, name
+    ws.close()
+
+
+_CLOSED = {
+    "folder": ("d", 0o000, {"d/e/y", "d/x"}),
+    "folder inside": ("d/e", 0o000, {"d/e/y"}),
+    "file": ("d/x", 0o000, {"d/x"}),
+    "file that can be written": ("d/x", 0o200, {"d/x"}),
+}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="permissions are left off by capabilities")
+@pytest.mark.parametrize("case", _CLOSED)
+@pytest.mark.parametrize("nested", [False, True])
+def test_what_cannot_be_read_stays_and_the_rest_goes_on(not_root: Path, case: str, nested: bool) -> None:
+    place, mode, stay = _CLOSED[case]
+    work = not_root / "work"
+    (work / "d" / "e").mkdir(parents=True)
+    for name in ("f", "d/x", "d/e/y"):
+        (work / name).write_text("1\n")
+    run_sh(f"git init -q {'d/e' if nested else '.'}", work)
+    ws = Workspace(work, not_root / "store")
+    first = ws.capture(None).state
+    (work / "f").write_text("2\n")
+    (work / "d" / "x").write_text("3\n")
+    (work / place).chmod(mode)
+    ws.close()
+    ws = Workspace(work, not_root / "store")
+    second = ws.capture(first)
+    assert place in {row.path for row in second.omitted}
+    plan = ws.plan(first, last=second.state, default_choice="restore")
+    assert stay <= {item.path for item in plan.items if item.action in ("keep_foreign", "not_captured")}
+    report = ws.apply(plan)
+    assert report.done and not report.failed
+    assert (work / "f").read_text() == "1\n"
+    assert (work / place).stat().st_mode & 0o777 == mode
+    ws.close()
+    (work / place).chmod(0o755)
+    assert (work / "d" / "x").read_text() == ("3\n" if "d/x" in stay else "1\n")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="permissions are left off by capabilities")
+@pytest.mark.parametrize("part", ["", "/HEAD", "/index"])
+@pytest.mark.parametrize("place", ["", "sub/"])
+def test_files_of_a_repository_that_cannot_be_read_come_back(not_root: Path, part: str, place: str) -> None:
+    work = not_root / "work"
+    work.mkdir()
+    run_sh(
+        "git init -q && git init -q sub && echo 1 >sub/s && echo 1 >f && git -C sub add s && git add f", work
+    )
+    ws = Workspace(work, not_root / "store")
+    first = ws.capture(None).state
+    for name in ("f", "sub/s"):
+        (work / name).write_text("2\n")
+    (work / f"{place}.git{part}").chmod(0)
+    second = ws.capture(first)
+    assert not second.error
+    assert [row.path for row in second.omitted] == [f"{place}.git"]
+    report = ws.apply(ws.plan(first, last=second.state, default_choice="restore"))
+    assert report.done and "only files are put back" in report.note
+    assert (work / "f").read_text() == (work / "sub" / "s").read_text() == "1\n"
     ws.close()

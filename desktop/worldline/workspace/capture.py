@@ -236,8 +236,9 @@ class Capturer:
         def visit(node: Dir, prefix: str) -> None:
             for name, reason in node.skipped.items():
                 if reason == IGNORED and len(found) < limit:
-                    path = self.work / prefix / name
-                    if not path.is_symlink() and path.is_dir():  # a link may name what no path can be
+                    path = os.fspath(self.work / prefix / name)
+                    # A link may name what no path can be; of what cannot be reached these say no as well.
+                    if not os.path.islink(path) and os.path.isdir(path):  # noqa: PTH112, PTH114
                         inside(prefix + name)
                     else:
                         found.append(prefix + name)

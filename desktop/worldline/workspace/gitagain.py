@@ -26,13 +26,16 @@ _MARK = "worldline-restore"
 def can_remake(work: Path, wanted: RootState, tree: SafeTree) -> bool:
     """Whether the repository can be made again: nothing is at its `.git`, nothing but folders above, and its history is
     known."""
-    if not wanted.path or tree.lstat(f"{wanted.path}/.git") is not None:
-        return False
-    parts = wanted.path.split("/")
-    for depth in range(1, len(parts) + 1):
-        status = tree.lstat("/".join(parts[:depth]))
-        if status is not None and not stat.S_ISDIR(status.st_mode):
+    try:
+        if not wanted.path or tree.lstat(f"{wanted.path}/.git") is not None:
             return False
+        parts = wanted.path.split("/")
+        for depth in range(1, len(parts) + 1):
+            status = tree.lstat("/".join(parts[:depth]))
+            if status is not None and not stat.S_ISDIR(status.st_mode):
+                return False
+    except PermissionError:  # nobody knows what is there
+        return False
     if not wanted.pointer:
         return bool(wanted.git)
     try:

@@ -6,6 +6,7 @@ cannot change what it deletes.
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 import hashlib
 import os
@@ -191,7 +192,11 @@ class Planner:
 
     def _is_in_the_way(self, item: PlanItem) -> bool:
         """Something that the state of now does not hold lies at a path to be created. True: nothing is created."""
-        status = self.tree.lstat(item.path)
+        try:
+            status = self.tree.lstat(item.path)
+        except PermissionError:
+            item.action, item.reason = "keep_foreign", "it lies in a folder that cannot be read; it stays"
+            return True
         if status is None:
             return False
         if stat.S_ISDIR(status.st_mode):
@@ -207,10 +212,7 @@ class Planner:
                 return False
             item.action, item.reason = "keep_foreign", f"a folder with {inside[0]} is in its place"
             return True
-        with self.tree.at(item.path) as (fd, name):
-            same = content_id(name, fd)[0] == item.blob and stat.S_IFMT(status.st_mode) == stat.S_IFMT(
-                item.mode
-            )
+        same = stat.S_IFMT(status.st_mode) == stat.S_IFMT(item.mode) and self._has(item.path, item.blob)
         chosen = chosen_for(self.choices, item.path)
         if same and (status.st_mode == item.mode or not stat.S_ISREG(item.mode)):
             item.action = "create"  # already as the node has it, only not captured now
@@ -229,10 +231,21 @@ class Planner:
         item.action, item.reason = "keep_foreign", f"{reason}; it stays"
         return True
 
+    def _has(self, path: str, blob: str) -> bool:
+        """Whether that is the content of what is at `path`; of what cannot be read nobody knows."""
+        try:
+            with self.tree.at(path) as (fd, name):
+                return content_id(name, fd)[0] == blob
+        except PermissionError:
+            return False
+
     def _is_occupied(self, folder: str) -> bool:
-        """Whether a folder that is empty for the state of now holds something all the same."""
-        with os.scandir(self.tree.folder(folder)) as entries:
-            names = {entry.name for entry in entries}
+        """Whether a folder that is empty for the state of now holds something all the same, or may do so."""
+        try:
+            with os.scandir(self.tree.folder(folder)) as entries:
+                names = {entry.name for entry in entries}
+        except PermissionError:
+            return True
         # Of a repository that is copied it is decided elsewhere whether it goes.
         return bool(names - {".git"} if folder in self._copied else names)
 
@@ -252,7 +265,8 @@ class Planner:
         in the store too, so that the restore can be undone and replaces only what was seen."""
         if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_FORCED:
             return False
-        with self.tree.at(item.path) as (fd, name):
+        got = None
+        with contextlib.suppress(PermissionError), self.tree.at(item.path) as (fd, name):
             got = read_file(name, fd, MAX_FORCED)
         if got is None:
             return False
@@ -267,9 +281,12 @@ class Planner:
         return True
 
     def _on_disk(self, folder: str) -> Iterator[str]:
-        """Files below a folder, and folders with nothing in them."""
-        with os.scandir(self.tree.folder(folder)) as entries:
-            found = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
+        """Files below a folder, and folders with nothing in them, or in which nobody can look."""
+        try:
+            with os.scandir(self.tree.folder(folder)) as entries:
+                found = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
+        except PermissionError:
+            return
         for name, is_dir in found:
             path = f"{folder}/{name}"
             inner = list(self._on_disk(path)) if is_dir else []
@@ -319,8 +336,12 @@ class Planner:
     def _is_passable(self, folder: str) -> bool:
         known = self._folders.get(folder)
         if known is None:
-            status = self.tree.lstat(folder)
-            known = self._folders[folder] = status is None or stat.S_ISDIR(status.st_mode)
+            try:
+                status = self.tree.lstat(folder)
+                known = status is None or stat.S_ISDIR(status.st_mode)
+            except PermissionError:
+                known = False
+            self._folders[folder] = known
         return known
 
 

@@ -71,10 +71,10 @@ def _around(top: Path) -> list[Path]:
     for folder in (top, *top.parents):
         try:
             found = _folders(folder)
+            if found is not None and (found[0] / "HEAD").is_file():
+                return [found[0], found[1]]
         except (OSError, ValueError):
             continue
-        if found is not None and (found[0] / "HEAD").is_file():
-            return [found[0], found[1]]
     return []
 
 
@@ -150,10 +150,16 @@ class GitRoot:
             found = _folders(work)
         except (OSError, ValueError):
             return None
-        if found is None or not (found[0] / "HEAD").is_file():
+        if found is None:
             return None
         root = cls(path, work, *found)
-        root.trouble = root.found_trouble = root.foreign() or root.find_trouble()
+        try:
+            if not (found[0] / "HEAD").is_file():
+                return None
+            root.trouble = root.foreign() or root.find_trouble()
+        except PermissionError as error:
+            root.trouble = f"its git folder cannot be read ({error.strerror or error})"
+        root.found_trouble = root.trouble
         return root
 
     def glance(self) -> tuple[object, ...] | None:
@@ -176,7 +182,7 @@ class GitRoot:
                 told.append(look(f"{self.gitdir}/commondir"))
             if stat.S_ISREG(dot.st_mode):
                 told.append(dot)
-            head = os.lstat(f"{self.gitdir}/HEAD").st_mode
+            head = os.lstat(f"{self.gitdir}/HEAD")
         except (OSError, ValueError):
             return None
         now = time.time_ns()
@@ -189,7 +195,7 @@ class GitRoot:
             gitdir.st_ino,
             common.st_dev,
             common.st_ino,
-            stat.S_IFMT(head),
+            (head.st_mode, head.st_uid),
             files,
         )
 
@@ -235,6 +241,8 @@ class GitRoot:
             return "it uses SHA-256 object names"
         if words.get(b"refstorage", b"files") != b"files":
             return "it keeps its branches in a reftable"
+        if not os.access(self.gitdir / "HEAD", os.R_OK, effective_ids=os.access in os.supports_effective_ids):
+            return "its HEAD cannot be read"
         if (self.gitdir / "HEAD").is_symlink():
             # No link in a git folder is followed: it would be taken for a repository without a commit.
             return "its HEAD is a link"
@@ -339,6 +347,8 @@ class GitRoot:
             sig: tuple[int, ...] = (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
         except FileNotFoundError:
             sig = (0,)
+        except PermissionError:
+            sig = (-1,)
         if sig == self.index_sig:
             return None
         before = self.tracked()
