@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import time
@@ -54,6 +55,18 @@ def repository_with_own_work(folder: Path) -> Path:
     (folder / "mine.txt").write_text("my own work\n")
     (folder / "untracked.txt").write_text("not added\n")
     return folder
+
+
+def in_conflict(repository: Path, command: str) -> None:
+    """Two branches that change a.txt each in its way, and `git <command> topic` stopped between them, on the one that was
+    there before."""
+    git(repository, "switch", "-qc", "topic")
+    for text in ("topic", "main"):
+        (repository / "a.txt").write_text(f"{text}\n")
+        git(repository, "commit", "-qam", text)
+        git(repository, "switch", "-q", "-")
+    git(repository, "switch", "-q", "-")
+    subprocess.run(["git", command, "-q", "topic"], cwd=repository, capture_output=True, check=False)
 
 
 PATIENCE_S = 120.0
@@ -116,6 +129,17 @@ def run_worldline(*arguments: str | Path, timeout: float = 5 * PATIENCE_S) -> Do
     return Done(done.returncode, done.stdout, done.stderr)
 
 
+def run_code(code: str, *arguments: str | Path) -> str:
+    """What Python code prints, in a process of its own: what waits for ever there fails the test and hangs nothing."""
+    return subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=True,
+    ).stdout
+
+
 def session_in_own_folder(repo: Path, session: Path, files: dict[str, str]) -> Path:
     """A session with a worktree of its own and one step that wrote these files; closed again. Returns its folder."""
     import asyncio
@@ -142,6 +166,32 @@ def session_in_own_folder(repo: Path, session: Path, files: dict[str, str]) -> P
             opened.close()
 
     return asyncio.run(make())
+
+
+NUMBERS_SERVER = """
+import os, sys
+from mcp.server import MCPServer
+
+server = MCPServer("numbers")
+
+@server.tool()
+def add(a: int, b: int) -> str:
+    "Add two numbers."
+    return str(a + b)
+
+@server.tool()
+def broken() -> str:
+    "Always fails."
+    raise ValueError("no luck")
+
+@server.tool()
+def dies() -> str:
+    "Ends the server."
+    os._exit(3)
+
+server.run(*sys.argv[1:2], **({'port': int(sys.argv[2])} if sys.argv[2:] else {}))
+"""
+"""An MCP server. Its arguments: the transport and the port, where it is not its standard input and output."""
 
 
 def unasked(session: Path, base_url: str) -> list[str | Path]:
@@ -225,6 +275,23 @@ def call_worldline(*arguments: str | Path, expect: int | None = 0) -> Done:
         engine_words.use("en")
     assert expect is None or code == expect, out.getvalue() + err.getvalue()
     return Done(code, out.getvalue(), err.getvalue())
+
+
+def session_of_pages(path: Path, texts: int) -> Path:
+    """A closed session whose texts, `needle-0 …` and so on, lie on several pages of its file."""
+    from worldline.core.kinds import NodeKind
+    from worldline.session.document import SessionDocument
+    from worldline.session.model import NodeDraft
+
+    with SessionDocument.create(path, title="long", workspace={"mode": "none"}) as doc:
+        parent = doc.append(NodeDraft(NodeKind.ROOT, None)).uid
+        for number in range(texts):
+            text = f"needle-{number} " + "text " * 100
+            message = {"role": "user", "content": [{"type": "text", "text": text}]}
+            parent = doc.append(NodeDraft(NodeKind.USER, parent, message, preview="p")).uid
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return path
 
 
 def damage_page_of(session: Path, text: bytes) -> None:

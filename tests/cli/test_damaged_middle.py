@@ -4,33 +4,20 @@ from __future__ import annotations
 
 import json
 import shutil
-import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests_support import Done, damage_page_of, unasked
-from worldline.core.kinds import NodeKind
+from tests_support import Done, damage_page_of, session_of_pages, unasked
 from worldline.session.document import SessionDocument
 from worldline.session.health import FileCheck
-from worldline.session.model import NodeDraft
 
 
 @pytest.fixture(scope="module")
 def long_session(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """To be copied. Some pages of texts; the one with `needle-150` on it is in the middle."""
-    path = tmp_path_factory.mktemp("long") / "s.worldline"
-    with SessionDocument.create(path, title="long", workspace={"mode": "none"}) as doc:
-        parent = doc.append(NodeDraft(NodeKind.ROOT, None)).uid
-        for number in range(300):
-            text = f"needle-{number} " + "text " * 100
-            message = {"role": "user", "content": [{"type": "text", "text": text}]}
-            parent = doc.append(NodeDraft(NodeKind.USER, parent, message, preview="p")).uid
-    with sqlite3.connect(path) as db:
-        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    db.close()
-    return path
+    return session_of_pages(tmp_path_factory.mktemp("long") / "s.worldline", 300)
 
 
 @pytest.fixture

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests_support import git
+from tests_support import git, in_conflict
 from worldline.core.errors import WorkspaceError
 from worldline.protocol.commands import GoOn, Jump, ReturnHome
 from worldline.rehearsal.events import Call, Reply
@@ -158,13 +157,7 @@ async def test_a_detached_head_comes_back_detached(bench: Any, repo: Any) -> Non
 
 async def test_a_merge_in_progress_keeps_head_where_it_is(bench: Any, repo: Any) -> None:
     git(repo, "checkout", "-q", "mine.txt")
-    git(repo, "switch", "-qc", "other")
-    (repo / "a.txt").write_text("other\n")
-    git(repo, "commit", "-qam", "other")
-    git(repo, "switch", "-q", "main")
-    (repo / "a.txt").write_text("main\n")
-    git(repo, "commit", "-qam", "main")
-    subprocess.run(["git", "merge", "-q", "other"], cwd=repo, capture_output=True, check=False)
+    in_conflict(repo, "merge")
     before = facts(repo)
     b = await begin(bench, repo, "Seen.", "Done.")
     assert await b.ask("look") == "completed"

@@ -16,7 +16,7 @@ from engine.support import call, reply
 from sandbox.conftest import best_label, ground_apart
 from sandbox.test_confined_commands import server as host_server
 from sandbox.test_ledger_of_a_session import person
-from tests_support import PATIENCE_S
+from tests_support import NUMBERS_SERVER, PATIENCE_S
 from worldline.core import paths
 from worldline.protocol.commands import AnswerApproval, Prompt
 from worldline.session.reader import SessionReader
@@ -24,26 +24,9 @@ from worldline.tools.mcp_config import parse_servers
 
 __all__ = ["best_label"]
 
-SERVER = """
-import os, pathlib, sys
-pathlib.Path(sys.argv[1]).write_text(str(os.getpid()))
-from mcp.server import MCPServer
-
-server = MCPServer("numbers")
-
-@server.tool()
-def add(a: int, b: int) -> str:
-    "Add two numbers."
-    return str(a + b)
-
-@server.tool()
-def dies() -> str:
-    "Ends the server."
-    os._exit(3)
-
-server.run()
-"""
-
+SERVER = (
+    "import os, pathlib, sys\npathlib.Path(sys.argv.pop(1)).write_text(str(os.getpid()))\n" + NUMBERS_SERVER
+)
 pytestmark = pytest.mark.slow
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests_support import git, run_worldline
+from tests_support import git, in_conflict, run_worldline
 from worldline.core import paths
 from worldline.core.errors import WorldlineError
 from worldline.engine.opening import OpenRequest, open_session
@@ -97,13 +96,7 @@ async def test_a_rebase_in_progress_goes_on_in_a_folder_that_is_made_anew(
     written: Callable[..., Any], repo: Path
 ) -> None:
     git(repo, "stash", "-qu")
-    git(repo, "switch", "-qc", "topic")
-    (repo / "a.txt").write_text("topic\n")
-    git(repo, "commit", "-qam", "topic")
-    git(repo, "switch", "-q", "-")
-    (repo / "a.txt").write_text("main\n")
-    git(repo, "commit", "-qam", "main")
-    subprocess.run(["git", "rebase", "-q", "topic"], cwd=repo, capture_output=True, check=False)
+    in_conflict(repo, "rebase")
     session, folder, before, status = await closed(written)
     assert "UU a.txt" in status
     shutil.rmtree(folder)

@@ -9,7 +9,6 @@ import http.server
 import json
 import os
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,7 +21,7 @@ from engine.conftest import Bench, Open, bench, server
 from engine.support import call, reply
 from sandbox.conftest import git
 from sandbox.test_ledger_of_a_session import ALLOW, effects, ground, person
-from tests_support import PATIENCE_S
+from tests_support import PATIENCE_S, run_code
 from worldline.policy.pushing import push_outside, pushes_of, uses_lfs, way_on
 from worldline.protocol import commands as c
 from worldline.protocol.model import EffectInfo
@@ -346,11 +345,4 @@ def test_looking_for_lfs_waits_for_no_pipe(tmp_path: Path) -> None:
     """A command of the agent may leave one, and the question is asked on the loop."""
     program = "import sys; from pathlib import Path; from worldline.policy.pushing import uses_lfs; print(uses_lfs(Path(sys.argv[1])))"
     os.mkfifo(tmp_path / ".gitattributes")
-    done = subprocess.run(
-        [sys.executable, "-c", program, str(tmp_path)],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=True,
-    )
-    assert done.stdout == "False\n"
+    assert run_code(program, tmp_path) == "False\n"

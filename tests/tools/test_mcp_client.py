@@ -11,40 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from tests_support import PATIENCE_S
+from tests_support import NUMBERS_SERVER, PATIENCE_S
 from toolbench import Bench, error_of, text_of
 from worldline.tools.mcp_client import RESTS_S, McpServer
 from worldline.tools.mcp_config import ServerConfig, parse_servers
 
-SERVER = """
-import sys
-from mcp.server import MCPServer
-
-server = MCPServer("numbers")
-
-@server.tool()
-def add(a: int, b: int) -> str:
-    "Add two numbers."
-    return str(a + b)
-
-@server.tool()
-def broken() -> str:
-    "Always fails."
-    raise ValueError("no luck")
-
-@server.tool()
-def dies() -> str:
-    "Ends the server."
-    import os
-    os._exit(3)
-
-server.run(*sys.argv[1:2], **({'port': int(sys.argv[2])} if sys.argv[2:] else {}))
-"""
-
 
 def numbers(folder: Path) -> Path:
     script = folder / "server.py"
-    script.write_text(SERVER)
+    script.write_text(NUMBERS_SERVER)
     return script
 
 

@@ -82,11 +82,16 @@ def shown(view: ChatView) -> QImage:
     return view.viewport().grab().toImage()
 
 
-def filled(qtbot: Any) -> ChatView:
+def empty(qtbot: Any, width: int = 640, height: int = 700) -> ChatView:
     view = ChatView(ChatModel())
-    view.resize(640, 700)
+    view.resize(width, height)
     qtbot.addWidget(view)
     view.show()
+    return view
+
+
+def filled(qtbot: Any) -> ChatView:
+    view = empty(qtbot)
     view.setFocus()
     headers, bodies = messages(240)
     view.model.set_path(headers)
@@ -147,10 +152,7 @@ def test_a_huge_block_never_holds_the_window(qtbot: Any, block: str) -> None:
         "table": "| cell one | cell **two** | `three` |\n", "list": "- an item of the list\n",
         "paragraph": "some words that go on and on ", "word": "x" * 40,
     }[block]  # fmt: skip
-    view = ChatView(ChatModel())
-    view.resize(640, 700)
-    qtbot.addWidget(view)
-    view.show()
+    view = empty(qtbot)
     view.model.set_path(messages(5)[0])
     start = "| a | b | c |\n|---|---|---|\n" if block == "table" else ""
     view.model.deltas([Delta(run="r", turn=1, block=0, kind="text", text=start + line * 200)])
@@ -170,10 +172,7 @@ def test_a_huge_block_never_holds_the_window(qtbot: Any, block: str) -> None:
 
 
 def test_a_long_prompt_shows_its_beginning_and_all_of_it_on_demand(qtbot: Any) -> None:
-    view = ChatView(ChatModel())
-    view.resize(640, 700)
-    qtbot.addWidget(view)
-    view.show()
+    view = empty(qtbot)
     header = NodeHeader(
         seq=1, uid="a" * 16, parent=0, kind=NodeKind.USER, created=1, preview="x", outcome=Outcome.OK
     )
@@ -211,10 +210,7 @@ def test_the_person_is_told_of_a_refusal_as_the_person() -> None:
 
 
 def test_rows_take_other_colours_without_being_made_anew(qtbot: Any) -> None:
-    view = ChatView(ChatModel())
-    view.resize(700, 900)
-    qtbot.addWidget(view)
-    view.show()
+    view = empty(qtbot, 700, 900)
     headers, bodies = messages(60)
     view.model.set_path(headers)
     view.model.set_bodies(bodies)

@@ -57,12 +57,19 @@ def running_tool(view: ChatView) -> NodeHeader:
     return tool
 
 
-def test_what_a_window_begins_with_is_made_row_by_row_and_seen_at_once(qtbot: Any) -> None:
-    view = ChatView(ChatModel())
-    view.resize(600, 500)
-    qtbot.addWidget(view)
-    view.hold()
-    view.show()
+@pytest.fixture
+def held(qtbot: Any) -> ChatView:
+    """As in a window that appears."""
+    widget = ChatView(ChatModel())
+    widget.resize(600, 500)
+    qtbot.addWidget(widget)
+    widget.hold()
+    widget.show()
+    return widget
+
+
+def test_what_a_window_begins_with_is_made_row_by_row_and_seen_at_once(held: ChatView) -> None:
+    view = held
     view.model.set_path(long_path(4_000))
     assert view.builds == 0 and view.empty.isHidden(), "nothing is made at once, and nobody is asked to begin"
     asked: list[list[str]] = []
@@ -81,12 +88,8 @@ def test_what_a_window_begins_with_is_made_row_by_row_and_seen_at_once(qtbot: An
     assert len(asked) == 1
 
 
-def test_rows_that_come_while_the_first_ones_are_made_are_shown_with_them(qtbot: Any) -> None:
-    view = ChatView(ChatModel())
-    view.resize(600, 500)
-    qtbot.addWidget(view)
-    view.hold()
-    view.show()
+def test_rows_that_come_while_the_first_ones_are_made_are_shown_with_them(held: ChatView) -> None:
+    view = held
     view.model.set_path(long_path(40))
     steps = view.appearing()
     next(steps)()

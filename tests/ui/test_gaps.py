@@ -184,12 +184,7 @@ def test_a_diff_of_100_000_lines_is_on_screen_at_once(qtbot: Any, side_by_side: 
             assert row in (left[screen], right[screen])
 
 
-def test_a_path_of_10_000_messages(qtbot: Any) -> None:
-    view = ChatView(ChatModel())
-    view.resize(600, 900)
-    qtbot.addWidget(view)
-    view.show()
-    run(0.1)
+def test_a_path_of_10_000_messages(view: ChatView) -> None:
     kinds: list[Callable[[int], NodeHeader]] = [
         lambda at: node(at, NodeKind.USER), lambda at: node(at, NodeKind.ASSISTANT), lambda at: node(at, NodeKind.TOOL),
     ]  # fmt: skip

@@ -41,6 +41,14 @@ def diff(path: str, text: str) -> dict[str, Any]:
     }
 
 
+@pytest.fixture
+def owner(qtbot: Any) -> QWidget:
+    """What dialogs belong to."""
+    widget = QWidget()
+    qtbot.addWidget(widget)
+    return widget
+
+
 # The changes --------------------------------------------------------------------------------------------------------
 
 
@@ -224,10 +232,8 @@ def brought(path: str) -> dict[str, Any]:
 
 
 def test_only_the_preview_of_the_chosen_way_counts_and_it_is_brought_once(
-    state: SessionState, engine: Engine, qtbot: Any
+    state: SessionState, engine: Engine, owner: QWidget
 ) -> None:
-    owner = QWidget()
-    qtbot.addWidget(owner)
     dialog = open_bring_home(state, uid(9), owner)
     (first, *_more) = engine.take("bring_home")
     dialog._how.buttons()[1].setChecked(True)
@@ -248,10 +254,8 @@ def test_only_the_preview_of_the_chosen_way_counts_and_it_is_brought_once(
 
 
 def test_what_was_brought_home_is_said_also_when_the_dialog_was_closed_meanwhile(
-    state: SessionState, engine: Engine, qtbot: Any
+    state: SessionState, engine: Engine, owner: QWidget
 ) -> None:
-    owner = QWidget()
-    qtbot.addWidget(owner)
     told: list[str] = []
     failures: list[dict[str, Any]] = []
     state.brought_home.connect(told.append)
@@ -277,10 +281,8 @@ def test_what_was_brought_home_is_said_also_when_the_dialog_was_closed_meanwhile
 
 
 def test_a_question_that_was_answered_elsewhere_takes_its_dialog_with_it(
-    state: SessionState, engine: Engine, qtbot: Any
+    state: SessionState, engine: Engine, owner: QWidget
 ) -> None:
-    owner = QWidget()
-    qtbot.addWidget(owner)
     desk = Desk(state, owner)
     for key in ("q1", "q2"):
         engine.batch.emit([("question_asked", {"question": {"id": key, "node": uid(9), "text": key}})])
@@ -295,10 +297,8 @@ def test_a_question_that_was_answered_elsewhere_takes_its_dialog_with_it(
 
 
 def test_every_conflict_can_be_decided_and_stays_decided(
-    state: SessionState, engine: Engine, qtbot: Any
+    state: SessionState, engine: Engine, owner: QWidget
 ) -> None:
-    owner = QWidget()
-    qtbot.addWidget(owner)
     dialog = open_bring_home(state, uid(9), owner)
     answer = {**brought("a"), "conflicts": [f"file{n}.py" for n in range(9)]}
     engine.take("bring_home")[-1][2](answer)
@@ -311,10 +311,8 @@ def test_every_conflict_can_be_decided_and_stays_decided(
 
 
 def test_the_effects_are_those_of_the_node_that_is_looked_at(
-    state: SessionState, engine: Engine, qtbot: Any
+    state: SessionState, engine: Engine, owner: QWidget
 ) -> None:
-    owner = QWidget()
-    qtbot.addWidget(owner)
     dialog = open_effects(state, owner)
     state.select(uid(9))
     first, second = engine.take("effects")
@@ -334,11 +332,9 @@ def test_the_effects_are_those_of_the_node_that_is_looked_at(
 
 
 def test_only_the_last_click_is_gone_to(
-    state: SessionState, engine: Engine, qtbot: Any, monkeypatch: pytest.MonkeyPatch
+    state: SessionState, engine: Engine, owner: QWidget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("worldline.ui.dialogs.leaving.summarised_on_the_way", lambda *_args: True)
-    owner = QWidget()
-    qtbot.addWidget(owner)
     Leaving(state, owner)
     state.go(uid(9))
     state.go(uid(20))

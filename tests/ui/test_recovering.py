@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,12 +10,9 @@ import pytest
 from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QPushButton
 
-from tests_support import damage_page_of
+from tests_support import damage_page_of, session_of_pages
 from worldline.client.process import EngineProcess
 from worldline.client.recovering import RecoverJob, new_name
-from worldline.core.kinds import NodeKind
-from worldline.session.document import SessionDocument
-from worldline.session.model import NodeDraft
 from worldline.session.verify import verify
 from worldline.ui.dialogs.text_viewer import TextViewer
 from worldline.ui.main_window import MainWindow
@@ -31,16 +27,7 @@ OPEN = "Open it in place of this one"
 
 @pytest.fixture
 def damaged(tmp_path: Path) -> Path:
-    path = tmp_path / "s.worldline"
-    with SessionDocument.create(path, title="long", workspace={"mode": "none"}) as doc:
-        parent = doc.append(NodeDraft(NodeKind.ROOT, None)).uid
-        for number in range(NODES - 1):
-            text = f"needle-{number} " + "text " * 100
-            message = {"role": "user", "content": [{"type": "text", "text": text}]}
-            parent = doc.append(NodeDraft(NodeKind.USER, parent, message, preview="p")).uid
-    with sqlite3.connect(path) as db:
-        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    db.close()
+    path = session_of_pages(tmp_path / "s.worldline", NODES - 1)
     damage_page_of(path, b"needle-30 ")
     return path
 

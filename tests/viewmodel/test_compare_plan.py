@@ -7,7 +7,7 @@ import random
 from tests_support import calls_of
 from worldline.core.headers import NodeHeader
 from worldline.core.kinds import NodeKind
-from worldline.protocol.commands import Attempt, Compare
+from worldline.protocol.commands import Compare
 from worldline.protocol.model import FileChange, PlanEntry
 from worldline.viewmodel.compare import (
     Step,
@@ -20,6 +20,8 @@ from worldline.viewmodel.compare import (
     title_of,
 )
 from worldline.viewmodel.plan import group, short_paths
+
+from .support import attempt
 
 
 def steps(text: str) -> list[Step]:
@@ -38,41 +40,29 @@ def test_steps_are_aligned_until_they_part_and_meet_again() -> None:
 def test_titles_and_replies_are_without_the_marks_of_markdown() -> None:
     assert title_of("## Fix **the** `parser`\n\n- now") == "Fix the parser now"
     assert title_of("**" + "long " * 20 + "end**", 22) == "long long long long l…"
-    attempt = Attempt(
-        leaf="b",
-        title="t",
-        outcome="ok",
-        stop_reason="",
-        steps=2,
-        files=[],
-        added=0,
-        removed=0,
-        path=["a", "b"],
-    )
     headers = {
         uid: NodeHeader(seq=at, parent=at - 1, created=0, uid=uid, kind=kind, preview="**Done**: `x` works")
         for at, (uid, kind) in enumerate({"a": NodeKind.USER, "b": NodeKind.ASSISTANT}.items(), 1)
     }
     # What the person wrote stays as it was written.
-    assert [step.text for step in steps_of(attempt, headers)] == ["**Done**: `x` works", "Done: x works"]
+    assert [step.text for step in steps_of(attempt("a", "b"), headers)] == [
+        "**Done**: `x` works",
+        "Done: x works",
+    ]
 
 
 def test_files_more_attempts_touched_come_first() -> None:
-    def attempt(*paths: str) -> Attempt:
-        files = [FileChange(path=path, status="M") for path in paths]
-        return Attempt(
-            leaf="", title="", outcome="ok", stop_reason="completed", steps=1, files=files, added=0, removed=0
-        )
-
-    rows = file_rows(Compare(ancestor="", goal="", attempts=[attempt("a", "z"), attempt("z")]))
+    attempts = [
+        attempt("u", files=[FileChange(path=path, status="M") for path in paths]) for paths in ("az", "z")
+    ]
+    rows = file_rows(Compare(ancestor="", goal="", attempts=attempts))
     assert [row.path for row in rows] == ["z", "a"]
     assert [change is not None for change in rows[1].changes] == [True, False]
 
 
 def test_unknown_check_results_stay_unknown() -> None:
-    attempt = Attempt(leaf="", title="", outcome="ok", stop_reason="x", steps=0, files=[], added=0, removed=0,
-                      checks=[{"command": "make"}, {"command": "pytest", "exit_code": 1, "passed": 3, "failed": 1}])  # fmt: skip
-    assert checks_words(attempt) == [("make", None, None, None), ("pytest", False, 3, 1)]
+    checks = [{"command": "make"}, {"command": "pytest", "exit_code": 1, "passed": 3, "failed": 1}]
+    assert checks_words(attempt("u", checks=checks)) == [("make", None, None, None), ("pytest", False, 3, 1)]
 
 
 def test_a_plan_is_told_in_groups() -> None:

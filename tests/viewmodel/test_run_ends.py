@@ -9,10 +9,11 @@ import pytest
 from worldline.core.headers import NodeHeader
 from worldline.core.kinds import NodeKind, Outcome
 from worldline.core.stop import StopReason
-from worldline.protocol.commands import Attempt
 from worldline.viewmodel import run_ends, tree_text, words
 from worldline.viewmodel.compare import steps_of
 from worldline.viewmodel.tree_model import TreeModel
+
+from .support import attempt
 
 
 @pytest.fixture
@@ -71,15 +72,4 @@ def test_steps_of_an_attempt_speak_as_the_tree_does() -> None:
     header = NodeHeader(
         seq=1, uid="u", parent=0, kind=NodeKind.TOOL, created=0, preview="pytest -q", tool="bash"
     )
-    attempt = Attempt(
-        leaf="u",
-        title="",
-        outcome="ok",
-        stop_reason="completed",
-        steps=1,
-        files=[],
-        added=0,
-        removed=0,
-        path=["u"],
-    )
-    assert [step.text for step in steps_of(attempt, {"u": header})] == ["run pytest -q"]
+    assert [step.text for step in steps_of(attempt("u"), {"u": header})] == ["run pytest -q"]

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pygit2
 import pytest
 
-from tests_support import PATIENCE_S
+from tests_support import run_code
 from worldline.core.errors import WorkspaceError
 from worldline.workspace import isolate, leases
 
@@ -246,14 +244,7 @@ def test_a_pipe_in_the_place_of_rules_does_not_hold_the_start_up(work: Path, sh:
         "import sys; from pathlib import Path; from worldline.workspace import isolate; "
         "print(isolate.prepare(Path(sys.argv[1]), 'piped').uncommitted)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(work)],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=True,
-    )
-    assert done.stdout == "1\n"
+    assert run_code(code, work) == "1\n"
 
 
 @pytest.mark.parametrize("command", ["git merge -q --squash t", "git cherry-pick -n t", "git revert -n HEAD"])

@@ -353,10 +353,8 @@ class Walk:
                     here.linked.add(name)
                 here.files[name] = known
                 return
-        except FileNotFoundError:
-            return
         except OSError as error:
-            here.skipped[name] = f"cannot be read ({error.strerror or error})"
+            _miss(here, name, error)
             return
         self._read(here, name, limit, known, now)
 
@@ -385,12 +383,16 @@ class Walk:
             else:
                 here.skipped[name] = SPECIAL.get(stat.S_IFMT(now.st_mode), "is a special file")
                 return
-        except FileNotFoundError:
-            return
         except OSError as error:
-            here.skipped[name] = f"cannot be read ({error.strerror or error})"
+            _miss(here, name, error)
             return
         oid = object_id(BLOB, data)
         if known is None or known[5] != oid:
             self.c.store.put_known(oid, BLOB, data)
         here.files[name] = signature(now, oid)
+
+
+def _miss(here: Found, name: str, error: OSError) -> None:
+    """A file that went away meanwhile is none; any other that cannot be read is named with the reason."""
+    if not isinstance(error, FileNotFoundError):
+        here.skipped[name] = f"cannot be read ({error.strerror or error})"
