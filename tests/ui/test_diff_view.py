@@ -19,6 +19,7 @@ from worldline.ui.diff.image_diff import ImageDiff
 from worldline.ui.diff.view import DiffView
 from worldline.ui.syntax.highlighter import spans
 from worldline.ui.syntax.lines import line_painter
+from worldline.viewmodel.diff_files import by_path
 
 
 def big(count: int) -> FileDiff:
@@ -137,7 +138,7 @@ def test_pictures_are_compared_as_pictures(qtbot: Any) -> None:
 def test_the_list_keeps_the_chosen_file_and_shows_a_tree(qtbot: Any) -> None:
     files = FileList()
     qtbot.addWidget(files)
-    files.set_changes(sample.changes())
+    files.set_changes(by_path(sample.changes()))
     files.setCurrentItem(files._items["tests/conftest.py"])
     files.set_as_tree(True)
     assert files.path == "tests/conftest.py"

@@ -26,6 +26,7 @@ from worldline.ui.diff.image_diff import ImageDiff
 from worldline.ui.pictures import LARGEST, decode, decode_beside, size_of
 from worldline.ui.session_state import SessionState
 from worldline.ui.sliced_text import LONG_LINE, SlicedText
+from worldline.viewmodel.diff_files import by_path
 
 from .answering import Engine, engine
 
@@ -159,10 +160,10 @@ def test_searching_waits_for_nothing(qtbot: Any) -> None:
 
 
 def test_ten_thousand_changed_files_are_listed_over_some_frames(qtbot: Any) -> None:
-    changes = [
+    changes = by_path(
         FileChange(path=f"dir{n % 50}/sub{n % 7}/file{n}.py", status="M", author="user")
         for n in range(10_000)
-    ]
+    )
     files = FileList()
     files.resize(300, 400)
     qtbot.addWidget(files)
@@ -180,11 +181,11 @@ def test_ten_thousand_changed_files_are_listed_over_some_frames(qtbot: Any) -> N
         assert not as_tree or item.parent().isExpanded()
     # What was chosen stays chosen, wherever it is.
     files.setCurrentItem(files._items["dir9/sub5/file9959.py"])
-    files.set_changes(changes[::-1])
+    files.set_changes(list(changes))
     assert files.path == "dir9/sub5/file9959.py"
     files.set_changes(changes[:3])
-    files.setCurrentItem(files._items["dir1/sub1/file1.py"])
-    assert files.path == "dir1/sub1/file1.py" and len(files._items) == 3
+    files.setCurrentItem(files._items[changes[1].path])
+    assert files.path == changes[1].path and len(files._items) == 3
 
 
 def test_many_changed_files_have_rows_as_far_as_one_looks(
@@ -192,7 +193,7 @@ def test_many_changed_files_have_rows_as_far_as_one_looks(
 ) -> None:
     rows_at_once, count = 600, 1_500
     monkeypatch.setattr(file_list, "ROWS", rows_at_once)
-    changes = [FileChange(path=f"dir{n % 50:02d}/file{n}.py", status="M") for n in range(count)]
+    changes = by_path(FileChange(path=f"dir{n % 50:02d}/file{n}.py", status="M") for n in range(count))
     files = FileList()
     files.resize(300, 400)
     qtbot.addWidget(files)

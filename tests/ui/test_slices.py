@@ -12,6 +12,7 @@ from worldline.protocol.commands import Changes
 from worldline.protocol.model import FileChange
 from worldline.ui import slices
 from worldline.ui.diff import arriving
+from worldline.viewmodel.diff_files import by_path, is_by_path
 
 
 def test_timers_have_their_turn_between_slices(qtbot: Any, monkeypatch: Any) -> None:
@@ -43,18 +44,44 @@ def test_what_is_left_is_dropped_with_its_owner(qtbot: Any, monkeypatch: Any) ->
 
 
 @pytest.mark.parametrize("count", [3, arriving.PART, 3 * arriving.PART + 7])
-def test_many_files_are_taken_over_whole(qtbot: Any, monkeypatch: Any, count: int) -> None:
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_many_files_are_taken_over_whole_and_in_order(
+    qtbot: Any, monkeypatch: Any, count: int, shuffled: bool
+) -> None:
     monkeypatch.setattr(slices, "SLICE_S", 0.0)
+    paths = [f"f{at:06d}" for at in range(count)]
+    if shuffled:
+        paths = paths[1:] + paths[:1]
     raw = Changes(
         a="1",
         b="2",
         added=9,
         removed=1,
-        files=[FileChange(path=f"f{at}", status="M", added=at) for at in range(count)],
+        files=[FileChange(path=path, status="M", added=at) for at, path in enumerate(paths)],
     ).model_dump()
     came: list[Changes] = []
     owner = QObject()
     arriving.take_changes(owner, raw, came.append)
     assert len(came) == (count <= arriving.PART), "many are not taken at once"
     qtbot.waitUntil(lambda: bool(came))
-    assert came == [Changes.model_validate(raw)]
+    wanted = Changes.model_validate(raw)
+    wanted.files = by_path(wanted.files)
+    assert came == [wanted]
+
+
+def test_files_that_come_in_order_are_never_sorted(qtbot: Any, monkeypatch: Any) -> None:
+    """A hundred thousand of them are looked at five hundred at a time, as they come."""
+    seen: list[int] = []
+
+    def looked(paths: list[str], before: str = "") -> bool:
+        seen.append(len(paths))
+        return is_by_path(paths, before)
+
+    monkeypatch.setattr(arriving, "is_by_path", looked)
+    monkeypatch.setattr(arriving, "by_path", lambda _files: pytest.fail("sorted at once"))
+    files = [FileChange(path=f"f{at:06d}", status="M").model_dump() for at in range(2 * arriving.PART + 7)]
+    came: list[Changes] = []
+    owner = QObject()
+    arriving.take_changes(owner, {"a": "1", "b": "2", "files": files, "added": 0, "removed": 0}, came.append)
+    qtbot.waitUntil(lambda: bool(came))
+    assert seen == [arriving.PART, arriving.PART, 7] and len(came[0].files) == 2 * arriving.PART + 7

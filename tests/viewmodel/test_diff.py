@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from worldline.protocol.model import DiffRow, FileChange, FileDiff
 from worldline.viewmodel.diff import DiffModel, language_of, word_spans
-from worldline.viewmodel.diff_files import FileNode, file_tree
+from worldline.viewmodel.diff_files import FileNode, by_path, file_tree, found
 
 
 def diff(*rows: tuple[str, str]) -> DiffModel:
@@ -88,8 +89,38 @@ def test_every_file_is_in_its_folder_once_and_all_stand_in_order(paths: set[str]
                 assert len(inside) > 1 or inside[0].change is not None, "it would have been joined"
         return kept
 
-    look(file_tree(FileChange(path=path, status="M") for path in paths), "")
+    look(file_tree(by_path(FileChange(path=path, status="M") for path in paths)), "")
     assert sorted(found) == sorted(paths)
+
+
+def test_a_file_is_found_by_its_path_and_by_nothing_like_it() -> None:
+    changes = by_path(FileChange(path=path, status="M") for path in ("b", "a/x", "a", "c"))
+    assert [found(changes, path) for path in ("a", "a/x", "b", "c")] == changes
+    assert [found(changes, path) for path in ("", "a/", "bb", "d")] == [None] * 4 and found([], "a") is None
+
+
+class Counting(Sequence[FileChange]):
+    """Says how often somebody looked at one of many files."""
+
+    def __init__(self, files: list[FileChange]) -> None:
+        self.files, self.looks = files, 0
+
+    def __len__(self) -> int:
+        return len(self.files)
+
+    def __getitem__(self, at: Any) -> Any:
+        self.looks += 1
+        return self.files[at]
+
+
+def test_a_tree_of_very_many_files_looks_at_a_few_of_them() -> None:
+    paths = sorted(f"src/part{n % 300:03d}/file{n:06d}.py" for n in range(60_000))
+    files = Counting([FileChange.model_construct(path=path, status="M") for path in paths])
+    (src,) = file_tree(files)
+    first = next(src.children)
+    assert next(first.children).change is files.files[0]
+    assert found(files, paths[-1]) is files.files[-1]
+    assert files.looks < 10_000, "sixty thousand would hold the window"
 
 
 def test_languages_are_known_by_the_name_of_the_file() -> None:

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QWidget
 from worldline.ui import gallery_data as sample
 from worldline.ui import gallery_kept
 from worldline.viewmodel import engine_words, tree_text
+from worldline.viewmodel.diff_files import by_path
 
 Factory = Callable[[], QWidget]
 
@@ -79,7 +80,7 @@ def files() -> QWidget:
     from worldline.ui.diff.file_list import FileList
 
     view = FileList()
-    view.set_changes(sample.changes())
+    view.set_changes(by_path(sample.changes()))
     view.resize(420, 240)
     return view
 

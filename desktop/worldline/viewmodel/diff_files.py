@@ -9,7 +9,6 @@ from functools import partial
 from itertools import islice
 from operator import attrgetter, le
 
-from worldline.protocol.commands import Changes
 from worldline.protocol.model import FileChange
 
 
@@ -31,25 +30,29 @@ class FileNode:
         return self.inside()
 
 
+def is_by_path(paths: Sequence[str], before: str = "") -> bool:
+    """Whether these paths are in order, and come after `before`."""
+    return not paths or (before <= paths[0] and all(map(le, paths, islice(paths, 1, None))))
+
+
 def by_path(changes: Iterable[FileChange]) -> list[FileChange]:
-    """All files, by their paths."""
-    return _sorted(changes)[0]
+    """All files, by their paths. Of very many this takes a while: the window is given them in this order by the engine."""
+    return sorted(changes, key=_PATH)
 
 
-def _sorted(changes: Iterable[FileChange]) -> tuple[list[FileChange], list[str]]:
-    """The files by their paths, and the paths. The engine gives them in this order: then nothing is sorted."""
-    files = list(changes)
-    paths = [change.path for change in files]
-    if all(map(le, paths, islice(paths, 1, None))):
-        return files, paths
-    order = sorted(range(len(paths)), key=paths.__getitem__)
-    return [files[at] for at in order], [paths[at] for at in order]
+def found(changes: Sequence[FileChange], path: str) -> FileChange | None:
+    """The file of this path among files that are by their paths."""
+    at = bisect_left(changes, path, key=_PATH)
+    return changes[at] if at < len(changes) and changes[at].path == path else None
 
 
-def file_tree(changes: Iterable[FileChange]) -> Iterator[FileNode]:
-    """Folders first, then files, both by name. Only what is looked into is made: of 100,000 files a list shows fifty."""
-    files, paths = _sorted(changes)
-    return _Files(files, paths).inside(0, len(files), 0)
+def file_tree(files: Sequence[FileChange]) -> Iterator[FileNode]:
+    """Folders first, then files, both by name, of files that are by their paths. Only what is looked into is made: of
+    100,000 files a list shows fifty."""
+    return _Files(files).inside(0, len(files), 0)
+
+
+_PATH: Callable[[FileChange], str] = attrgetter("path")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,31 +60,31 @@ class _Files:
     """Files by their paths: those of a folder stand together."""
 
     files: Sequence[FileChange]
-    paths: Sequence[str]
 
     def inside(self, first: int, end: int, cut: int) -> Iterator[FileNode]:
         """What is in the folder of these files; `cut`: how much of their paths is above it."""
-        folders = []
-        names: list[int] = []
+        files, folders = self.files, []
+        names: list[FileChange] = []
         at = first
         while at < end:
-            slash = self.paths[at].find("/", cut)
+            file = files[at]
+            slash = file.path.find("/", cut)
             if slash < 0:
-                names.append(at)
+                names.append(file)
                 at += 1
                 continue
             # All that begins with this folder: "0" is the character after "/".
-            after = bisect_left(self.paths, self.paths[at][:slash] + "0", at, end)
+            after = bisect_left(files, file.path[:slash] + "0", at, end, key=_PATH)
             folders.append(self._folder(at, after, cut, slash))
             at = after
         yield from sorted(folders, key=attrgetter("name"))
-        for at in names:
-            yield FileNode(self.paths[at][cut:], self.files[at])
+        for file in names:
+            yield FileNode(file.path[cut:], file)
 
     def _folder(self, first: int, end: int, cut: int, slash: int) -> FileNode:
         while True:
             # As long as the first and the last of them are in one folder below, all are.
-            low, high = self.paths[first], self.paths[end - 1]
+            low, high = self.files[first].path, self.files[end - 1].path
             deeper = low.find("/", slash + 1)
             if deeper < 0 or high[: deeper + 1] != low[: deeper + 1]:
                 break
@@ -89,15 +92,12 @@ class _Files:
         return FileNode(low[cut:slash], None, partial(self.inside, first, end, slash + 1))
 
 
-def totals(changes: Sequence[FileChange]) -> tuple[int, int, int]:
-    """Files, lines added, lines removed."""
-    return len(changes), sum(change.added for change in changes), sum(change.removed for change in changes)
-
-
-def take_lines(changes: Changes, lines: Mapping[str, Sequence[int]]) -> None:
-    """Enter lines that were counted later. Among so many files a renamed one is an equal one: it has none."""
-    for change in changes.files:
+def take_lines(files: Iterable[FileChange], lines: Mapping[str, Sequence[int]]) -> tuple[int, int]:
+    """Enter lines that were counted later; returns how many these files have added and removed. Among so many files a
+    renamed one is an equal one: it has none."""
+    added = removed = 0
+    for change in files:
         if change.status != "R":
             change.added, change.removed = lines.get(change.path, (0, 0))
-    _, changes.added, changes.removed = totals(changes.files)
-    changes.counted = True
+        added, removed = added + change.added, removed + change.removed
+    return added, removed

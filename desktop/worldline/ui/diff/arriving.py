@@ -11,24 +11,33 @@ from PySide6.QtCore import QObject
 from worldline.protocol.commands import Changes
 from worldline.protocol.model import FileChange
 from worldline.ui.slices import in_slices
+from worldline.viewmodel.diff_files import by_path, is_by_path
 
 PART = 500
 """Files in one step: 3 ms."""
 
 
 def take_changes(owner: QObject, raw: Mapping[str, Any], done: Callable[[Changes], None]) -> None:
-    """Call `done` with the changes that the engine sent: at once when they are few; never when `owner` goes before."""
+    """Call `done` with the changes that the engine sent, by their paths: at once when they are few; never when `owner` goes before."""
     files = raw.get("files") or []
     if len(files) <= PART:
-        done(Changes.model_validate(raw))
+        few = Changes.model_validate(raw)
+        few.files = by_path(few.files)
+        done(few)
         return
     changes = Changes.model_validate({**raw, "files": []})
     taken: list[FileChange] = []
+    ordered = True
 
     def take(first: int) -> None:
-        taken.extend(map(FileChange.model_validate, files[first : first + PART]))
+        nonlocal ordered
+        before = taken[-1].path if taken else ""
+        part = list(map(FileChange.model_validate, files[first : first + PART]))
+        ordered = ordered and is_by_path([change.path for change in part], before)
+        taken.extend(part)
 
     def end() -> None:
-        done(changes.model_copy(update={"files": taken}))
+        # The engine sends them in order; another one costs what it costs.
+        done(changes.model_copy(update={"files": taken if ordered else by_path(taken)}))
 
     in_slices(owner, [*(partial(take, first) for first in range(0, len(files), PART)), end])

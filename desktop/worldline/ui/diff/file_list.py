@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 from worldline.protocol.model import FileChange
 from worldline.ui.plain import as_tip
 from worldline.ui.theme import theme
-from worldline.viewmodel.diff_files import FileNode, by_path, file_tree
+from worldline.viewmodel.diff_files import FileNode, file_tree, found
 from worldline.viewmodel.visible import visible
 
 translate = QCoreApplication.translate
@@ -144,7 +144,7 @@ def _tip(change: FileChange) -> str:
 
 
 def _one_below_another(changes: list[FileChange]) -> Iterator[FileNode]:
-    return (FileNode(change.path, change) for change in by_path(changes))
+    return (FileNode(change.path, change) for change in changes)
 
 
 class FileList(QTreeWidget):
@@ -185,15 +185,14 @@ class FileList(QTreeWidget):
         return change.path if isinstance(change, FileChange) else ""
 
     def change(self) -> FileChange | None:
-        path = self.path
-        return next((one for one in self._changes if one.path == path), None)
+        return found(self._changes, self.path)
 
     def set_as_tree(self, on: bool) -> None:
         self._as_tree = on
         self.set_changes(self._changes)
 
     def set_changes(self, changes: list[FileChange], choose: str = "") -> None:
-        """List these. `choose` is chosen if it is among them, otherwise what was chosen before, or the first."""
+        """List these, which are by their paths (sorting 100,000 would hold the window). `choose` is chosen if it is among them, otherwise what was chosen before, or the first."""
         wanted = choose or self.path
         self._changes = changes
         self.blockSignals(True)
@@ -207,7 +206,7 @@ class FileList(QTreeWidget):
         nodes = file_tree(changes) if self._as_tree else _one_below_another(changes)
         self._todo = [(nodes, None)]
         self._add_some()
-        if wanted and wanted not in self._items and any(change.path == wanted for change in changes):
+        if wanted and wanted not in self._items and found(changes, wanted) is not None:
             # Its row comes later: until then it is chosen without one.
             self._wanted = wanted
         elif (item := self._items.get(wanted) or self._first()) is not None:

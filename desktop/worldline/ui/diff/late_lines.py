@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from worldline.protocol.commands import Changes
+from worldline.ui.diff.arriving import PART
 from worldline.ui.session_state import SessionState
+from worldline.ui.slices import in_slices
 from worldline.viewmodel.diff_files import take_lines
 
 
@@ -25,8 +28,19 @@ class LateLines:
 
         def answered(result: dict[str, Any]) -> None:
             self._asked.discard(pair)
-            take_lines(changes, result["files"])
-            self._done(changes)
+            files, lines = changes.files, result["files"]
+            added = removed = 0
+
+            def take(first: int) -> None:
+                nonlocal added, removed
+                more = take_lines(files[first : first + PART], lines)
+                added, removed = added + more[0], removed + more[1]
+
+            def end() -> None:
+                changes.added, changes.removed, changes.counted = added, removed, True
+                self._done(changes)
+
+            in_slices(self._state, [*(partial(take, first) for first in range(0, len(files), PART)), end])
 
         # Refused when another comparison was asked for: it is asked again when this one is looked at again.
         params = {"a": pair[0], "b": pair[1]}
