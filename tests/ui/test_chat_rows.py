@@ -22,6 +22,8 @@ from worldline.ui.markdown.prose import Prose
 from worldline.ui.theme import theme
 from worldline.viewmodel.chat import ChatModel
 
+from .looking import parts_on_screen, row_on_screen
+
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 TEXTS = (
     "short",
@@ -166,9 +168,9 @@ def test_a_huge_block_never_holds_the_window(qtbot: Any, block: str) -> None:
     # Without parts the last ticks take several times the first.
     early, late = sorted(ticks[5:25])[10], sorted(ticks[-20:])[10]
     measured("seconds of a late tick", late, 3 * early + 0.005)
-    row = view.widget_of("live:r:1")
+    row = row_on_screen(view, "live:r:1")
     assert isinstance(row, ReplyRow)
-    assert len(row._view.piece_widgets()) < 60
+    assert len(parts_on_screen(row._view)) < 60
 
 
 def test_a_long_prompt_shows_its_beginning_and_all_of_it_on_demand(qtbot: Any) -> None:
@@ -180,7 +182,7 @@ def test_a_long_prompt_shows_its_beginning_and_all_of_it_on_demand(qtbot: Any) -
     text = "".join(f"line {n}\n" for n in range(2_000))
     view.model.set_bodies([Body(uid=header.uid, kind="user", message={"role": "user", "content": text})])
     view.flush()
-    row = view.widget_of(header.uid)
+    row = row_on_screen(view, header.uid)
     assert isinstance(row, UserRow)
     assert row._prose.text().endswith("…") and "line 1999" not in row._prose.text()
     assert not row._more.isHidden() and "19" in row._more.text()

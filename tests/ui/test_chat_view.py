@@ -30,6 +30,8 @@ from worldline.ui.theme import theme
 from worldline.viewmodel.chat import ChatModel
 from worldline.viewmodel.chat_rows import ChatRow, DividerKind, RowKind
 
+from .looking import parts_on_screen, row_on_screen
+
 
 def long_path(count: int) -> list[NodeHeader]:
     kinds = (NodeKind.USER, NodeKind.ASSISTANT, NodeKind.TOOL)
@@ -84,7 +86,7 @@ def test_what_a_window_begins_with_is_made_row_by_row_and_seen_at_once(held: Cha
     assert steps == view.builds + 1 > 6
     seen = [widget for widget in view.widgets() if widget.isVisible()]
     assert len(seen) == view.builds and view.following
-    assert view.widget_of(f"{4_000:016x}") in seen
+    assert row_on_screen(view, f"{4_000:016x}") in seen
     assert len(asked) == 1
 
 
@@ -97,9 +99,9 @@ def test_rows_that_come_while_the_first_ones_are_made_are_shown_with_them(held: 
     view.model.set_path(long_path(12))
     for step in steps:
         step()
-    last = view.widget_of(f"{12:016x}")
+    last = row_on_screen(view, f"{12:016x}")
     assert last is not None and last.isVisible()
-    assert view.widget_of(f"{40:016x}") is None
+    assert row_on_screen(view, f"{40:016x}") is None
 
 
 class Beat(QObject):
@@ -177,7 +179,7 @@ def test_what_is_read_stays_in_place_while_rows_above_get_their_real_height(view
     view.model.set_path(long_path(400))
     view.verticalScrollBar().setValue(view.verticalScrollBar().maximum() // 2)
     key, _ = view._anchor()
-    before = view.widget_of(key)
+    before = row_on_screen(view, key)
     assert before is not None
     y = before.y()
     above = [row.uid for row in view.model.rows[: view.model.index_of(key)]][-30:]
@@ -188,7 +190,7 @@ def test_what_is_read_stays_in_place_while_rows_above_get_their_real_height(view
         ]
     )
     view.flush()
-    after = view.widget_of(key)
+    after = row_on_screen(view, key)
     assert after is not None and abs(after.y() - y) <= 1
 
 
@@ -207,17 +209,17 @@ def test_500_deltas_a_second_touch_only_the_tail(view: ChatView) -> None:
         sent += len(batch)
         view.model.deltas(batch)
         QTest.qWait(16)
-        row = view.widget_of("live:r:1")
+        row = row_on_screen(view, "live:r:1")
         if isinstance(row, ReplyRow):
-            pieces.append(len(row._view.piece_widgets()))
+            pieces.append(len(parts_on_screen(row._view)))
     view.flush()
     assert view.builds - builds <= 60, "streaming must not make rows again"
-    row = view.widget_of("live:r:1")
+    row = row_on_screen(view, "live:r:1")
     assert isinstance(row, ReplyRow)
-    first = row._view.piece_widgets()[0]
+    first = parts_on_screen(row._view)[0]
     view.model.deltas([Delta(run="r", turn=1, block=0, kind="text", text="\n\nanother paragraph")])
     view.flush()
-    assert row._view.piece_widgets()[0] is first
+    assert parts_on_screen(row._view)[0] is first
     measured("seconds of the longest turn", beat.worst, 0.2)
 
 
@@ -244,7 +246,7 @@ def test_a_markdown_stream_with_tables_keeps_the_loop_alive(view: ChatView) -> N
             QApplication.processEvents()
             QTest.qWait(1)
     view.flush()
-    row = view.widget_of("live:r:1")
+    row = row_on_screen(view, "live:r:1")
     assert isinstance(row, ReplyRow) and row._view.text() == text
     measured("seconds of the longest turn", beat.worst, 0.1)
 
@@ -271,7 +273,7 @@ def test_200_000_lines_of_output_stay_bounded(view: ChatView) -> None:
     measured("seconds until the button answered", clicked[0] - pressed, 0.2)
     assert grown < 150_000_000
     measured("seconds of the longest turn", beat.worst, 0.2)
-    card = view.widget_of(tool.uid)
+    card = row_on_screen(view, tool.uid)
     assert isinstance(card, ToolCard) and card._code is not None
     assert card._code.lines()[-1].text == "199999" and len(card._code.lines()) <= 2000
 
@@ -326,7 +328,7 @@ def test_unfolding_a_card_shows_its_output_and_keeps_it_unfolded_after_scrolling
     for value in range(0, view.verticalScrollBar().maximum(), 300):
         view.verticalScrollBar().setValue(value)
     view.show_key(key)
-    again = view.widget_of(key)
+    again = row_on_screen(view, key)
     assert isinstance(again, ToolCard) and again.is_open
 
 
@@ -348,7 +350,7 @@ def test_approval_question_and_offers_speak_through_signals(view: ChatView, qtbo
     with qtbot.waitSignal(view.signals.approve) as approved:
         button("Deny").click()
     assert approved.args[0]["decision"] == "deny" and approved.args[0]["digest"] == sample.approval().digest
-    row = view.widget_of("question:q1")
+    row = row_on_screen(view, "question:q1")
     assert row is not None
     row._form._group.buttons()[1].click()  # type: ignore[attr-defined]
     with qtbot.waitSignal(view.signals.answer) as answered:

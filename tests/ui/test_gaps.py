@@ -22,6 +22,8 @@ from worldline.ui.chat.view import ChatView
 from worldline.ui.diff.view import DiffView
 from worldline.viewmodel.chat import ChatModel
 
+from .looking import parts_on_screen, row_on_screen
+
 UID = "f" * 16
 LIMIT_MS = 100.0
 """Of the kept-back cases the strictest one."""
@@ -122,9 +124,9 @@ def test_a_reply_of_100_kb_comes_in_at_once_and_only_what_is_in_sight_has_widget
     )
     run(1.0)
     gaps.judge()
-    row = view.widget_of(f"{2:016x}")
+    row = row_on_screen(view, f"{2:016x}")
     assert isinstance(row, ReplyRow) and row.text == (TEXT * 2)[:100_000]
-    assert len(row._view.piece_widgets()) < 80 < len(row._view.pieces())
+    assert len(parts_on_screen(row._view)) < 80 < row.text.count("\n\n")
     # From the end to the top: what is read stays where it is while heights become known.
     gaps, bar = Gaps(), view.verticalScrollBar()
     for step in range(40, -1, -1):

@@ -26,6 +26,7 @@ from worldline.ui.tree.hover import HoverCard
 from worldline.viewmodel import tree_text
 
 from . import full, sample
+from .looking import row_on_screen
 
 Open = Callable[..., MainWindow]
 
@@ -474,7 +475,7 @@ def test_a_push_that_was_countered_says_so_on_its_step(window_of: Open, qtbot: A
     view = window.findChild(ChatPane).view
 
     def facts() -> str:
-        card = view.widget_of(sample.uid(25))
+        card = row_on_screen(view, sample.uid(25))
         return " ".join(label.text() for label in card.findChildren(QLabel)) if card is not None else ""
 
     qtbot.waitUntil(lambda: "↶ was countered" in facts(), timeout=30_000)

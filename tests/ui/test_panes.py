@@ -27,6 +27,7 @@ from worldline.viewmodel.chat_rows import RowKind
 from worldline.viewmodel.drafts import Draft
 
 from . import full, sample
+from .looking import row_on_screen
 
 
 @pytest.fixture
@@ -75,7 +76,7 @@ def test_the_path_to_the_cursor_is_shown_with_its_bodies(chat: ChatPane, qtbot: 
     assert any(row.key == f"fork:{sample.uid(2)}" for row in chat.chat.rows)
 
     def read() -> None:
-        row = chat.view.widget_of(sample.uid(26))
+        row = row_on_screen(chat.view, sample.uid(26))
         assert isinstance(row, ReplyRow) and row._view.text() == "whole text of Pushed. CI is running."
 
     qtbot.waitUntil(lambda: read() is None, timeout=5000)
@@ -258,7 +259,7 @@ def test_changes_follow_what_is_looked_at_and_late_answers_are_not_shown(
 
 def test_a_message_is_shown_on_demand(chat: ChatPane) -> None:
     chat.state.reveal_asked.emit(sample.uid(2))
-    assert isinstance(chat.view.widget_of(sample.uid(2)), UserRow)
+    assert isinstance(row_on_screen(chat.view, sample.uid(2)), UserRow)
 
 
 def test_changes_choose_what_fits_the_step_until_the_person_chooses(

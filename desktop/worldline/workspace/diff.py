@@ -212,7 +212,7 @@ def file_diff(
     old_name = wanted.old_path or new_name
     old, new = _read(pair.old, old_name), _read(pair.new, new_name)
     result = FileDiff(change=wanted, old_image=difftext.image_text(old), new_image=difftext.image_text(new))
-    _fill(result, pair, old, new, context, ignore_space, max_rows, max_bytes, progress)
+    _fill(result, old, new, context, ignore_space, max_rows, max_bytes, progress)
     if path_states and result.rows:
         steps = _whole_way(path_states, b, pair, disk_author)
         known = authors_of(workspace.store, steps, old_name, new_name, progress)
@@ -260,7 +260,6 @@ def _repository_note(pair: _Pair, path: str) -> str:
 
 def _fill(
     result: FileDiff,
-    pair: _Pair,
     old: bytes | None,
     new: bytes | None,
     context: int,

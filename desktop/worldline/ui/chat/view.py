@@ -372,9 +372,6 @@ class ChatView(QAbstractScrollArea):
             self._place((key, -MARGIN // 2))
             self._place((key, -MARGIN // 2))
 
-    def widget_of(self, key: str) -> RowWidget | None:
-        return self._widgets.get(key)
-
     def widgets(self) -> list[RowWidget]:
         return list(self._widgets.values())
 

@@ -70,13 +70,6 @@ class MarkdownView(QWidget):
     def text(self) -> str:
         return self._text
 
-    def piece_widgets(self) -> list[QWidget]:
-        """Widgets of the pieces in sight, in their order."""
-        return [self._live[at] for at in sorted(self._live)]
-
-    def pieces(self) -> list[Piece]:
-        return [slot.piece for slot in self._slots]
-
     # -- text
 
     def reset(self, sight: int) -> None:
