@@ -210,6 +210,7 @@ CONFIG = """[remote "origin"]
             "git@backup.example:shop.git",
         ),
         ("git push https://who:knows@other.example/x.git main", "", "https://other.example/x.git"),
+        ("git push https://who:se@knows@other.example/x.git main", "", "https://other.example/x.git"),
         ("git push nowhere main", "", "a remote whose address is not known here"),
     ],
 )  # fmt: skip

@@ -25,7 +25,7 @@ class RunEnd:
     detail: str
     api_said: str = ""
     offers: list[str] = field(default_factory=list)
-    """go_on, backtrack, retry, settings, login, billing, compact, bigger_model, drop_results, billing."""
+    """go_on, backtrack, retry, settings, login, billing, compact, bigger_model, drop_results."""
     usage: Usage = field(default_factory=Usage)
     saved: bool = True
     """False: this end could not be written to the session."""

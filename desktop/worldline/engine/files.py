@@ -273,7 +273,7 @@ class Files:
                 folder = folders.pop(0)
                 try:
                     entries = sorted(folder.iterdir(), key=lambda e: e.name)
-                except OSError:
+                except OSError:  # it went meanwhile, or nobody may look into it: nothing there can be offered
                     continue
                 for entry in entries:
                     seen += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import platform
 from collections.abc import Sequence
@@ -13,6 +14,8 @@ from worldline.engine.shared import Shared
 from worldline.protocol.model import Mode
 from worldline.session.model import Record
 from worldline.tools.schema import schema_problem
+
+logger = logging.getLogger(__name__)
 
 _INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md")
 
@@ -39,7 +42,9 @@ def _read(path: Path, top: Path) -> str:
             return ""
         with path.open("rb") as handle:
             return handle.read(4 * MAX_INSTRUCTIONS).decode("utf-8", "replace")
-    except OSError:
+    except OSError as error:
+        # A run goes on without it; the list of what the next request holds does not name it.
+        logger.warning("%s cannot be read: %s", path, error)
         return ""
 
 

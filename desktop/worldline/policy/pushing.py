@@ -28,7 +28,8 @@ _LEASE = re.compile(r"--force-with-lease=[\w./:@^~{}-]+")
 _WORD = re.compile(r"[+:]?[^\s*?\[\]~$`\\-][^\s*?\[\]$`\\]*|:")
 _SSH = re.compile(r"(?:ssh|git\+ssh|ssh\+git)://|(?:[^/:@\s]+@)?[^/:@\s]+:(?!//)")
 
-_WHO = re.compile(r"^(https?://)[^/@]*@")
+# To the last @: a password may hold one.
+_WHO = re.compile(r"^(https?://)[^/]*@")
 
 
 @dataclass(slots=True, frozen=True)

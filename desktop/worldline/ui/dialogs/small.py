@@ -1,4 +1,5 @@
-"""Short dialogs: a question, a branch summary, what a crash left, what the model will not know, about, shortcuts."""
+"""Short dialogs: a question, a branch summary, what a crash left, what the model will not know, giving it the originals
+again, a note, about."""
 
 from __future__ import annotations
 

@@ -36,7 +36,6 @@ class DiffView(QAbstractScrollArea):
 
     hunk_action = Signal(str, int)
     """take | revert, hunk."""
-    more_wanted = Signal()
     author_clicked = Signal(str)
 
     def __init__(self, parent: QWidget | None = None) -> None:
