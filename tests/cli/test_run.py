@@ -9,11 +9,14 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from tests_support import PATIENCE_S, git, unasked
+from worldline.cli import inspect
+from worldline.core import paths
+from worldline.protocol.model import EffectInfo
 
 CLI = Callable[..., Any]
 
@@ -298,3 +301,34 @@ def test_it_is_said_that_no_sandbox_starts_here_and_why(
     line = next(line for line in said.splitlines() if "bwrap: setting up uid map" in line)
     assert "此机器上的沙盒不完整。" in line
     assert " the " not in line.lower(), "every sentence of it is translated"
+
+
+def test_a_session_is_not_run_in_another_folder_than_its_own(
+    program: CLI, server: Any, repo: Path, tmp_path: Path
+) -> None:
+    session = tmp_path / "s.worldline"
+    common = ["--session", session, "--base-url", server.base_url, "--prompt", "hello"]
+    program("run", "--workspace", repo, *common)
+    other = tmp_path / "other"
+    other.mkdir()
+    refused = program("run", "--workspace", other, *common, expect=2)
+    assert str(repo) in refused.err and "not in" in refused.err
+    program("run", "--workspace", repo, *common)
+
+
+def test_what_was_done_outside_is_told_in_words() -> None:
+    fields = EffectInfo.model_fields
+    assert set(inspect._REVERSIBILITY) == set(get_args(fields["reversibility"].annotation))
+    assert set(inspect._EVIDENCE) == set(get_args(fields["evidence"].annotation))
+    catalogue = json.loads((paths.resources_dir() / "i18n" / "engine_zh_CN.json").read_text("utf-8"))
+    words = {*inspect._REVERSIBILITY.values(), *inspect._EVIDENCE.values(), "undone", "countered"}
+    assert words <= catalogue.keys()
+
+
+def test_a_rescue_into_a_folder_that_is_not_there_says_so(
+    program: CLI, server: Any, repo: Path, tmp_path: Path
+) -> None:
+    session = tmp_path / "s.worldline"
+    program("run", "--workspace", repo, "--session", session, "--base-url", server.base_url, "--prompt", "hi")
+    refused = program("recover", session, "--out", tmp_path / "nowhere" / "new.worldline", expect=2)
+    assert "nowhere is not there" in refused.err

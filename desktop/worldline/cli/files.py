@@ -78,6 +78,10 @@ def recover_command(options: Namespace) -> int:
     """Returns 1 where something is lost, although the new session is written: what is not whole is no success."""
     from worldline.session.recover import recover
 
+    if not options.out.absolute().parent.is_dir():
+        raise BadInput(
+            f"The folder {options.out.absolute().parent} is not there.", "Make it, or choose another file."
+        )
     with stopped_by_signals():
         found = recover(options.file, options.out)
     losses = found.losses()

@@ -13,6 +13,18 @@ from worldline.protocol.commands import View
 from worldline.protocol.model import EffectInfo
 from worldline.session.document import SessionDocument
 
+_REVERSIBILITY = {
+    "undoable": "can be undone",
+    "compensatable": "can be countered",
+    "irreversible": "cannot be undone",
+}
+_EVIDENCE = {
+    "enforced": "seen and allowed",
+    "observed": "seen",
+    "assumed": "assumed",
+    "guessed": "guessed from the command",
+}
+
 
 def inspect_command(options: Namespace) -> int:
     facts = read_with(options.file, inspection)
@@ -139,5 +151,7 @@ def effects_command(options: Namespace) -> int:
     for title, effects in (("On this branch", here), ("On other branches, still in effect", elsewhere)):
         print(f"{told(title)}: {'' if effects else told('nothing')}")
         for effect in effects:
-            print(f"  {effect.reversibility:14} {effect.evidence:9} {told(effect.summary)}")
+            done = effect.status in ("undone", "countered")
+            state = effect.status if done else _REVERSIBILITY[effect.reversibility]
+            print(f"  {told(effect.summary)} · {told(state)} · {told(_EVIDENCE[effect.evidence])}")
     return 0

@@ -6,6 +6,7 @@ import asyncio
 import signal
 import sys
 from argparse import Namespace
+from pathlib import Path
 from typing import Any
 
 from worldline.agent.stops import RunEnd
@@ -68,6 +69,7 @@ async def _run(options: Namespace) -> int:
     try:
         await actor.start()
         refuse_reading_only(actor)
+        _refuse_elsewhere(actor, options)
         if actor.recovered:
             say(actor.recovered)
         for problem in actor.shared.settings.problems:
@@ -85,6 +87,19 @@ async def _run(options: Namespace) -> int:
         return printer.result(started.run)
     finally:
         await actor.close()
+
+
+def _refuse_elsewhere(actor: SessionActor, options: Namespace) -> None:
+    """A session that was begun elsewhere works there, whatever folder is named beside it."""
+    info = actor.shared.info
+    if options.workspace is None or info.workspace_mode == "none":
+        return
+    named = options.workspace.resolve()
+    if named not in (Path(info.root).resolve(), Path(info.work_path).resolve()):
+        raise BadInput(
+            f"This session works in {info.root}, not in {options.workspace}.",
+            "Leave --workspace out, or give --session the name of a new file.",
+        )
 
 
 class Printer:
