@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLabel, 
 
 from tests_support import PATIENCE_S
 from worldline.client.process import EngineProcess
-from worldline.ui import main_window
+from worldline.ui import gallery_data, main_window
 from worldline.ui.chat.pane import ChatPane
 from worldline.ui.dialogs.desk import desk_of
 from worldline.ui.main_window import MainWindow
@@ -490,3 +490,23 @@ def test_a_push_that_was_countered_says_so_on_its_step(window_of: Open, qtbot: A
     assert "⚠ cannot be undone" in facts() and "countered" not in facts()
     assert "which was countered" not in hover.facts(row)[1]
     assert window.tree.view.grab().toImage() != countered
+
+
+def test_a_plan_is_for_the_place_that_the_tree_names(window_of: Open) -> None:
+    window = window_of()
+    desk = desk_of(window.state)
+    root = window.state.tree.uid(0)
+    plan = gallery_data.jump_plan().model_copy(update={"node": root})
+    desk.show_plan(plan.model_dump(mode="json"), {})
+    dialog = desk.plan_dialog
+    assert dialog is not None and dialog.windowTitle() == "Go to “Start of the session”"
+    dialog.reject()
+
+
+def test_that_nothing_waits_is_not_said_any_longer_when_something_does(window_of: Open) -> None:
+    window = window_of()
+    desk = desk_of(window.state)
+    desk.nothing_waits.emit()
+    assert "nothing_waits" in window.notices.items
+    window.state.question_asked.emit({"id": "q", "run": "r", "node": "", "text": "Which?", "choices": []})
+    assert "nothing_waits" not in window.notices.items

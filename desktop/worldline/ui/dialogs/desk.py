@@ -126,8 +126,8 @@ class Desk(QObject):
     def show_plan(self, raw: dict[str, Any], params: dict[str, Any]) -> None:
         plan = JumpPlan.model_validate(raw)
         row = self.state.tree.row(plan.node)
-        title = self.state.tree.preview(row) if row >= 0 else plan.node[:8]
-        self.plan_dialog = JumpPlanDialog(plan, title[:60], self.window)
+        title = tree_text.short_title(self.state.tree, row) if row >= 0 else plan.node[:8]
+        self.plan_dialog = JumpPlanDialog(plan, title, self.window)
         self.plan_dialog.confirmed.connect(lambda chosen: self.state.go(plan.node, {**params, **chosen}))
         self.plan_dialog.rejected.connect(self.state.stayed)
         Again(self.plan_dialog, lambda _window, state: desk_of(state).show_plan(raw, params))
@@ -170,4 +170,6 @@ def attach(window: MainWindow, state: SessionState) -> None:
     desk.nothing_waits.connect(
         lambda: window.notices.say("nothing_waits", desk.tr("Nothing waits for you."), seconds=6)
     )
+    for asked in (state.approval_asked, state.question_asked):
+        asked.connect(lambda _what: window.notices.clear("nothing_waits"))  # now something does
     add_actions(window, state, desk)
