@@ -3203,6 +3203,10 @@ Every step becomes a node, and a click on a node takes the files back to it.</so
         </translation>
     </message>
     <message>
+        <source>damaged</source>
+        <translation>已损坏</translation>
+    </message>
+    <message>
         <source>Open a folder</source>
         <translation>打开文件夹</translation>
     </message>

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QSettings, QSize
 from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QLabel
 
 from worldline.client.process import EngineProcess
 from worldline.core import paths
@@ -119,6 +120,20 @@ def test_a_mistyped_command_opens_no_window(
 def made(place: Path, title: str, root: str) -> None:
     workspace = {"mode": "in_place", "root": root, "path": root}
     SessionDocument.create(place, title=title, workspace=workspace, app_version="0").close()
+
+
+def test_a_damaged_session_stays_in_the_list_and_is_said_to_be(settings: QSettings, own_home: Path) -> None:
+    path = paths.sessions_dir() / "torn.worldline"
+    made(path, "torn one", "/code/torn")
+    whole = path.read_bytes()
+    path.write_bytes(whole[:100] + b"\xff" * (len(whole) - 100))
+    (paths.sessions_dir() / "other.worldline").write_bytes(b"")
+    view = Windows(settings).show_start()
+    (found,) = recents.recent_sessions(settings)
+    assert (found.title, found.damaged) == ("torn", True)
+    texts = [label.text() for label in view.list.itemWidget(view.list.item(0)).findChildren(QLabel)]
+    assert any("damaged" in text for text in texts)
+    view.close()
 
 
 def test_sessions_are_listed_newest_first(settings: QSettings, own_home: Path, qtbot: Any) -> None:

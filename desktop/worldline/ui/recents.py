@@ -32,6 +32,8 @@ class Recent:
     nodes: int
     first_prompt: str = ""
     """The first words of it."""
+    damaged: bool = False
+    """Nothing else of it can be read; opening it offers to save what can."""
 
 
 def told_apart(recents: Sequence[Recent]) -> list[str]:
@@ -74,7 +76,7 @@ def last_session_of(store: QSettings, root: Path) -> Path | None:
 
 
 def _newest_first(store: QSettings) -> Iterator[Recent]:
-    """Those in the app's folder, and those opened from elsewhere. Unreadable files are left out."""
+    """Those in the app's folder, and those opened from elsewhere; what cannot be opened at all is left out."""
     known: dict[str, tuple[float, Path]] = {}
     for path in (*paths.sessions_dir().glob(f"*{paths.SESSION_SUFFIX}"), *map(Path, remembered(store))):
         try:
@@ -106,8 +108,10 @@ def _read(path: Path, changed: float) -> Recent | None:
                 "SELECT preview FROM nodes WHERE seq <= ? AND kind IN ('user', 'imported_user') ORDER BY seq LIMIT 1",
                 (FIRST_NODES,),
             ).fetchone()
-    except (sqlite3.Error, OSError):
+    except (sqlite3.OperationalError, OSError):
         return None
+    except sqlite3.DatabaseError:
+        return Recent(path, path.stem, "", changed, 0, damaged=True)
     title, words = meta.get("title", "") or path.stem, " ".join(str(first[0] or "").split()) if first else ""
     return Recent(path, title, _root(meta.get("workspace", "")), changed, int(nodes), words)
 
