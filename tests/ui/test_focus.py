@@ -14,6 +14,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QScrollArea, QWidget
 
 from worldline.ui import tab_order
+from worldline.ui.chat.pane import ChatPane
 from worldline.ui.chat.row_base import QuietButton
 from worldline.ui.dialogs.base import Dialog
 from worldline.ui.gallery import GALLERY
@@ -107,6 +108,17 @@ def test_the_window(window: MainWindow, qtbot: Any) -> None:
     rest = [one for one in stops if not isinstance(one, QuietButton)]
     unseen = [f"{type(one).__name__} {name_of(one)}" for one in quiet + rest if not is_seen(window, one)]
     assert unseen == []
+
+
+def test_the_buttons_of_the_chat_come_before_the_field_below_it(window: MainWindow, qtbot: Any) -> None:
+    chat = window.panes["chat"]
+    assert isinstance(chat, ChatPane)
+    qtbot.waitUntil(lambda: bool(chat.view.findChildren(QuietButton)))
+    order = tab_order.stops(window, window.parts())
+    inside = [at for at, one in enumerate(order) if chat.view.isAncestorOf(one)]
+    first = order.index(chat.view)
+    assert len(inside) > 1 and inside == list(range(first, first + len(inside)))
+    assert max(inside) < order.index(chat.composer.edit)
 
 
 def test_the_ring_lets_go_of_a_list_that_is_deleted_with_the_focus(qtbot: Any) -> None:
