@@ -180,3 +180,18 @@ def test_rules_are_matched_byte_by_byte_as_git_does(sh: Sh, open_workspace: Open
     names = {entry.name for entry in workspace.store.tree(workspace.state(state).files)}
     assert names == set(sh("git ls-files -coz --exclude-standard").split("\0")) - {""}
     assert {"é", "é.x", "sp\u00a0"} <= names and "éy" not in names
+
+
+@pytest.mark.parametrize("harm", ["echo junk >.git/index", "rm -rf .git/objects/??", "rm -rf .git"])
+def test_no_branch_is_claimed_that_was_not_made(sh: Sh, open_workspace: Open, harm: str) -> None:
+    sh(START)
+    workspace = open_workspace()
+    first = workspace.capture(None).state
+    workspace.close()
+    sh(f"echo two >f; {harm}")
+    workspace = open_workspace()
+    last = workspace.capture(first).state
+    plan = workspace.plan(first, last=last, default_choice="restore")
+    report = workspace.apply(plan, new_branch="worldline/t/1")
+    assert report.done and report.branch == "" and report.note
+    assert "worldline" not in sh("git for-each-ref", check=False)

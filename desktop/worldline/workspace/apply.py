@@ -87,7 +87,9 @@ class Restorer:
             self._verify()
             self.report.done = True
             self.report.failed += self._files.failed()
-            self.report.branch = "" if home == gitmove.DETACHED else home or new_branch or ""
+            # Only where HEAD is on it: of some repositories only files are put back.
+            if home != gitmove.DETACHED and any(not m.path and m.head_before for m in self.journal.roots):
+                self.report.branch = home or new_branch or ""
             self.report.note = " ".join(self.notes)
             if on_done is not None:
                 self.journal.mark("verified", durably=True)
