@@ -136,7 +136,7 @@ def test_everything_that_matters_is_said(dialog: ApprovalDialog) -> None:
     said = " ".join(label.text() for label in dialog.findChildren(QLabel))
     for text in (
         "changes the remote repository",
-        "it changes something on another machine",
+        "it publishes to https://github.com/me/shop.git",
         "old position",
         "CI runs",
         "1 of 2 waiting",
