@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +15,7 @@ from worldline.context.checker import check
 from worldline.engine import models
 from worldline.engine.opening import OpenRequest
 from worldline.engine.session import ActorOptions, SessionActor
-from worldline.protocol.commands import Prompt
+from worldline.protocol.commands import AnswerApproval, Prompt
 from worldline.protocol.wire import Message
 from worldline.provider.gateway import Gateway, ProviderSettings
 from worldline.provider.retry import RetryPolicy
@@ -44,6 +45,20 @@ class Bench:
         started = await self.actor.runs.prompt(Prompt(text=text, **more))
         await self.actor.runs.idle()
         return self.reason(started.run)
+
+    async def approval(self) -> Any:
+        """Wait for a question; the oldest that is open."""
+        while not self.actor.approvals.open():
+            await asyncio.sleep(0.01)
+        return self.actor.approvals.open()[0]
+
+    async def answer(self, decision: str, **more: Any) -> None:
+        """Wait for a question, answer it, and wait for the end of the run."""
+        asked = await self.approval()
+        self.actor.approvals.answer(
+            AnswerApproval(id=asked.id, digest=asked.digest, decision=decision, **more)
+        )
+        await self.actor.runs.idle()
 
     def reason(self, run: str = "") -> str:
         runs = [r for r in self.doc.runs() if not run or r.uid == run]

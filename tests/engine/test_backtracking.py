@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 from engine.support import call, reply
-from worldline.protocol.commands import AnswerApproval, GoOn, Jump, Prompt
+from worldline.protocol.commands import GoOn, Jump, Prompt
 from worldline.rehearsal.conversation import Conversation
 from worldline.rehearsal.events import Reply
 
@@ -172,24 +171,14 @@ async def test_a_grant_for_this_branch_stays_on_it(bench: Any, repo: Any, tmp_pa
     root = b.nodes("root")[0].uid
     b.script(read, "Read.", read, "Again.")
     await b.actor.runs.prompt(Prompt(text="one"))
-    while not b.actor.approvals.open():
-        await asyncio.sleep(0.02)
-    asked = b.actor.approvals.open()[0]
-    b.actor.approvals.answer(
-        AnswerApproval(id=asked.id, digest=asked.digest, decision="allow", scope="branch")
-    )
-    await b.actor.runs.idle()
+    await b.answer("allow", scope="branch")
     assert b.reason() == "completed"
     granted = b.doc.cursor
     assert await b.ask("two") == "completed"  # not asked again on this branch
     await go(b, root)
     b.script(read, "Denied.")
     await b.actor.runs.prompt(Prompt(text="three"))
-    while not b.actor.approvals.open():
-        await asyncio.sleep(0.02)
-    asked = b.actor.approvals.open()[0]
-    b.actor.approvals.answer(AnswerApproval(id=asked.id, digest=asked.digest, decision="deny"))
-    await b.actor.runs.idle()
+    await b.answer("deny")
     assert b.nodes("tool")[-1].outcome.value == "denied"
     await go(b, granted)
     b.script(read, "Here it holds.")

@@ -3,7 +3,6 @@ counts is what it is told, what is on disk, and how the run ends. Beside each ca
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import json
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 
 from engine.support import call, reply
 from tests_support import PATIENCE_S, measured
-from worldline.protocol.commands import AnswerApproval, Prompt
+from worldline.protocol.commands import Prompt
 from worldline.rehearsal.events import Call
 
 pytestmark = pytest.mark.slow
@@ -156,11 +155,7 @@ async def test_one_denied_the_other_answered(bench: Any, payload: dict[str, Any]
     b = await bench(attended=True)
     b.script(reply("", call("read", path="/etc/hostname"), call("list_dir")), "Without it.")
     await b.actor.runs.prompt(Prompt(text="go"))
-    while not b.actor.approvals.open():
-        await asyncio.sleep(0.01)
-    asked = b.actor.approvals.open()[0]
-    b.actor.approvals.answer(AnswerApproval(id=asked.id, digest=asked.digest, decision="deny"))
-    await b.actor.runs.idle()
+    await b.answer("deny")
     assert b.reason() == "completed"
     assert [h.outcome.value for h in b.nodes("tool")] == ["denied", "ok"]
     assert "permission_denied" in told(b, 0)

@@ -18,7 +18,7 @@ from sandbox.test_confined_commands import server as host_server
 from sandbox.test_ledger_of_a_session import person
 from tests_support import NUMBERS_SERVER, PATIENCE_S
 from worldline.core import paths
-from worldline.protocol.commands import AnswerApproval, Prompt
+from worldline.protocol.commands import Prompt
 from worldline.session.reader import SessionReader
 from worldline.tools.mcp_config import parse_servers
 
@@ -145,21 +145,14 @@ async def project(tmp_path: Path, where: str) -> Path:
     return work
 
 
-async def approval(b: Any) -> Any:
-    while not b.actor.approvals.open():
-        await asyncio.sleep(0.02)
-    return b.actor.approvals.open()[0]
-
-
 async def test_a_server_of_the_project_is_asked_about_and_can_be_denied(bench: Any, tmp_path: Path) -> None:
     b = await bench(await project(tmp_path, ".mcp.json"), attended=True)
     b.script("Without it.", "Still without.")
     await b.actor.runs.prompt(Prompt(text="go"))
-    asked = await approval(b)
+    asked = await b.approval()
     assert sys.executable in asked.command and "server.py" in asked.command
     assert not (tmp_path / "work" / "numbers.pid").exists()
-    b.actor.approvals.answer(AnswerApproval(id=asked.id, digest=asked.digest, decision="deny", reason="no"))
-    await b.actor.runs.idle()
+    await b.answer("deny", reason="no")
     assert b.reason() == "completed" and not (tmp_path / "work" / "numbers.pid").exists()
     assert b.diagnostics("mcp")
     # Not asked again in this session.
@@ -170,11 +163,7 @@ async def test_a_server_of_the_project_starts_when_allowed(bench: Any, tmp_path:
     b = await bench(await project(tmp_path, ".worldline/settings.json"), attended=True)
     b.script(reply("", call("plan", steps=[])), "With it.")
     await b.actor.runs.prompt(Prompt(text="go"))
-    asked = await approval(b)
-    b.actor.approvals.answer(
-        AnswerApproval(id=asked.id, digest=asked.digest, decision="allow", scope="always")
-    )
-    await b.actor.runs.idle()
+    await b.answer("allow", scope="always")
     assert "numbers__add" in [t["name"] for t in b.sent()["tools"]]
     # "Always" holds for exactly this server.
     b.script("Again.")
@@ -197,7 +186,7 @@ async def test_nobody_there_means_not_started(bench: Any, tmp_path: Path) -> Non
 async def test_stopping_while_a_server_is_asked_about(bench: Any, tmp_path: Path) -> None:
     b = await bench(await project(tmp_path, ".mcp.json"), attended=True)
     await b.actor.runs.prompt(Prompt(text="go"))
-    await approval(b)
+    await b.approval()
     b.actor.runs.stop()
     await asyncio.wait_for(b.actor.runs.idle(), PATIENCE_S)
     assert b.reason() == "aborted" and not b.actor.approvals.open()

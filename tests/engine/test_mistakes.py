@@ -200,16 +200,12 @@ async def test_the_same_answer_again(bench: Any) -> None:
 
 
 async def test_denied_twice_is_asked_once(bench: Any) -> None:
-    from worldline.protocol.commands import AnswerApproval, Prompt
+    from worldline.protocol.commands import Prompt
 
     b = await bench(attended=True)
     b.script(*[reply(f"Please {n}.", call("read", path="/etc/hostname")) for n in range(2)], "I do without.")
     await b.actor.runs.prompt(Prompt(text="go"))
-    while not b.actor.approvals.open():
-        await asyncio.sleep(0.01)
-    asked = b.actor.approvals.open()[0]
-    b.actor.approvals.answer(AnswerApproval(id=asked.id, digest=asked.digest, decision="deny", reason="no"))
-    await b.actor.runs.idle()
+    await b.answer("deny", reason="no")
     assert b.reason() == "completed" and b.names().count("approval_asked") == 1
     assert [h.outcome.value for h in b.nodes("tool")] == ["denied", "denied"]
     sound(b)

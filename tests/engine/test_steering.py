@@ -271,12 +271,9 @@ async def test_a_call_that_waits_says_so_also_to_a_window_that_comes_later(bench
     b = await bench(attended=True, mode="ask")
     b.script(reply("", call("bash", command="make")), "Then not.")
     await b.actor.runs.prompt(Prompt(text="go", mode="ask"))
-    while not b.actor.approvals.open():
-        await asyncio.sleep(0.01)
+    await b.approval()
     rows = await b.actor.queries.headers(HeadersSince())
     assert rows.headers[-1].outcome == "waiting"
-    approval = b.actor.approvals.open()[0]
-    b.actor.approvals.answer(AnswerApproval(id=approval.id, digest=approval.digest, decision="deny"))
-    await b.actor.runs.idle()
+    await b.answer("deny")
     rows = await b.actor.queries.headers(HeadersSince())
     assert "waiting" not in [row.outcome for row in rows.headers]

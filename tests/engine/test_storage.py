@@ -75,14 +75,20 @@ async def test_what_is_pruned_is_named_once_and_the_reminder_counts_it(written: 
     assert report.sound, report.faults
 
 
-async def test_a_marked_node_keeps_the_files_that_it_has_from_a_node_before(written: Any) -> None:
+async def left_long_ago(written: Any) -> tuple[Any, Any, Any]:
+    """A session that went back to its first step forty days ago: with it the second step, and the node below that."""
     b = await written(in_place=True)
     first, second = b.nodes("tool")
     below = next(h for h in b.doc.headers() if h.parent == second.seq)
-    assert not below.state, "its files are those of the step before"
     await b.actor.handle("jump", Jump(node=first.uid))
-    await b.actor.handle("set_label", SetLabel(node=below.uid, what="bookmark", text="keep"))
     b.actor.storage.now = lambda: first.created + 40 * 86_400_000
+    return b, second, below
+
+
+async def test_a_marked_node_keeps_the_files_that_it_has_from_a_node_before(written: Any) -> None:
+    b, second, below = await left_long_ago(written)
+    assert not below.state, "its files are those of the step before"
+    await b.actor.handle("set_label", SetLabel(node=below.uid, what="bookmark", text="keep"))
 
     shown = await b.actor.handle("prune", Prune(older_than_days=30))
     done = await b.actor.handle("prune", Prune(older_than_days=30, dry_run=False, lose_id=shown.lose_id))
@@ -92,11 +98,7 @@ async def test_a_marked_node_keeps_the_files_that_it_has_from_a_node_before(writ
 
 
 async def test_only_what_was_seen_is_lost(written: Any) -> None:
-    b = await written(in_place=True)
-    first, second = b.nodes("tool")
-    below = next(h for h in b.doc.headers() if h.parent == second.seq)
-    await b.actor.handle("jump", Jump(node=first.uid))
-    b.actor.storage.now = lambda: first.created + 40 * 86_400_000
+    b, _, below = await left_long_ago(written)
     stored = await b.actor.shared.work.call(lambda w: w.stored_states())
     shown = await b.actor.handle("prune", Prune(older_than_days=30))
     assert shown.nodes and shown.lose_id
@@ -114,11 +116,7 @@ async def test_only_what_was_seen_is_lost(written: Any) -> None:
 
 
 async def test_every_node_that_loses_its_files_is_named(written: Any) -> None:
-    b = await written(in_place=True)
-    first, second = b.nodes("tool")
-    below = next(h for h in b.doc.headers() if h.parent == second.seq)
-    await b.actor.handle("jump", Jump(node=first.uid))
-    b.actor.storage.now = lambda: first.created + 40 * 86_400_000
+    b, second, below = await left_long_ago(written)
 
     shown = await b.actor.handle("prune", Prune(older_than_days=30))
 

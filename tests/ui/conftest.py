@@ -154,3 +154,22 @@ def window_of(
         window.state.client.stop_and_wait(PATIENCE_S)
         window.deleteLater()
     QApplication.processEvents()
+
+
+@pytest.fixture
+def demo(settings: QSettings, qtbot: Any, own_temp: Path) -> Iterator[MainWindow]:
+    """The demo, played to its end: a failed attempt and a good one."""
+    client = EngineProcess(["--demo"])
+    window = MainWindow(SessionState(client), settings)
+    window.show()
+    client.start()
+    state = window.state
+    prompts: list[dict[str, Any]] = []
+    state.run_ended.connect(lambda run, _offers: prompts.append(run))
+    qtbot.waitUntil(lambda: len(prompts) >= 2 and not state.busy and window.complete, timeout=60_000)
+    yield window
+    window.close()
+    client.stop_and_wait(PATIENCE_S)
+    assert list(own_temp.glob("worldline-demo-*")) == [], "the demo goes with its window"
+    window.deleteLater()
+    QApplication.processEvents()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ from PySide6.QtCore import QSettings, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from tests_support import PATIENCE_S
 from worldline.client.process import EngineProcess
 from worldline.core.kinds import NodeKind
 from worldline.ui.chat.pane import ChatPane
@@ -26,25 +24,6 @@ from worldline.viewmodel.chat_rows import RowKind
 from . import full
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def demo(settings: QSettings, qtbot: Any, own_temp: Path) -> Iterator[MainWindow]:
-    """The demo, played to its end: a failed attempt and a good one."""
-    client = EngineProcess(["--demo"])
-    window = MainWindow(SessionState(client), settings)
-    window.show()
-    client.start()
-    state = window.state
-    prompts: list[dict[str, Any]] = []
-    state.run_ended.connect(lambda run, _offers: prompts.append(run))
-    qtbot.waitUntil(lambda: len(prompts) >= 2 and not state.busy and window.complete, timeout=60_000)
-    yield window
-    window.close()
-    client.stop_and_wait(PATIENCE_S)
-    assert list(own_temp.glob("worldline-demo-*")) == [], "the demo goes with its window"
-    window.deleteLater()
-    QApplication.processEvents()
 
 
 def row_of(window: MainWindow, kind: NodeKind, *, last: bool = False) -> int:

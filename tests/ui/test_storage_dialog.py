@@ -8,12 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QSettings, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QListWidget, QPushButton, QWidget
+from PySide6.QtWidgets import QListWidget, QPushButton, QWidget
 
-from tests_support import PATIENCE_S
-from worldline.client.process import EngineProcess
 from worldline.core.headers import NodeHeader
 from worldline.core.kinds import NodeKind
 from worldline.protocol.commands import Pruned
@@ -158,23 +156,6 @@ def test_a_loss_that_nobody_has_seen_is_shown_first(state: SessionState, engine:
     assert dialog.what.text().startswith("It is not what you have seen. Look again. 1 state(s) can go")
     assert dialog.remove_button.isEnabled()
     dialog.close()
-
-
-@pytest.fixture
-def demo(settings: QSettings, qtbot: Any, own_temp: Path) -> Iterator[MainWindow]:
-    client = EngineProcess(["--demo"])
-    window = MainWindow(SessionState(client), settings)
-    window.show()
-    ended: list[Any] = []
-    window.state.run_ended.connect(lambda run, _offers: ended.append(run))
-    client.start()
-    qtbot.waitUntil(lambda: len(ended) >= 2 and not window.state.busy and window.complete, timeout=60_000)
-    yield window
-    window.close()
-    client.stop_and_wait(PATIENCE_S)
-    assert list(own_temp.glob("worldline-demo-*")) == [], "the demo goes with its window"
-    window.deleteLater()
-    QApplication.processEvents()
 
 
 @pytest.mark.slow
