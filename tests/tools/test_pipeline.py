@@ -265,3 +265,20 @@ async def test_a_hook_gets_any_text_that_a_prompt_can_hold(tmp_path: Path) -> No
     hooks = Hooks([Hook("UserPromptSubmit", "cat")])
     answer = await hooks.on_prompt("half \ud83d of it", tmp_path)
     assert answer.error is None and "half" in answer.text and "of it" in answer.text
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [("write", {"path": "a.txt", "content": "1"}), ("bash", {"command": "touch a.txt"})],
+)
+async def test_no_other_folder_is_made_in_the_place_of_one_that_was_moved(
+    tmp_path: Path, tool: str, arguments: dict[str, Any]
+) -> None:
+    root = tmp_path / "work"
+    root.mkdir()
+    bench = Bench(root)
+    root.rename(tmp_path / "elsewhere")
+    outcome = await bench.call(tool, **arguments)
+    assert outcome.error is not None and not root.exists()
+    if tool == "write":
+        assert outcome.error.type == "workspace_gone"

@@ -207,6 +207,8 @@ class Pipeline:
         error: ToolError | None = None
         while True:
             try:
+                if prepared.request.access in ("write", "execute"):
+                    await _workspace_there(ctx)
                 result = await prepared.tool.run(prepared.args, ctx)
                 error = result.error
                 break
@@ -312,6 +314,17 @@ class Pipeline:
                 groups.append([index])
             open_group = parallel
         return groups
+
+
+async def _workspace_there(ctx: ToolContext) -> None:
+    """Refuse to make another folder in the place of one that was moved away: all that was in it would count as deleted."""
+    if not await asyncio.to_thread(ctx.root.is_dir):
+        raise fail(
+            ErrorClass.SYSTEM,
+            "workspace_gone",
+            "The workspace folder is not there any more: it was moved or deleted.",
+            next_="Do not make it anew. Stop, and tell the person that it has to be put back.",
+        )
 
 
 def outcome_of(error: ToolError | None) -> Outcome:
