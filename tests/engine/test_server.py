@@ -129,6 +129,7 @@ def test_killed_while_it_waits_for_the_person(engine: Any, tmp_path: Path) -> No
         three = engine("--session", session, "--base-url", server.base_url)
         said = three.ask("hello", protocol=1)["result"]["recovered"]
         assert said.startswith("The program ended in the middle of 1 step (") and "waited" not in said
+        assert "What it did by then" in said
         assert three.end() == 0
 
 

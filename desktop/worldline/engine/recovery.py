@@ -46,8 +46,13 @@ def _names(doc: SessionDocument, calls: list[str]) -> str:
 def _in_the_middle(doc: SessionDocument, calls: list[str]) -> str:
     if not calls:
         return ""
+    if len(calls) == 1:
+        return (
+            f"The program ended in the middle of 1 step ({_names(doc, calls)}). "
+            "What it did by then is not known; nothing before is lost."
+        )
     return (
-        f"The program ended in the middle of {len(calls)} step{'s' if len(calls) > 1 else ''} ({_names(doc, calls)}). "
+        f"The program ended in the middle of {len(calls)} steps ({_names(doc, calls)}). "
         "What they did by then is not known; nothing before is lost."
     )
 
