@@ -195,3 +195,21 @@ def test_no_branch_is_claimed_that_was_not_made(sh: Sh, open_workspace: Open, ha
     report = workspace.apply(plan, new_branch="worldline/t/1")
     assert report.done and report.branch == "" and report.note
     assert "worldline" not in sh("git for-each-ref", check=False)
+
+
+@pytest.mark.parametrize("committed", [False, True])
+@pytest.mark.parametrize("there", ["another file", "no file"])
+def test_a_file_whose_permissions_the_person_changed_is_theirs(
+    sh: Sh, open_workspace: Open, work: Path, there: str, committed: bool
+) -> None:
+    sh("git init -q && echo one >secret" if there == "another file" else "git init -q")
+    workspace = open_workspace()
+    first = workspace.capture(None).state
+    sh("echo two >secret; echo x >f" + ("; git add -A; git commit -qm 1" if committed else ""))
+    last = workspace.capture(first).state
+    (work / "secret").chmod(0o600)
+    plan = workspace.plan(first, last=last)
+    assert {i.path: i.choice for i in plan.items} == {"f": "", "secret": "keep"}
+    assert workspace.apply(plan).done
+    assert (work / "secret").read_text() == "two\n" and (work / "secret").stat().st_mode & 0o777 == 0o600
+    assert not (work / "f").exists()

@@ -114,8 +114,17 @@ class Planner:
         return Leaf(entry.mode, entry.oid)
 
     def _is_mine(self, path: str, now: Leaf | None, before: Leaf | None) -> bool:
-        edited = now != before
-        return (edited or path in self.users) and not self._is_gits(path, now, before)
+        chmodded = now is not None and before is not None and self._is_chmodded(path)
+        if not (chmodded or now != before or path in self.users):
+            return False
+        # Git gives no unusual permissions.
+        return (chmodded and path in self.now.perms) or not self._is_gits(path, now, before)
+
+    def _is_chmodded(self, path: str) -> bool:
+        """Whether its permissions are others than they were last, and not only whether it can be run."""
+        if self.last.perms_tree == self.now.perms_tree:
+            return False
+        return self.last.perms.get(path) != self.now.perms.get(path)
 
     def _choice(self, path: str, recorded: bool) -> str:
         chosen = chosen_for(self.choices, path)
