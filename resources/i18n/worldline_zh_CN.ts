@@ -3193,6 +3193,10 @@ Every step becomes a node, and a click on a node takes the files back to it.</so
 每一步都会成为节点，点击节点即可让文件回到当时。</translation>
     </message>
     <message>
+        <source>No session has these words.</source>
+        <translation>没有包含这些字词的会话。</translation>
+    </message>
+    <message>
         <source>You can also drop a folder or a session file here.</source>
         <translation>也可以将文件夹或会话文件拖到这里。</translation>
     </message>

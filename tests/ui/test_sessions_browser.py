@@ -66,6 +66,9 @@ def test_sessions_are_listed_with_their_folder_also_broken_ones(dialog: Sessions
     assert any("Cannot be read" in text for text in texts(dialog))
     dialog.search.setText("report")
     assert [text.split("\n")[0] for text in texts(dialog)] == ["rewrite the report"]
+    assert dialog._note.text() == "1 session(s) found."
+    dialog.search.clear()
+    assert len(texts(dialog)) == 3 and "found" not in dialog._note.text()
 
 
 def choose(dialog: SessionsDialog, title: str) -> None:

@@ -160,6 +160,10 @@ def test_a_search_goes_on_when_the_list_is_made_anew(settings: QSettings, own_ho
     assert len(seen()) == 1
     view.refresh()
     assert view.list.count() == 6 and len(seen()) == 1
+    view.search.setText("number 7")
+    assert seen() == [] and view.nothing.isVisible() and not view.list.isVisible()
+    view.search.setText("number 3")
+    assert len(seen()) == 1 and view.list.isVisible() and not view.nothing.isVisible()
     (paths.sessions_dir() / "3.worldline").unlink()
     view.refresh()
     # So few are not searched, and none of them is hidden by words that nobody sees.

@@ -107,6 +107,10 @@ class StartView(QWidget):
         self.empty.setAlignment(Qt.AlignmentFlag.AlignTop)
         caption(self.empty)
         layout.addWidget(self.empty, 1)
+        self.nothing = QLabel(self.tr("No session has these words."), self)
+        self.nothing.setAlignment(Qt.AlignmentFlag.AlignTop)
+        caption(self.nothing)
+        layout.addWidget(self.nothing, 1)
         self.message = WrapLabel("", self)
         self.message.setProperty("role", "error")
         self.message.setWordWrap(True)
@@ -149,7 +153,6 @@ class StartView(QWidget):
         recents = recent_sessions(self._settings)
         for recent, title in zip(recents, told_apart(recents), strict=True):
             self._add(recent, title)
-        self.list.setVisible(self.list.count() > 0)
         self.empty.setVisible(self.list.count() == 0)
         self.search.setVisible(self.list.count() > 5)
         # What was written in a search that is not seen any more would hide sessions.
@@ -183,10 +186,14 @@ class StartView(QWidget):
 
     def _filter(self, text: str) -> None:
         needle = text.casefold()
+        shown = 0
         for index in range(self.list.count()):
             item = self.list.item(index)
-            words = str(item.data(Qt.ItemDataRole.AccessibleTextRole)).casefold()
-            item.setHidden(needle not in words)
+            found = needle in str(item.data(Qt.ItemDataRole.AccessibleTextRole)).casefold()
+            item.setHidden(not found)
+            shown += found
+        self.list.setVisible(shown > 0)
+        self.nothing.setVisible(self.list.count() > 0 and not shown)
 
     def _open(self, item: QListWidgetItem) -> None:
         self.open_asked.emit(str(item.data(Qt.ItemDataRole.UserRole)))

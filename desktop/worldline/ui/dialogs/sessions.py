@@ -64,6 +64,8 @@ class SessionsDialog(Dialog):
         self._state = state
         self._busy = busy or set()
         self._hits: dict[str, str] = {}
+        self._counted = False
+        """The line below says how many were found."""
         self._files: dict[str, SessionFile] = {}
         self.search = QLineEdit(self)
         self.search.setPlaceholderText(
@@ -177,8 +179,9 @@ class SessionsDialog(Dialog):
             item.setHidden(not found)
             self._word(item)
             shown += found
-        if wanted:
-            self.set_note(self.tr("%n session(s) found.", "", shown))
+        if wanted or self._counted:
+            self.set_note(self.tr("%n session(s) found.", "", shown) if wanted else "")
+        self._counted = bool(wanted)
         self._refresh_buttons()
 
     def _search_texts(self) -> None:
