@@ -370,7 +370,6 @@ class ChatView(QAbstractScrollArea):
         if index >= 0:
             self._sticky = False
             self._place((key, -MARGIN // 2))
-            self._place((key, -MARGIN // 2))
 
     def widgets(self) -> list[RowWidget]:
         return list(self._widgets.values())
