@@ -131,6 +131,10 @@ def test_killed_while_it_waits_for_the_person(engine: Any, tmp_path: Path) -> No
         assert said.startswith("The program ended in the middle of 1 step (") and "waited" not in said
         assert "What it did by then" in said
         assert three.end() == 0
+        # Told once, not at each opening until something else is done.
+        four = engine("--session", session, "--base-url", server.base_url)
+        assert not four.ask("hello", protocol=1)["result"]["recovered"]
+        assert four.end() == 0
 
 
 @pytest.mark.slow

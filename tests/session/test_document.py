@@ -129,14 +129,14 @@ def test_unfinished_is_interrupted_at_the_next_opening(doc: SessionDocument, pat
         assert dead.header(call.uid).outcome is Outcome.INTERRUPTED
         assert dead.tree.outcome(call.seq) is Outcome.INTERRUPTED
     with SessionDocument.open(path) as again:
-        assert again.interrupted_on_open == [call.uid]
+        assert again.interrupted_on_open == [call.uid] and again.runs_ended_on_open == 1
         assert again.body(call.uid).outcome is Outcome.INTERRUPTED
         assert again.runs()[0].stop_reason is StopReason.INTERRUPTED
         new = again.append(make.tool(call.uid))
         assert again.header(new.uid).outcome is Outcome.RUNNING
         assert again.header(call.uid).outcome is Outcome.INTERRUPTED
     with SessionDocument.open(path) as third:
-        assert third.interrupted_on_open == [new.uid]
+        assert third.interrupted_on_open == [new.uid] and third.runs_ended_on_open == 0
         assert third.finish(call.uid, make.tool_end()).outcome is Outcome.OK
 
 

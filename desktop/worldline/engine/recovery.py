@@ -6,7 +6,6 @@ import asyncio
 from pathlib import Path
 
 from worldline.core import paths
-from worldline.core.stop import StopReason
 from worldline.engine.shared import Shared
 from worldline.session.document import SessionDocument
 
@@ -22,13 +21,12 @@ def waits_for_the_person(shared: Shared, node: str) -> None:
 def sentence_about_crash(shared: Shared) -> str:
     """Calls that were running when the program ended; the document has marked them already."""
     calls = shared.doc.interrupted_on_open
-    runs = shared.doc.runs()
     if calls:
         waiting = _unanswered(shared.doc) & set(calls)
         told = [_in_the_middle(shared.doc, [call for call in calls if call not in waiting])]
         told.append(_waited(shared.doc, [call for call in calls if call in waiting]))
         return " ".join(filter(None, told))
-    if runs and runs[-1].stop_reason is StopReason.INTERRUPTED and shared.doc.cursor == _newest(shared):
+    if shared.doc.runs_ended_on_open:  # told once, not at each opening until the next run
         return "The program ended while the model was answering. Everything that was stored is here."
     return ""
 
@@ -65,10 +63,6 @@ def _waited(doc: SessionDocument, calls: list[str]) -> str:
             f"The program ended while 1 step waited for your answer ({_names(doc, calls)}). It was not run."
         )
     return f"The program ended while {len(calls)} steps waited for your answer ({_names(doc, calls)}). They were not run."
-
-
-def _newest(shared: Shared) -> str:
-    return shared.doc.uid(len(shared.doc.tree)) if len(shared.doc.tree) else ""
 
 
 async def recover_workspace(shared: Shared) -> str:

@@ -44,6 +44,8 @@ class SessionDocument(TransactionalSession):
         self._newest: dict[str, int] = {}
         self.interrupted_on_open: list[str] = []
         """Nodes that were found started and not finished: what they did by then is not known."""
+        self.runs_ended_on_open = 0
+        """Runs without an end that this opening has closed as interrupted."""
         super().__init__(path, connection, writer=writer)
         self._with_heads = writer is not None and header_reader.schema_of(connection) > 1
 
@@ -131,6 +133,7 @@ class SessionDocument(TransactionalSession):
                     Usage(),
                 )
         self.interrupted_on_open = self.uids(columns.unfinished)
+        self.runs_ended_on_open = len(open_runs)
         code = header_reader.OUTCOMES.index(Outcome.INTERRUPTED)
         for seq in columns.unfinished:
             columns.outcome[seq] = code

@@ -135,7 +135,12 @@ class Desk(QObject):
 
     def show_recovery(self, what: str) -> None:
         tree = self.state.tree
-        titles = [tree_text.title(tree, row) for row in tree.last_with(Outcome.INTERRUPTED, 5)]
+        run = tree.run(len(tree) - 1) if len(tree) else ""  # what broke off before was told then
+        titles = [
+            tree_text.title(tree, row)
+            for row in tree.last_with(Outcome.INTERRUPTED, 5)
+            if tree.run(row) == run
+        ]
         # It says all there is to say, once: a second crash replaces what the first one said.
         if self.recovery is not None:
             self.recovery.done(0)
