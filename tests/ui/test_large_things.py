@@ -153,7 +153,7 @@ def test_the_rest_of_a_long_output_can_be_asked_for(qtbot: Any) -> None:
 def test_searching_waits_for_nothing(qtbot: Any) -> None:
     text = SlicedText()
     qtbot.addWidget(text)
-    text.set_whole("x\n" * 400_000 + "needle\n")
+    text.set_pieces(iter(("x\n" * 400_000 + "needle\n",)))
     assert not text.all_shown
     text.finish()
     assert text.all_shown and text.find("needle")

@@ -37,12 +37,8 @@ class SlicedText(QPlainTextEdit):
         self._timer = QTimer(self, singleShot=True, interval=1)
         self._timer.timeout.connect(self._go_on)
 
-    def set_whole(self, text: str) -> None:
-        """Show another text from its beginning."""
-        self.set_pieces(iter((text,)))
-
     def set_pieces(self, pieces: Iterator[str]) -> None:
-        """The same for a text that is made while it is shown."""
+        """Show another text from its beginning; it may be made while it is shown."""
         self._timer.stop()
         self._sources = deque([pieces])
         self._made, self._piece, self._at = [], 0, 0

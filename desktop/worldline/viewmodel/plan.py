@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from worldline.core.kinds import NodeKind
-from worldline.protocol.model import JumpPlan, PlanEntry
+from worldline.protocol.model import PlanEntry
 from worldline.viewmodel.tree_model import TreeModel
 from worldline.viewmodel.visible import visible
 
@@ -40,11 +40,6 @@ def group(entries: Iterable[PlanEntry]) -> PlanGroups:
         else:
             groups.foreign.append(entry)
     return groups
-
-
-def choices(plan: JumpPlan, default: str) -> dict[str, str]:
-    """The choice for each file of the person's, as it stands in the plan or by default."""
-    return {entry.path: entry.choice or default for entry in group(plan.entries).mine}
 
 
 def short_paths(entries: Iterable[PlanEntry], most: int = 3) -> tuple[str, int]:
