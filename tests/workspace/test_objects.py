@@ -146,3 +146,11 @@ def test_what_lies_in_packs_is_known_without_asking_git(tmp_path: Path) -> None:
     between = [one[10:] + two[:10] for one, two in pairwise(sorted(stored))]
     assert not any(names.hold(oid) for oid in [*between, object_id(BLOB, b"none"), bytes(20), b"\xff" * 20])
     names.forget()
+
+
+def test_an_index_without_its_pack_holds_nothing(tmp_path: Path) -> None:
+    writer = PackWriter(tmp_path)
+    oid = object_id(BLOB, b"x")
+    writer.add(oid, BLOB, b"x")
+    (tmp_path / writer.finish()).with_suffix(".pack").unlink()
+    assert not PackNames(tmp_path).hold(oid)

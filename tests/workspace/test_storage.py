@@ -82,6 +82,35 @@ def test_temp_files_of_killed_captures_go(work: Path, sh: Sh, tmp_path: Path) ->
     assert not list(pack.glob("tmp_*")) and not list(pack.glob(f"pack-{'0' * 40}*"))
 
 
+@pytest.mark.parametrize("gone", [".pack", ".idx"])
+def test_what_pruning_that_was_killed_left_of_a_pack_is_not_taken_for_objects(
+    work: Path, tmp_path: Path, gone: str
+) -> None:
+    """Content that was pruned comes back into the workspace, and into the store with the next capture."""
+    for number in range(100):
+        (work / f"n{number}").write_text(f"{number}\n" * 100)
+    first = Workspace(work, tmp_path / "store")
+    many = first.capture(None).state
+    for number in range(100):
+        (work / f"n{number}").write_text("other")
+    last = first.capture(many).state
+    pack = first.store.path / "objects/pack"
+    (old,) = pack.glob("pack-*.pack")
+    kept = {name: old.with_suffix(name).read_bytes() for name in (".pack", ".idx") if name != gone}
+    first.prune({last})
+    first.close()
+    for name, data in kept.items():  # the kill came when the other one was gone
+        old.with_suffix(name).write_bytes(data)
+    for number in range(100):
+        (work / f"n{number}").write_text(f"{number}\n" * 100)
+    again = Workspace(work, tmp_path / "store")
+    state = again.capture(last).state
+    assert again.missing({state, last}) == {}
+    assert again.read_file(state, "n7") == b"7\n" * 100
+    assert not [*pack.glob(f"{old.stem}.*")]
+    again.close()
+
+
 def test_a_worktree_goes_only_with_what_it_loses_named(work: Path, sh: Sh) -> None:
     sh(BASE)
     made = isolate.prepare(work, "5e55")

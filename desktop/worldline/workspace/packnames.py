@@ -31,7 +31,10 @@ class PackNames:
     def hold(self, oid: bytes) -> bool:
         """Raises OSError, and ValueError for what is no index of a pack."""
         if self._known is None:
-            self._known = [_open(path) for path in self._folder.glob("pack-*.idx")]
+            # Pruning that was killed, or a loss of power after it, may leave an index whose pack is gone: nothing is in it.
+            self._known = [
+                _open(path) for path in self._folder.glob("pack-*.idx") if path.with_suffix(".pack").is_file()
+            ]
         first = oid[0]
         for fan, data in self._known:
             at = _NAMES + _NAME * (fan[first - 1] if first else 0)

@@ -162,9 +162,11 @@ class Store:
         for pattern in ("pack/tmp_*", "tmp_*", "??/tmp_*"):
             for leftover in objects.glob(pattern):
                 leftover.unlink(missing_ok=True)
-        for pack in (objects / "pack").glob("pack-*.pack"):
-            if not pack.with_suffix(".idx").exists():  # killed between the two renames: nobody can read it
-                pack.unlink(missing_ok=True)
+        # Killed between the two renames, or between the two removals of `prune`: nobody can read the one without the other.
+        for half, other in ((".pack", ".idx"), (".idx", ".pack")):
+            for file in (objects / "pack").glob(f"pack-*{half}"):
+                if not file.with_suffix(other).exists():
+                    file.unlink(missing_ok=True)
         after_power.look(self.path, lambda oid: self.repo.read(pygit2.Oid(raw=oid)), pygit2.GitError)
 
     def reopen(self) -> None:
