@@ -635,6 +635,7 @@ def test_a_kill_while_it_is_taken(work: Path, sh: Sh, killed: Callable[[str, int
         else:
             assert sh("git for-each-ref; git rev-parse HEAD") == refs
             assert sh("git worktree list").count("\n") == 1
+            assert [*work.glob(".git/worktrees/*")] == []
             assert os.listdir(paths.worktrees_dir()) == []
         _clean(work)
         if waiting() and step % 5 == 0:  # what was not taken is as good as ever

@@ -142,6 +142,62 @@ def test_a_registration_without_a_folder_goes_as_well(work: Path, sh: Sh) -> Non
     assert worktrees.found() == [] and "5e55" not in sh("git worktree list")
 
 
+BEGUN = """
+import os, signal, sys
+from pathlib import Path
+from worldline.workspace import isolate
+name = sys.argv[2]
+def die(*_a, **_k): os.kill(os.getpid(), signal.SIGKILL)
+plain = Path.write_bytes, Path.write_text
+def bytes_of(self, data):
+    if self.name == name: plain[0](self, data[:7]); die()
+    return plain[0](self, data)
+def text_of(self, text, *more):
+    if self.name == name: plain[1](self, text[:7], *more); die()
+    return plain[1](self, text, *more)
+Path.write_bytes, Path.write_text = bytes_of, text_of
+isolate.prepare(Path(sys.argv[1]), "5e55")
+"""
+
+
+@pytest.mark.parametrize("name", ["locked", "commondir", "gitdir", "HEAD", ".git"])
+def test_a_registration_that_was_only_begun_goes_as_well(work: Path, sh: Sh, name: str) -> None:
+    """Git neither lists nor prunes one that does not say what it is for and is locked."""
+    sh(BASE)
+    done = subprocess.run(
+        [sys.executable, "-c", BEGUN, str(work), name], capture_output=True, text=True, timeout=PATIENCE_S
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    [place] = worktrees.found()
+    assert [entry.name for entry in work.glob(".git/worktrees/*")] == [place.path.name]
+    worktrees.remove(place.path, worktrees.would_lose(place.path))
+    assert not (work / ".git/worktrees").exists()
+    assert os.listdir(paths.worktrees_dir()) == []
+
+
+def test_an_entry_that_leads_elsewhere_is_somebody_elses(work: Path, sh: Sh, tmp_path: Path) -> None:
+    sh(BASE)
+    made = make(work)
+    entry = work / ".git/worktrees" / made.name
+    (entry / "gitdir").write_text(f"{tmp_path}/moved/.git\n")
+    worktrees.remove(made, worktrees.would_lose(made))
+    assert (entry / "HEAD").is_file()
+
+
+def test_what_the_folder_itself_says_of_its_entry_is_not_taken_on_trust(
+    work: Path, sh: Sh, tmp_path: Path
+) -> None:
+    sh(BASE)
+    made = make(work)
+    precious = tmp_path / "worktrees" / made.name
+    precious.mkdir(parents=True)
+    (precious / "precious").write_text("p")
+    (made / ".git").write_text(f"gitdir: {precious}\n")
+    made.with_name(made.name + ".info").unlink()
+    worktrees.remove(made, worktrees.would_lose(made))
+    assert not made.exists() and (precious / "precious").is_file()
+
+
 def test_other_worktrees_of_the_person_stay(work: Path, sh: Sh, tmp_path: Path) -> None:
     sh(f"{BASE} && git worktree add -q ../theirs && git worktree add -q ../gone && rm -rf ../gone")
     made = make(work)

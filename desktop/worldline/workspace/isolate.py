@@ -26,7 +26,7 @@ import pygit2
 from worldline.core import paths
 from worldline.core.errors import WorkspaceError
 from worldline.core.plainfile import read_plain
-from worldline.workspace import copytree, guard, indexfile, isolate_ready, leases, nogc
+from worldline.workspace import copytree, guard, indexfile, isolate_ready, leases, nogc, registration
 from worldline.workspace.carried import uncommitted
 from worldline.workspace.ignore import RuleSet
 from worldline.workspace.isolate_ready import Ready
@@ -263,7 +263,7 @@ class _Maker:
 
     def remove(self, ref: str, commit: str, *, files: bool = True) -> None:
         """Take away what this failed attempt made; nothing else is in these folders."""
-        shutil.rmtree(self.entry, ignore_errors=True)
+        registration.remove(self.entry)
         if files:
             remove_tree(self.dest)
         leases.release(self.dest)

@@ -25,7 +25,7 @@ from worldline.core import paths
 from worldline.core.errors import WorkspaceError
 from worldline.core.plainfile import read_plain
 from worldline.core.process_id import identity, lives
-from worldline.workspace import durable, isolate_manifest, safefs
+from worldline.workspace import durable, isolate_manifest, registration, safefs
 from worldline.workspace.isolate_manifest import BadManifest, Manifest
 from worldline.workspace.removal import remove_tree
 
@@ -231,9 +231,8 @@ def _take_back(folder: Path) -> None:
     if os.path.lexists(dest) or not os.path.lexists(folder / FILES):
         return  # it is in its place
     place, home = Path(dest), Path(entry)
-    with contextlib.suppress(OSError):
-        if read_plain(home / "gitdir", 10_000).strip() == os.fsencode(place / ".git"):
-            shutil.rmtree(home, ignore_errors=True)
+    if registration.is_of(home, place, begun=True):
+        registration.remove(home)
     common = home.parent.parent
     with contextlib.suppress(OSError):
         is_ours = ref.startswith("refs/heads/worldline/") and ".." not in ref.split("/")

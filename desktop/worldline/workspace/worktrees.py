@@ -12,7 +12,6 @@ import hashlib
 import json
 import logging
 import os
-import shutil
 import stat
 import subprocess
 import time
@@ -24,7 +23,7 @@ from typing import Any
 from worldline.core import paths
 from worldline.core.errors import WorkspaceError
 from worldline.core.plainfile import read_plain
-from worldline.workspace import durable, leases
+from worldline.workspace import durable, leases, registration
 from worldline.workspace.kept import Kept
 from worldline.workspace.loss import Look, Loss
 from worldline.workspace.removal import remove_tree
@@ -300,19 +299,19 @@ def _complete(aside: Path) -> None:
 
 
 def _entry_of(path: Path, aside: Path, info: dict[str, Any]) -> Path | None:
-    """Its entry in the repository, if that one says that it is for this folder."""
-    candidates = [Path(info["entry"])] if isinstance(info.get("entry"), str) and info["entry"] else []
+    """Its entry in the repository, if that one is for this folder."""
+    if isinstance(info.get("entry"), str) and info["entry"]:
+        entry = Path(info["entry"])
+        if registration.is_of(entry, path, begun=True):
+            return entry
     with contextlib.suppress(OSError):
         pointer = read_plain(aside / ".git", 10_000)
         if pointer.startswith(b"gitdir:"):
-            candidates.append(Path(os.fsdecode(pointer[7:].strip())))
-    for entry in candidates:
-        try:
-            back = os.fsdecode(read_plain(entry / "gitdir", 10_000)).strip()
-        except OSError:
-            continue
-        if entry.parent.name == "worktrees" and back == str(path / ".git"):
-            return entry
+            entry = Path(os.fsdecode(pointer[7:].strip()))
+            if registration.is_of(
+                entry, path, begun=False
+            ):  # whoever works there can write anything into that
+                return entry
     return None
 
 
@@ -343,6 +342,4 @@ def _unregister(path: Path, aside: Path, info: dict[str, Any]) -> None:
     except (OSError, subprocess.TimeoutExpired) as error:
         logger.info("git does not remove the entry of %s: %s", path, error)
     if entry.is_dir() and not entry.is_symlink():
-        shutil.rmtree(entry, ignore_errors=True)
-        with contextlib.suppress(OSError):  # others are in it
-            entry.parent.rmdir()
+        registration.remove(entry)
