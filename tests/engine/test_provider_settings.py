@@ -146,6 +146,13 @@ async def test_three_missed_caches_in_a_row_are_told(bench: Any) -> None:
     assert "3 times in a row" in warning.data["detail"]
 
 
+async def test_the_list_of_models_says_which_effort_the_settings_have(bench: Any) -> None:
+    b = await bench()
+    assert (await b.actor.handle("models", Nothing())).effort == ""
+    await b.actor.handle("set_settings", c.SetSettings(values={"effort": "low"}))
+    assert (await b.actor.handle("models", Nothing())).effort == "low"
+
+
 async def test_a_server_without_a_list_of_models_works(bench: Any, server: Any) -> None:
     server.scenario.models = []
     b = await bench()

@@ -88,10 +88,11 @@ class Engine:
 
     def do_models(self, _params: dict[str, Any]) -> dict[str, Any]:
         models = [
-            {"id": "sonnet-5.5", "name": "Sonnet 5.5", "efforts": ["low", "high"]},
+            {"id": "sonnet-5.5", "name": "Sonnet 5.5", "efforts": ["low", "medium", "high"]},
             {"id": "opus-5.5", "name": "Opus"},
         ]
-        return {"models": models, "default": "sonnet-5.5", "chain": ["opus-5.5"]}
+        effort = self.do_settings({})["values"].get("effort", "")
+        return {"models": models, "default": "sonnet-5.5", "chain": ["opus-5.5"], "effort": effort}
 
     def do_settings(self, _params: dict[str, Any]) -> dict[str, Any]:
         return {

@@ -21,6 +21,7 @@ from worldline.ui import panes, preferences
 from worldline.ui.chat.drafts import Drafts
 from worldline.ui.chat.message_rows import ReplyRow, UserRow
 from worldline.ui.chat.pane import ChatPane
+from worldline.ui.dialogs.settings import open_settings
 from worldline.ui.diff.pane import ChangesPane
 from worldline.ui.session_state import SessionState
 from worldline.viewmodel.chat_rows import RowKind
@@ -219,6 +220,42 @@ def test_models_are_offered_with_their_efforts(chat: ChatPane, qtbot: Any) -> No
     chat.composing.ask_models()
     qtbot.waitUntil(lambda: chat.composer.model.value == "sonnet-5.5")
     assert chat.composer.effort.value == "high"
+
+
+def test_the_effort_of_the_settings_is_that_of_the_composer_until_another_is_chosen(
+    chat: ChatPane, qtbot: Any
+) -> None:
+    composer, state = chat.composer, chat.state
+    chat.composing.ask_models()
+    qtbot.waitUntil(lambda: composer.effort.value == "high")
+    dialog = open_settings(state, chat)
+    composer.send.disconnect()
+
+    def said(effort: str) -> None:
+        with qtbot.waitSignal(state.settings_saved):
+            dialog.model_page.changed.emit({"effort": effort})
+        qtbot.waitUntil(lambda: composer.effort.value == effort)
+
+    def sent() -> tuple[str, str]:
+        composer.edit.set_text("go on")
+        with qtbot.waitSignal(composer.send) as params:
+            composer._send("now")
+        return params.args[0]["model"], params.args[0]["effort"]
+
+    said("low")
+    assert sent() == ("sonnet-5.5", "low")
+    # What is chosen here counts more, also after the engine had to start again and where there is no room to show it.
+    composer.effort._choose("medium")
+    state.hello.emit({})
+    answers: list[dict[str, Any]] = []
+    state.request("models", {}, answers.append)
+    qtbot.waitUntil(lambda: bool(answers))
+    composer.effort.hide()
+    assert sent() == ("sonnet-5.5", "medium")
+    # What is said in the settings afterwards counts more than that.
+    said("low")
+    assert sent() == ("sonnet-5.5", "low")
+    dialog.close()
 
 
 def test_the_disk_is_looked_at_again_whenever_the_person_comes_back(changes: ChangesPane, qtbot: Any) -> None:

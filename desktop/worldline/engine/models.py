@@ -249,6 +249,7 @@ class ModelDesk:
             ],
             default=place.model,
             chain=[e.model for e in self.chain(place.model)],
+            effort=self._shared.settings.text("effort"),
         )  # fmt: skip
 
     async def credential(self) -> c.CredentialState:

@@ -66,6 +66,8 @@ class SessionSignals(QObject):
     export_asked = Signal(str)
     reveal_asked = Signal(str)
     """Show this node in the tree and the chat (without going there)."""
+    settings_saved = Signal(object)
+    """Names of settings that this window has just changed (frozenset)."""
     # Engine
     engine_state_changed = Signal(str)
     engine_ready = Signal()

@@ -56,3 +56,5 @@ class Models(Message):
     models: list[ModelInfo]
     default: str
     chain: list[str] = []
+    effort: str = ""
+    """That of the settings, "" = none is said."""

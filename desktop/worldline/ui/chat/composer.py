@@ -134,11 +134,15 @@ class Composer(QWidget):
         layout.addStretch(1)
         layout.addWidget(card, 1000)
         layout.addStretch(1)
-        self.model.chosen.connect(lambda _id: self._on_model())
+        self.model.chosen.connect(self._pick_model)
+        self.effort.chosen.connect(self._pick_effort)
         self._models: list[dict[str, Any]] = []
         self._queue: list[dict[str, Any]] = []
         self.told_mode = ""
         self._has_efforts = False
+        self._default_effort = ""
+        self.picked_model = self.picked_effort = ""
+        """What the person chose here, "" = nothing: then it follows the settings."""
         self.set_running(False)
 
     def _chooser(self, name: str) -> Chooser:
@@ -197,13 +201,15 @@ class Composer(QWidget):
             widget.setEnabled(not why)
         self._on_text()
 
-    def set_models(self, models: list[dict[str, Any]], current: str) -> None:
-        self._models = models
+    def set_models(self, models: list[dict[str, Any]], current: str, effort: str = "") -> None:
+        """The models that are offered. `current` and `effort` are shown where the person has chosen nothing else."""
+        self._models, self._default_effort = models, effort
         self.model.clear()
         for info in models:
             name = str(info.get("name") or words.model_name(str(info["id"])))
             self.model.add(name, str(info["id"]), str(info.get("price") or ""))
         self.model.set_value(current)
+        self.model.set_value(self.picked_model)
         self._on_model()
         self._fit()
 
@@ -265,14 +271,18 @@ class Composer(QWidget):
         self._texts, self._images = list(draft.texts), list(draft.images)
         self._show_chips()
 
-    def choose_model(self, model: str, effort: str) -> bool:
-        """Choose a model and its effort as a person would; False while there is no such model."""
+    def pick(self, model: str, effort: str) -> None:
+        """Choose a model and its effort as a person would, "" = none; what is not offered now is when it comes."""
+        self.picked_model, self.picked_effort = model, effort
         self.model.set_value(model)
-        if self.model.value != model:
-            return False
         self._on_model()
-        self.effort.set_value(effort)
-        return True
+
+    def _pick_model(self, model: str) -> None:
+        self.picked_model = model
+        self._on_model()
+
+    def _pick_effort(self, effort: str) -> None:
+        self.picked_effort = effort
 
     def add_text(self, text: str) -> None:
         """Keep a large text beside the field."""
@@ -344,7 +354,7 @@ class Composer(QWidget):
             "images": list(self._images),
             "mode": self.mode.value,
             "model": self.model.value,
-            "effort": self.effort.value if not self.effort.isHidden() else "",
+            "effort": self.effort.value,
             "when": when,
         }
         self.send.emit(params)
@@ -400,5 +410,6 @@ class Composer(QWidget):
             self.effort.add(str(effort), str(effort))
         self._has_efforts = bool(efforts)
         self._fit()
-        if "high" in efforts:
-            self.effort.set_value("high")
+        # What a model does when nothing is said, what the settings say, what was chosen here.
+        for effort in ("high", self._default_effort, self.picked_effort):
+            self.effort.set_value(effort)

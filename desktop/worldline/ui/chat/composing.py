@@ -16,6 +16,8 @@ from worldline.ui.chat.waiting_bar import WaitingBar
 from worldline.ui.session_state import SessionState
 from worldline.viewmodel.drafts import Draft
 
+_OF_THE_MODEL = frozenset({"model", "base_url"})
+
 
 @dataclass(frozen=True, slots=True)
 class Written:
@@ -27,6 +29,7 @@ class Written:
     """The session's own."""
     model: str
     effort: str
+    """These two as the person chose them, "" = nothing."""
 
 
 class Composing(QObject):
@@ -42,8 +45,6 @@ class Composing(QObject):
         """Node and prompt that is sent as soon as the session is there."""
         self._sending: dict[str, Any] | None = None
         """The prompt that the engine has not answered yet."""
-        self._chosen = ("", "")
-        """Model and effort that are to be chosen when they are known."""
         self.drafts = Drafts(self.composer.draft, self)
         self.drafts.found.connect(self.composer.restore)
         self.drafts.left_out.connect(self._on_left_out)
@@ -65,6 +66,7 @@ class Composing(QObject):
         state.status_changed.connect(self._on_status)
         state.info_changed.connect(lambda _info: self._on_info())
         state.hello.connect(lambda _hello: self.ask_models())
+        state.settings_saved.connect(self._on_settings)
         state.engine_state_changed.connect(lambda _state: self._show_engine())
         composer.send.connect(self._send)
         composer.stop.connect(lambda: state.request("stop"))
@@ -93,8 +95,8 @@ class Composing(QObject):
             composer.draft(),
             composer.mode.value,
             composer.told_mode,
-            composer.model.value,
-            composer.effort.value,
+            composer.picked_model,
+            composer.picked_effort,
         )
 
     def take_over(self, written: Written) -> None:
@@ -105,8 +107,7 @@ class Composing(QObject):
         # The session may tell its mode to this pane now or have done so: what was chosen is kept until it has another.
         composer.set_mode(written.told_mode)
         composer.mode.set_value(written.mode)
-        self._chosen = (written.model, written.effort)
-        self._choose_model()
+        composer.pick(written.model, written.effort)
 
     # -- what the composer shows
 
@@ -144,10 +145,19 @@ class Composing(QObject):
     def ask_models(self) -> None:
         def answered(result: dict[str, Any]) -> None:
             current = str(self._state.status.get("asked_model") or result.get("default") or "")
-            self.composer.set_models(result["models"], current)
-            self._choose_model()
+            self.composer.set_models(result["models"], current, str(result.get("effort") or ""))
 
         self._state.request("models", {}, answered)
+
+    def _on_settings(self, names: frozenset[str]) -> None:
+        """What was just said in the settings counts more than what was chosen here before."""
+        composer = self.composer
+        model = "" if names & _OF_THE_MODEL else composer.picked_model
+        effort = "" if "effort" in names else composer.picked_effort
+        if (model, effort) != (composer.picked_model, composer.picked_effort):
+            composer.pick(model, effort)
+        if names & _OF_THE_MODEL or "effort" in names:
+            self.ask_models()
 
     def _on_left_out(self, number: int) -> None:
         self.composer.say(
@@ -160,12 +170,6 @@ class Composing(QObject):
         self.composer.say(
             self.tr("What you write cannot be kept if the window closes: {why}").format(why=why)
         )
-
-    def _choose_model(self) -> None:
-        """What was chosen in the pane before, once the models are known."""
-        model, effort = self._chosen
-        if model and self.composer.choose_model(model, effort):
-            self._chosen = ("", "")
 
     # -- what the person wants
 

@@ -165,7 +165,11 @@ def open_settings(state: SessionState, parent: QWidget, page: str = "") -> Setti
         state.problems.emit(result.get("problems") or [])
 
     def save(values: dict[str, Any]) -> None:
-        state.request("set_settings", {"values": values}, saved, problem)
+        def done(result: dict[str, Any]) -> None:
+            saved(result)
+            state.settings_saved.emit(frozenset(values))
+
+        state.request("set_settings", {"values": values}, done, problem)
 
     def test() -> None:
         params = {"base_url": dialog.model_page.base_url.text().strip(), "model": "", "secret": ""}
