@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QAccessible, QWheelEvent
 from PySide6.QtTest import QTest
@@ -257,6 +258,27 @@ def test_a_label_in_place(state: Any, qtbot: Any) -> None:
     assert state.tree.labels[13].label == "dead end"
 
 
+@pytest.mark.parametrize("escaped", [False, True])
+def test_a_label_that_is_left_by_a_click_elsewhere_is_kept_and_one_that_is_escaped_is_not(
+    state: Any, qtbot: Any, escaped: bool
+) -> None:
+    pane = pane_of(state, qtbot)
+    pane.activateWindow()
+    told: list[str] = []
+    state.set_label = lambda uid, what, said, color: told.append(said)
+    pane.view.look_at(13)
+    QTest.keyClick(pane.view, Qt.Key.Key_L, Qt.KeyboardModifier.ShiftModifier)
+    editor = pane.view.viewport().findChild(LabelEditor)
+    qtbot.waitUntil(editor.hasFocus)
+    QTest.keyClicks(editor, "dead end")
+    if escaped:
+        QTest.keyClick(editor, Qt.Key.Key_Escape)
+    else:
+        pane.view.setFocus()
+    qtbot.waitUntil(lambda: pane.view.viewport().findChild(LabelEditor) is None)
+    assert told == ([] if escaped else ["dead end"])
+
+
 def test_enter_in_a_label_keeps_it_and_goes_nowhere(state: Any, qtbot: Any) -> None:
     pane = pane_of(state, qtbot)
     gone: list[str] = []
@@ -265,6 +287,7 @@ def test_enter_in_a_label_keeps_it_and_goes_nowhere(state: Any, qtbot: Any) -> N
     QTest.keyClick(pane.view, Qt.Key.Key_L, Qt.KeyboardModifier.ShiftModifier)
     editor = pane.view.viewport().findChild(LabelEditor)
     assert editor.geometry().left() <= pane.view.words_rect(13).left(), "no half word stays beside the field"
+    editor.setText("kept")
     with qtbot.waitSignal(state.label_changed):
         # What a widget lets pass goes on to what is below it, here as with a keyboard.
         QTest.keyClick(editor, Qt.Key.Key_Return)

@@ -22,7 +22,7 @@ COLOURS = ("accent", "ok", "warn", "bad", "info", "muted")
 
 
 class LabelEditor(QLineEdit):
-    """A label in place: Enter keeps it, Escape leaves it as it was."""
+    """A label in place: Enter keeps it, and so does going elsewhere; Escape leaves it as it was."""
 
     done = Signal(str)
 
@@ -37,15 +37,20 @@ class LabelEditor(QLineEdit):
         self.selectAll()
         self.show()
         self.setFocus()
-        self.returnPressed.connect(self._keep)
-        self.editingFinished.connect(self.deleteLater)
+        self._kept = text.strip()
+        self.returnPressed.connect(view.setFocus)
+        self.editingFinished.connect(self._finish)
 
-    def _keep(self) -> None:
-        self.done.emit(self.text().strip())
-        self._view.setFocus()
+    def _finish(self) -> None:
+        """Once for Enter and once more for the keyboard that goes."""
+        before, self._kept = self._kept, self.text().strip()
+        self.deleteLater()
+        if self._kept != before:
+            self.done.emit(self._kept)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape:
+            self.setText(self._kept)
             self._view.setFocus()
             return
         super().keyPressEvent(event)
