@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
+from worldline.core.errors import WorkspaceError
 from worldline.workspace import apply as applying
-from worldline.workspace import blanks
+from worldline.workspace import blanks, undo
 from worldline.workspace.blanks import Blanks
 from worldline.workspace.engine import Workspace
 from worldline.workspace.folders import STAGING
@@ -274,3 +275,29 @@ def test_the_same_jump_again_that_is_cut_off_is_taken_back(work: Path, tmp_path:
     assert done.returncode == 9 and len(list(store.glob("settling/*"))) == 2
     assert not (work / "d").exists()
     assert _recovered(work, store, second) == before
+
+
+def test_what_is_put_there_while_a_jump_is_taken_back_stays(
+    work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (work / "f").write_text("one\n")
+    workspace = Workspace(work, tmp_path / "store")
+    first = workspace.capture(None).state
+    (work / "f").write_text("two\n")
+    last = workspace.capture(first).state
+
+    def fail(report: object) -> None:
+        raise WorkspaceError("no")
+
+    swap = undo.exchange
+
+    def late(old: str, old_fd: int, new: str, new_fd: int) -> bool:
+        if new == "f" and (work / "f").read_text() == "one\n":
+            (tmp_path / "theirs").write_text("theirs\n")
+            (tmp_path / "theirs").rename(work / "f")
+        return swap(old, old_fd, new, new_fd)
+
+    monkeypatch.setattr(undo, "exchange", late)
+    report = workspace.apply(workspace.plan(first, last=last), on_done=fail)
+    assert not report.done and (work / "f").read_text() == "theirs\n"
+    workspace.close()

@@ -154,6 +154,10 @@ class Undo:
                 return
             if not exchange(staged, staging, name, fd):
                 os.rename(staged, name, src_dir_fd=staging, dst_dir_fd=fd)
+            elif not self._is_ours(staging, staged, item):
+                # Somebody put another there between the look and the step: that one stays.
+                exchange(staged, staging, name, fd)
+                self.lost.append(item.path)
         except FileNotFoundError:
             rename_new(staged, staging, name, fd)
 
