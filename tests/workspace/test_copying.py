@@ -20,7 +20,7 @@ import pytest
 from tests_support import PATIENCE_S
 from worldline.core import paths
 from worldline.core.errors import WorkspaceError
-from worldline.workspace import copier, copying, helpers, isolate, isolate_make, worktrees
+from worldline.workspace import copier, copying, helpers, indexfile, isolate, isolate_make, worktrees
 from worldline.workspace.copying import Copying, Piece, Portion
 from worldline.workspace.helpers import Helper
 from worldline.workspace.safefs import SafeTree
@@ -456,6 +456,60 @@ def test_what_is_another_thing_by_now_is_told_of(two: Open, seen: Seen) -> None:
     assert two.took["pipe"] == "is no regular file" and two.took["gone"] == copier.GONE
     assert isinstance(two.took["f"], tuple) and seen.elsewhere == ["d/e/f", "d/e/pipe", "d/e/gone"]
     assert (two.dest / "d" / "e" / "f").read_text() == "wanted"
+
+
+def _edit(fd: int) -> None:
+    """As somebody does who has the file open: as long as it was."""
+    with open(f"/proc/self/fd/{fd}", "r+b") as file:
+        file.write(b"edited")
+
+
+@pytest.mark.parametrize("how", ["anew", "kept ready"])
+def test_git_looks_into_a_file_that_was_edited_while_it_was_copied(
+    work: Path, sh: Sh, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    """It would take it for what was committed, and overwrite the edit unasked."""
+    sh("git init -q . && echo 'before it' > a && touch -d @1700000000 a && git add . && git commit -qm a")
+    plain = copier.Copier._content
+
+    def edited(old: int, new: int, size: int) -> None:
+        if size == 10:
+            _edit(old)
+        plain(copier.Copier(0o777), old, new, size)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(copier.Copier, "_content", staticmethod(edited))
+        if how == "kept ready":
+            make(work)
+        else:
+            place = isolate.prepare(work, "edited").root
+    if how == "kept ready":
+        place = isolate.prepare(work, "edited").root
+    assert (place / "a").read_bytes() == (work / "a").read_bytes() == b"edited it\n"
+    assert run_sh("git status --porcelain a", place).strip() == "M a"
+
+
+def test_a_staging_area_written_meanwhile_vouches_for_nothing(
+    work: Path, sh: Sh, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file edited at the time at which git wrote down its stat data is read by git, for the staging area is no newer."""
+    sh("git init -q . && echo 'before it' > a && git add . && git commit -qm a && echo 'edited it' > a && touch -d @1700000000 a")
+    index = work / ".git/index"
+    at = (work / "a").stat()
+    [entry] = indexfile.parse(index.read_bytes())
+    noted, size = indexfile.stat_of(at)
+    index.write_bytes(indexfile.encode([entry._replace(stat=noted, size=size)]))
+    os.utime(index, ns=(at.st_mtime_ns, at.st_mtime_ns))
+    plain = isolate.copytree.Copy.run
+
+    def run(self: isolate.copytree.Copy) -> None:
+        plain(self)
+        os.utime(index)
+
+    monkeypatch.setattr(isolate.copytree.Copy, "run", run)
+    place = isolate.prepare(work, "meanwhile").root
+    assert (place / "a").read_bytes() == b"edited it\n"
+    assert run_sh("git status --porcelain", place).strip() == "M a"
 
 
 def test_a_link_in_the_place_of_a_file_is_not_followed(two: Open, tmp_path: Path) -> None:

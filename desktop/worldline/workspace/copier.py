@@ -28,6 +28,8 @@ LARGE = 4 << 20
 Copied = tuple[int, int, int, int, int, int, int, int, int, int, int, int]
 """What the original was as it was opened: mtime_ns, ctime_ns, size, inode. What the copy is: mtime_ns, ctime_ns, size, inode,
 st_mode, device, uid, gid."""
+CHANGED = -1
+"""In place of the ctime of an original that was changed while it was copied: what was known of it says nothing of the copy."""
 Result = Copied | str
 """Instead of stat data: why there is no copy (for people, or one of these)."""
 GONE = ""
@@ -70,10 +72,14 @@ class Copier:
             new = os.open(name, _NEW_FILE, perm, dir_fd=dest)
             try:
                 self._content(old, new, size)
+                then = os.fstat(old)
+                ctime = now.st_ctime_ns
+                if (then.st_mtime_ns, then.st_ctime_ns, then.st_size) != (mtime, ctime, size):
+                    mtime, ctime = then.st_mtime_ns, CHANGED
                 if perm & self._unusual:
                     os.fchmod(new, perm)
                 os.utime(new, ns=(mtime, mtime))
-                return (mtime, now.st_ctime_ns, size, now.st_ino, *made_of(os.fstat(new)))
+                return (mtime, ctime, size, now.st_ino, *made_of(os.fstat(new)))
             finally:
                 os.close(new)
         finally:

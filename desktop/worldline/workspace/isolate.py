@@ -240,7 +240,7 @@ class _Maker:
             for file in (source, *self.root.gitdir.glob("sharedindex.*")):
                 shutil.copy2(file, self.entry / file.name)
             return None
-        written_ns = source.stat().st_mtime_ns
+        written_ns = self.root.index_sig[0]  # of what `entries` were read from
         entries = [_with_stat(entry, copy, written_ns) for entry in self.root.entries]
         (self.entry / "index").write_bytes(indexfile.encode(entries))
         return entries
