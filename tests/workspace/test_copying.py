@@ -493,7 +493,9 @@ def test_a_staging_area_written_meanwhile_vouches_for_nothing(
     work: Path, sh: Sh, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A file edited at the time at which git wrote down its stat data is read by git, for the staging area is no newer."""
-    sh("git init -q . && echo 'before it' > a && git add . && git commit -qm a && echo 'edited it' > a && touch -d @1700000000 a")
+    sh(
+        "git init -q . && echo 'before it' > a && git add . && git commit -qm a && echo 'edited it' > a && touch -d @1700000000 a"
+    )
     index = work / ".git/index"
     at = (work / "a").stat()
     [entry] = indexfile.parse(index.read_bytes())

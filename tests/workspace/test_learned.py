@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -102,6 +103,35 @@ def test_a_restore_that_is_taken_back_teaches_nothing(
     assert not workspace.apply(workspace.plan(one, last=two), on_done=fail).done
     assert workspace.capture(two).state == two
     assert workspace.state(two).files == _truth(workspace, tmp_path / "whole")
+    workspace.close()
+
+
+def test_what_may_change_in_the_moment_after_the_question_is_read_again(
+    pair: tuple[Workspace, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The kernel is asked in the very moment of the change; the walk comes later, as by a large repository. An edit between
+    them that leaves the same times is told of the next time, and must not be taken for what was read back."""
+    workspace, (one, two) = pair
+    now = time.time_ns()
+    monkeypatch.setattr(time, "time_ns", lambda: now)
+    _jump(workspace, one, two)
+    refresh = workspace._capturer._refresh_roots
+
+    def slow() -> None:
+        nonlocal now
+        now += 10**10
+        refresh()
+
+    monkeypatch.setattr(workspace._capturer, "_refresh_roots", slow)
+    assert workspace.capture(one).state == one
+    sig = workspace._capturer.sig_of("a")  # folders that were just made are looked into
+    assert sig is not None and sig[1] == -1
+    monkeypatch.setattr(workspace._capturer, "_refresh_roots", refresh)
+    _jump(workspace, two, one)
+    now = time.time_ns() + 10**10  # asked long after it
+    assert workspace.capture(two).state == two
+    sig = workspace._capturer.sig_of("a")
+    assert sig is not None and sig[1] > 0
     workspace.close()
 
 

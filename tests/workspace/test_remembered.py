@@ -6,9 +6,12 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from worldline.workspace import scan
+from worldline.workspace.engine import Workspace
 from worldline.workspace.remembered import Remembered
 
 
@@ -51,6 +54,45 @@ def test_what_was_just_changed_is_not_kept(tmp_path: Path) -> None:
     for number in range(300):  # of the same size, and most of them with the same times
         path.write_bytes(b"%03d" % number)
         assert known.read(str(path), reader, links=False) == b"%03d" % number
+
+
+def test_who_is_held_up_after_reading_does_not_take_a_new_file_for_an_old_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may have been written to again after it was read, at the same time as before."""
+    path = tmp_path / "HEAD"
+    path.write_bytes(b"one")
+    now = path.stat().st_ctime_ns
+    monkeypatch.setattr(time, "time_ns", lambda: now)
+    known = Remembered()
+
+    def slow() -> bytes:
+        nonlocal now
+        data = path.read_bytes()
+        now += 10**10
+        return data
+
+    known.read(str(path), slow, links=False)
+    assert not _is_kept(known, _Reader(path))
+
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "file").write_bytes(b"one")
+    now = (work / "file").stat().st_ctime_ns
+    read_file = scan.read_file
+
+    def held_up(*words: Any) -> Any:
+        nonlocal now
+        got = read_file(*words)
+        now += 10**10
+        return got
+
+    monkeypatch.setattr(scan, "read_file", held_up)
+    workspace = Workspace(work, tmp_path / "store", free_floor=0)
+    workspace.capture(None)
+    sig = workspace._capturer.sig_of("file")
+    assert sig is not None and sig[1] == -1
+    workspace.close()
 
 
 def test_another_file_in_its_place_is_read(tmp_path: Path) -> None:

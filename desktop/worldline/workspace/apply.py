@@ -8,6 +8,7 @@ import logging
 import os
 import secrets
 import stat
+import time
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
@@ -280,6 +281,7 @@ class Restorer:
                 status = self.tree.lstat(item.path)
                 good = status is None or stat.S_ISDIR(status.st_mode)
             else:
+                before_ns = time.time_ns()
                 try:
                     oid, status = self.tree.content(item.path)
                 except OSError:
@@ -288,7 +290,7 @@ class Restorer:
                 good = stat.S_ISDIR(item.mode) or oid == item.blob
                 good = good and (mode == item.mode or (stat.S_ISLNK(item.mode) and stat.S_ISLNK(mode)))
                 if good and oid and status is not None and self._learned is not None:
-                    self._learned.add(item.path, status, bytes.fromhex(oid))
+                    self._learned.add(item.path, status, bytes.fromhex(oid), before_ns)
             if not good:
                 raise WorkspaceError(f"{item.path} does not read back as it was written.", "Check the disk.")
             self.report.verified += 1

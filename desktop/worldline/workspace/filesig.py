@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import stat
-import time
 
 _RACY_NS = 20_000_000
 _COARSE_NS = 2_000_000_000
@@ -16,14 +15,15 @@ FileSig = tuple[int, int, int, int, int, bytes]
 
 
 def is_fresh(mtime_ns: int, ctime_ns: int, now_ns: int) -> bool:
-    """Changed so recently that another change could leave the same times."""
+    """Changed so recently that another change after `now_ns` could leave the same times. Of what is read take the time before
+    that: whoever changes it in between must be told apart, however long this process is held up after it."""
     coarse = mtime_ns % 1_000_000_000 == 0 and ctime_ns % 1_000_000_000 == 0
     return max(mtime_ns, ctime_ns) >= now_ns - (_COARSE_NS if coarse else _RACY_NS)
 
 
-def signature(status: os.stat_result, oid: bytes) -> FileSig:
-    """For content that was read with this stat data just now."""
-    fresh = is_fresh(status.st_mtime_ns, status.st_ctime_ns, time.time_ns())
+def signature(status: os.stat_result, oid: bytes, before_ns: int) -> FileSig:
+    """For content that was read with this stat data, and not before `before_ns`."""
+    fresh = is_fresh(status.st_mtime_ns, status.st_ctime_ns, before_ns)
     return (
         status.st_mtime_ns,
         -1 if fresh else status.st_ctime_ns,

@@ -26,14 +26,17 @@ class Learned:
         self._rows: dict[str, dict[str, _Row]] = {}
         """By folder ("" or with a `/` at the end) and name."""
         self.by_inode: dict[int, FileSig] = {}
+        self._asked_ns = 0
+        """When it was asked for last what is known."""
 
     def begin(self) -> None:
         self.clear()
         self._mark()
 
-    def add(self, path: str, status: os.stat_result, oid: bytes) -> None:
-        """The content that belongs to `status` is that of the blob, which is in the store."""
-        sig = self.by_inode[status.st_ino] = signature(status, oid)
+    def add(self, path: str, status: os.stat_result, oid: bytes, before_ns: int) -> None:
+        """The content that belongs to `status`, and was not read before `before_ns`, is that of the blob, which is in the
+        store."""
+        sig = self.by_inode[status.st_ino] = signature(status, oid, before_ns)
         # One with a second name may be written to by that, of which nobody tells.
         if status.st_nlink == 1 and stat.S_ISREG(status.st_mode) and status.st_size <= CHOSEN_CAP:
             folder, slash, name = path.rpartition("/")
@@ -46,7 +49,8 @@ class Learned:
 
     def known(self, top: Dir) -> dict[str, set[str]]:
         """The files that were known by their names before, by folder: of the others only their inodes are of use from here
-        on. Asked for before `put`."""
+        on. Asked for before the kernel is asked what happened, and before `put`."""
+        self._asked_ns = time.time_ns()
         found: dict[str, set[str]] = {}
         for prefix, node in self._nodes(top):
             names = {name for name in self._rows[prefix] if name in node.files and name not in node.linked}
@@ -64,21 +68,21 @@ class Learned:
             new: dict[str, FileSig] = {}
             for name, (ctime, sig) in self._rows[prefix].items():
                 quiet = told is not None and name not in told
-                # Nothing happened to it until now: a change from now on leaves another time, once that time is past.
-                new[name] = _aged(sig, ctime) if quiet and sig[1] < 0 else sig
+                # Nothing had happened to it when the kernel was asked: a change after that leaves another time, if that time
+                # was past by then. It will be told of, and looked at by its times alone.
+                new[name] = self._aged(sig, ctime) if quiet and sig[1] < 0 else sig
             if node.update(new):
                 changed.append(prefix)
         return changed
+
+    def _aged(self, sig: FileSig, ctime: int) -> FileSig:
+        return sig if is_fresh(sig[0], ctime, self._asked_ns) else (sig[0], ctime, *sig[2:])
 
     def _nodes(self, top: Dir) -> Iterator[tuple[str, Dir]]:
         for prefix in list(self._rows):
             node = top.below(prefix)
             if node is not None:
                 yield prefix, node
-
-
-def _aged(sig: FileSig, ctime: int) -> FileSig:
-    return sig if is_fresh(sig[0], ctime, time.time_ns()) else (sig[0], ctime, *sig[2:])
 
 
 def remake(top: Dir, folders: list[str]) -> None:

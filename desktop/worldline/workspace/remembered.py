@@ -33,8 +33,11 @@ class Remembered:
         if known is not None and known[0] == sig:
             return known[1]
         self._texts.pop(path, None)
+        may_be_kept = stat.S_ISREG(status.st_mode) and not _is_new(
+            status
+        )  # asked before it is read: see `is_fresh`
         data = read()
-        if stat.S_ISREG(status.st_mode) and len(data) <= _MOST_BYTES and not _is_new(status):
+        if may_be_kept and len(data) <= _MOST_BYTES:
             self._texts[path] = (sig, data)
         return data
 
@@ -45,9 +48,10 @@ class Remembered:
         known = self._names.get(folder)
         if known is not None and known[0] == sig:
             return known[1]
-        found = wanted.intersection(os.listdir(folder))  # noqa: PTH208 - asked for each capture
         self._names.pop(folder, None)
-        if not _is_new(status):
+        may_be_kept = not _is_new(status)
+        found = wanted.intersection(os.listdir(folder))  # noqa: PTH208 - asked for each capture
+        if may_be_kept:
             self._names[folder] = (sig, found)
         return found
 

@@ -371,6 +371,7 @@ class Walk:
         ):
             here.files[name] = learned
             return
+        before_ns = time.time_ns()
         try:
             if stat.S_ISLNK(now.st_mode):
                 data = os.fsencode(os.readlink(name, dir_fd=here.fd))
@@ -389,7 +390,7 @@ class Walk:
         oid = object_id(BLOB, data)
         if known is None or known[5] != oid:
             self.c.store.put_known(oid, BLOB, data)
-        here.files[name] = signature(now, oid)
+        here.files[name] = signature(now, oid, before_ns)
 
 
 def _miss(here: Found, name: str, error: OSError) -> None:
