@@ -11,14 +11,28 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QApplication, QScrollArea, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QPushButton,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
 
+from worldline.core.headers import NodeHeader
+from worldline.core.kinds import NodeKind, Outcome
+from worldline.protocol.model import Body, DiffRow, FileChange, FileDiff
 from worldline.ui import tab_order
 from worldline.ui.chat.pane import ChatPane
 from worldline.ui.chat.row_base import QuietButton
+from worldline.ui.chat.view import ChatView
 from worldline.ui.dialogs.base import Dialog
+from worldline.ui.diff.file_diff_panel import FileDiffPanel
 from worldline.ui.gallery import GALLERY
 from worldline.ui.main_window import MainWindow
+from worldline.ui.syntax.code_view import CodeView
+from worldline.viewmodel.chat import ChatModel
 
 from . import full
 
@@ -143,3 +157,60 @@ def test_the_ring_lets_go_of_a_list_that_is_deleted_with_the_focus(qtbot: Any) -
     assert not ring.isVisible()
     parts[2].setFocus()
     qtbot.waitUntil(lambda: ring.isVisible() and QApplication.focusWidget() is parts[2], timeout=5000)
+
+
+def beside_a_button(widget: QWidget, qtbot: Any) -> QWidget:
+    """A window in which a button comes before the widget: Qt takes the focus there from what is hidden. To be kept."""
+    window = QWidget()
+    qtbot.addWidget(window)
+    layout = QVBoxLayout(window)
+    layout.addWidget(QPushButton("Back to where I was"))
+    layout.addWidget(widget)
+    window.resize(640, 500)
+    window.show()
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    return window
+
+
+def test_a_row_that_is_scrolled_out_of_sight_leaves_the_focus_in_the_chat(qtbot: Any) -> None:
+    """After a click on the output of a command and some turns of the wheel a space pressed a button of the title line."""
+    view = ChatView(ChatModel())
+    window = beside_a_button(view, qtbot)
+    path = [
+        NodeHeader(seq=at, uid=f"{at:016x}", parent=at - 1, kind=NodeKind.TOOL, created=at, preview="x", tool="bash",
+                   outcome=Outcome.FAILED)
+        for at in range(1, 60)
+    ]  # fmt: skip
+    view.model.set_path(path)
+    block = {"type": "tool_result", "tool_use_id": "t", "content": "one line\n" * 12}
+    view.model.set_bodies(
+        [
+            Body(uid=one.uid, kind="tool", call={"id": "t", "name": "bash", "input": {"command": "ls"}}, detail={},
+                 message={"role": "user", "content": [block]})
+            for one in path
+        ]
+    )  # fmt: skip
+    view.flush()
+    view.follow()
+    QApplication.processEvents()
+    shown = [one for one in view.findChildren(CodeView) if one.isVisible()]
+    QTest.mouseClick(shown[-1], Qt.MouseButton.LeftButton, pos=QPoint(20, 8))
+    assert QApplication.focusWidget() is shown[-1]
+    view.verticalScrollBar().setValue(0)
+    QApplication.processEvents()
+    assert not shown[-1].isVisible() and QApplication.focusWidget() is view
+    assert window.isActiveWindow()
+
+
+def test_a_link_that_has_done_its_work_leaves_the_focus_beside_it(qtbot: Any) -> None:
+    panel = FileDiffPanel()
+    window = beside_a_button(panel, qtbot)
+    rows = [DiffRow(kind="+", new=1, text="x")]
+    start = FileDiff(change=FileChange(path="a.py", status="M"), rows=rows, truncated=True)
+    panel.show_diff(start)
+    panel.more_wanted.connect(lambda: panel.show_diff(start.model_copy(update={"truncated": False})))
+    link = next(one for one in panel.findChildren(QPushButton) if one.property("role") == "link")
+    QTest.mouseClick(link, Qt.MouseButton.LeftButton)
+    assert not link.isVisible() and QApplication.focusWidget() is panel.view
+    assert window.isActiveWindow()

@@ -19,6 +19,7 @@ from worldline.ui.chat.message_menu import show_menu
 from worldline.ui.chat.offers import act_on_offer
 from worldline.ui.chat.row_base import ColorLabel, ElidedLabel, tool_button
 from worldline.ui.chat.view import ChatView
+from worldline.ui.hiding import hide, show_if
 from worldline.ui.session_state import SessionState
 from worldline.ui.slices import PAUSE_MS
 from worldline.ui.theme import caption, theme
@@ -174,7 +175,7 @@ class ChatPane(QWidget):
         state.reveal_asked.connect(self._reveal)
         view.bodies_needed.connect(self._need_bodies)
         view.verticalScrollBar().valueChanged.connect(self._on_scrolled)
-        view.follow_changed.connect(lambda on: self._end.setVisible(not on and self.state.busy))
+        view.follow_changed.connect(lambda on: show_if(not on and self.state.busy, self._end, self.view))
         state.countered_changed.connect(self._on_countered)
         signals = view.signals
         signals.countered = state.countered
@@ -204,7 +205,7 @@ class ChatPane(QWidget):
         row = state.tree.row(uid) if uid else NO_ROW
         previewing = bool(state.selection)
         self._show_looking(previewing, row)
-        self._go.setVisible(previewing and not state.read_only)
+        show_if(previewing and not state.read_only, self._go, self.view)
         if row == NO_ROW:
             self.chat.set_path([], live=not previewing)
             return
@@ -231,7 +232,7 @@ class ChatPane(QWidget):
     def _show_looking(self, on: bool, row: int) -> None:
         """Looking is not going: said where it is read, without moving anything."""
         for widget in (self._back_to, self._looking):
-            widget.setVisible(on)
+            show_if(on, widget, self.view)
         self._branch.setVisible(not on)
         role = "looking" if on else ""
         if self._head.property("role") != role:
@@ -340,7 +341,7 @@ class ChatPane(QWidget):
     def _on_run_ended(self, run: dict[str, Any], offers: list[str]) -> None:
         info = RunInfo.model_validate(run)
         self.chat.run_changed(info, offers)
-        self._end.hide()
+        hide(self._end, self.view)
         self._announce(words.stop_title(info.stop_reason, info.detail))
 
     def _on_approval(self, raw: dict[str, Any]) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import shiboken6
-from PySide6.QtWidgets import QAbstractScrollArea, QApplication
+from PySide6.QtWidgets import QAbstractScrollArea
 
 from worldline.ui.chat.ask_rows import ApprovalRow, QuestionRow
 from worldline.ui.chat.divider_rows import DividerRow, StopRow
 from worldline.ui.chat.message_rows import ReplyRow, UserRow
 from worldline.ui.chat.row_base import RowSignals, RowWidget
 from worldline.ui.chat.tool_card import ToolCard
+from worldline.ui.hiding import hide
 from worldline.viewmodel.chat_rows import ChatRow, RowKind
 
 SPARE = 24
@@ -48,11 +49,7 @@ class RowPool:
 
     def give(self, widget: RowWidget) -> None:
         """The widget is not needed now."""
-        focus = QApplication.focusWidget()
-        if focus is not None and widget.isAncestorOf(focus):
-            # Qt would hand it on to some button of some other row.
-            self._area.viewport().setFocus()
-        widget.hide()
+        hide(widget, self._area)
         spare = self._spare.setdefault(type(widget), [])
         if widget.reusable and len(spare) < SPARE:
             spare.append(widget)

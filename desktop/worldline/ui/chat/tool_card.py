@@ -20,6 +20,7 @@ from worldline.ui.chat.row_base import (
     copy_text,
     tool_button,
 )
+from worldline.ui.hiding import show_if
 from worldline.ui.icons import keep
 from worldline.ui.plain import as_tip
 from worldline.ui.syntax.code_view import CodeLine, CodeView
@@ -214,8 +215,8 @@ class ToolCard(RowWidget):
             self._code.language = self._language()
             self._code.set_lines(lines)
             self._code.setVisible(True)
-        self._more.setVisible(bool(more))
         self._more.setText(more)
+        show_if(bool(more), self._more, self.parentWidget())
 
     def _language(self) -> str:
         path = self._call.arguments.get("path") or self._call.arguments.get("file_path")

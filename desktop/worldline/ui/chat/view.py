@@ -14,6 +14,7 @@ from worldline.ui.chat.message_rows import EmptyChat, ReplyRow
 from worldline.ui.chat.row_base import RowSignals, RowWidget
 from worldline.ui.chat.row_places import RowPlaces
 from worldline.ui.chat.row_pool import RowPool
+from worldline.ui.hiding import hide
 from worldline.ui.markdown.view import MarkdownView
 from worldline.ui.theme import TEXT_WIDTH, theme
 from worldline.viewmodel.chat import ChatModel
@@ -334,7 +335,7 @@ class ChatView(QAbstractScrollArea):
             widget.show()
         for key, widget in self._widgets.items():
             if key not in shown and not widget.isHidden():
-                widget.hide()
+                hide(widget, self)
         surplus = len(self._widgets) - len(shown) - KEPT
         for key in [key for key in self._widgets if key not in shown][: max(0, surplus)]:
             self._delete(key)

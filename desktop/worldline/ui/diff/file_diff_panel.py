@@ -19,6 +19,7 @@ from worldline.ui.chat import words
 from worldline.ui.chat.row_base import ColorLabel, tool_button
 from worldline.ui.diff.image_diff import ImageDiff
 from worldline.ui.diff.view import DiffView
+from worldline.ui.hiding import hide, show_if
 from worldline.ui.plain import as_tip
 from worldline.ui.preferences import settings as window_settings
 from worldline.ui.theme import theme
@@ -138,7 +139,7 @@ class FileDiffPanel(QWidget):
             self._stack.setCurrentWidget(self.view)
         else:
             self.show_note(engine_words.say(diff.note) if diff.note else note_words(diff.change))
-        self._rest.setVisible(diff.truncated)
+        show_if(diff.truncated, self._rest, self.view)
         self._fit_tools()
 
     def _name(self, path: str) -> None:
@@ -174,7 +175,7 @@ class FileDiffPanel(QWidget):
     def show_note(self, text: str) -> None:
         """In place of lines."""
         self._facts.hide()
-        self._rest.hide()
+        hide(self._rest, self.view)
         self._note.setText(text)
         self._stack.setCurrentWidget(self._note)
         self._fit_tools()
