@@ -292,6 +292,17 @@ def test_a_picture_too_large_for_the_service_is_packed_tighter() -> None:
     assert packed(QImage()) == ("", "")
 
 
+def test_a_screenshot_is_sent_sharp_and_small() -> None:
+    """It would be sent again with every request: 7 MB as it lies in memory, and a JPEG blurs what is written in it."""
+    shot = QImage(1500, 1400, QImage.Format.Format_RGB32)
+    shot.fill(Qt.GlobalColor.white)
+    for y in range(0, 1400, 14):
+        for x in range(0, 1500, 3):
+            shot.setPixel(x, y, 0xFF000000 | (x * y))
+    kind, data = packed(shot)
+    assert kind == "image/png" and len(data) < 1_000_000
+
+
 def drop(composer: Composer, *files: Path) -> None:
     data = QMimeData()
     data.setUrls([QUrl.fromLocalFile(str(file)) for file in files])
