@@ -205,3 +205,12 @@ def test_the_repository_is_sound_and_its_test_fails(repo: Path) -> None:
     assert tests.returncode != 0 and "test_thousands" in tests.stderr
     with pytest.raises(WorldlineError, match="not empty"):
         seed(repo)
+
+
+def test_a_picture_is_counted_as_the_service_does_and_not_by_its_bytes() -> None:
+    """A pasted screenshot filled the context of the demo, and all that was said before was summarised."""
+    source = {"type": "base64", "media_type": "image/png", "data": "A" * 1_000_000}
+    picture = {"type": "image", "source": source}
+    result = {"type": "tool_result", "tool_use_id": "t", "content": [picture]}
+    messages = [{"role": "user", "content": [picture, {"type": "text", "text": "look"}, result]}]
+    assert 3_200 <= Conversation({"model": "m", "messages": messages}).input_tokens() < 3_500
