@@ -745,8 +745,8 @@
         <translation>继续 {}</translation>
     </message>
     <message>
-        <source>Take file from {}…</source>
-        <translation>从 {} 采用文件…</translation>
+        <source>Take file from {}</source>
+        <translation>从 {} 采用文件</translation>
     </message>
     <message>
         <source>Bring {} to my branch…</source>
@@ -4202,6 +4202,10 @@ Click a node to go back to it, files included.</source>
         <translation>任务</translation>
     </message>
     <message>
+        <source>plan</source>
+        <translation>计划</translation>
+    </message>
+    <message>
         <source>done</source>
         <translation>完成</translation>
     </message>
@@ -4270,8 +4274,8 @@ Click a node to go back to it, files included.</source>
         <translation>已停止：达到费用上限</translation>
     </message>
     <message>
-        <source>Stopped: the same call again and again</source>
-        <translation>已停止：反复进行同一调用</translation>
+        <source>Stopped: the same thing again and again</source>
+        <translation>已停止：反复做同一件事</translation>
     </message>
     <message>
         <source>Stopped: the same failure again and again</source>
@@ -4530,6 +4534,13 @@ Click a node to go back to it, files included.</source>
     </message>
 </context>
 <context>
+    <name>chat</name>
+    <message>
+        <source>{done} of {n} done</source>
+        <translation>已完成 {done}/{n}</translation>
+    </message>
+</context>
+<context>
     <name>defects</name>
     <message>
         <source>Something in the window went wrong.</source>
@@ -4723,10 +4734,6 @@ Click a node to go back to it, files included.</source>
     <message>
         <source>cost limit</source>
         <translation>达到费用上限</translation>
-    </message>
-    <message>
-        <source>the same call again and again</source>
-        <translation>反复进行同一调用</translation>
     </message>
     <message>
         <source>the same failure again and again</source>
@@ -4951,6 +4958,10 @@ Click a node to go back to it, files included.</source>
     <message>
         <source>What commands can reach</source>
         <translation>命令可触及的范围</translation>
+    </message>
+    <message>
+        <source>the same thing again and again</source>
+        <translation>反复做同一件事</translation>
     </message>
     <message>
         <source>Things done outside the files, which no click takes back</source>
@@ -5196,8 +5207,8 @@ Click a node to go back to it, files included.</source>
         <translation>费用上限</translation>
     </message>
     <message>
-        <source>same call again</source>
-        <translation>重复相同调用</translation>
+        <source>same thing again</source>
+        <translation>重复</translation>
     </message>
     <message>
         <source>same failure again</source>

@@ -404,3 +404,14 @@ def test_a_fork_says_what_its_model_does_not_remember() -> None:
     expanded = [*longer, as_node("e", expand_draft("c", roomy))]
     assert view_of(expanded).messages == view_of(path).messages
     assert Outcome.OK is expand_draft("c", roomy).outcome
+
+
+def test_one_message_is_not_spoken_of_as_of_many() -> None:
+    path = turns(1)
+    summary = node("c", NodeKind.COMPACTION, summary="s", kept_from="", covers=[path[0].uid, path[1].uid])
+    lossy = lossy_at([*path[:2], summary], OPTIONS, Limits(200_000))
+    assert lossy.steps == 1 and lossy.can_expand
+    assert lossy.note == (
+        "From here the model knows the first message only as a summary. It can be sent word for word again."
+    )
+    assert expand_draft("c", lossy).preview == "1 earlier step is sent word for word again"

@@ -196,6 +196,17 @@ def test_a_jump_says_what_it_did_and_leads_back(window_of: Open, qtbot: Any) -> 
     assert window.actions_list["forward"].isEnabled()
 
 
+def test_where_one_came_to_is_not_said_any_more_when_one_goes_on(window_of: Open, qtbot: Any) -> None:
+    window = window_of()
+    with qtbot.waitSignal(window.state.jumped):
+        QTest.mouseClick(window.tree.view.viewport(), Qt.MouseButton.LeftButton,
+                         pos=window.tree.view.rect_of(8).center())  # fmt: skip
+    assert "jump" in window.notices.items
+    with qtbot.waitSignal(window.state.run_started, timeout=60_000):
+        window.state.request("prompt", {"text": "go on"})
+    assert "jump" not in window.notices.items
+
+
 def test_looking_is_said_to_be_looking(window_of: Open) -> None:
     window = window_of()
     chat = window.panes["chat"]

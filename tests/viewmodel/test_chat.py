@@ -15,6 +15,7 @@ from worldline.viewmodel.chat import MOST_BODIES, MOST_TAILS, ChatModel, left_ru
 from worldline.viewmodel.chat_markdown import MarkdownStream, pieces
 from worldline.viewmodel.chat_rows import OutputTail, RowKind, text_of, tool_call, tool_result, words_in
 from worldline.viewmodel.tree_model import TreeModel
+from worldline.viewmodel.words import spoken_tool
 
 
 def header(seq: int, kind: NodeKind, **more: object) -> NodeHeader:
@@ -157,6 +158,22 @@ def test_tools_are_read_in_words_and_results_in_what_the_person_wants_to_see() -
     call, result = tool_call(None, body), tool_result(body)
     assert (call.verb, call.subject, call.repairs) == ("run", "pytest -q", ["timeout: “30” → 30"])
     assert result.exit_code == 1 and result.blob == "h" and result.error == {"message": "exit 1"}
+
+
+def test_a_list_of_steps_says_how_far_it_is_and_a_tool_of_a_server_whose_it_is() -> None:
+    """The card of a plan was its JSON under the sign of a command."""
+    steps = [{"text": "Read", "status": "done"}, {"text": "Repair", "status": "active"}, {"text": "Test"}]
+    call = tool_call(None, Body(uid="u", kind="tool", call={"name": "plan", "input": {"steps": steps}}))
+    assert (call.verb, call.subject) == ("plan", "1 of 3 done · Repair")
+    assert tool_call(None, Body(uid="u", kind="tool", call={"name": "plan", "input": {"steps": 3}})).subject
+    asked = {"name": "mcp__words__count_words", "input": {"text": "one two", "top": 3}}
+    call = tool_call(None, Body(uid="u", kind="tool", call=asked))
+    assert (spoken_tool(call.verb), call.subject) == ("words: count words", "text: one two, top: 3")
+
+
+def test_what_the_person_answered_is_the_result_of_a_question() -> None:
+    told = {"role": "user", "content": [{"type": "tool_result", "content": "The person answered: TOML"}]}
+    assert tool_result(Body(uid="u", kind="tool", message=told, detail={"answer": "TOML"})).text == "TOML"
 
 
 def test_malformed_bodies_are_shown_as_nothing_instead_of_failing() -> None:

@@ -6,7 +6,7 @@ import random
 
 from tests_support import calls_of
 from worldline.core.headers import NodeHeader
-from worldline.core.kinds import NodeKind
+from worldline.core.kinds import NodeKind, Outcome
 from worldline.protocol.commands import Compare
 from worldline.protocol.model import FileChange, PlanEntry
 from worldline.viewmodel.compare import (
@@ -51,6 +51,12 @@ def test_titles_and_replies_are_without_the_marks_of_markdown() -> None:
     ]
 
 
+def test_a_step_that_failed_says_how_in_words_as_the_tree_does() -> None:
+    header = NodeHeader(seq=1, parent=0, created=0, uid="a", kind=NodeKind.TOOL, tool="edit", preview="edit a.py no_match",
+                        outcome=Outcome.FAILED)  # fmt: skip
+    assert [step.text for step in steps_of(attempt("a"), {"a": header})] == ["edit a.py · no match"]
+
+
 def test_files_more_attempts_touched_come_first() -> None:
     attempts = [
         attempt("u", files=[FileChange(path=path, status="M") for path in paths]) for paths in ("az", "z")
@@ -61,6 +67,11 @@ def test_files_more_attempts_touched_come_first() -> None:
 
 
 def test_unknown_check_results_stay_unknown() -> None:
+    checks = [
+        {"command": "make all"},
+        {"command": "python3 -m pytest -q", "tool": "pytest", "exit_code": 1, "passed": 3, "failed": 1},
+    ]
+    assert checks_words(attempt("u", checks=checks)) == [("make", None, None, None), ("pytest", False, 3, 1)]
     checks = [{"command": "make"}, {"command": "pytest", "exit_code": 1, "passed": 3, "failed": 1}]
     assert checks_words(attempt("u", checks=checks)) == [("make", None, None, None), ("pytest", False, 3, 1)]
 

@@ -76,7 +76,7 @@ async def compact_on_server(
             "trigger": trigger, "tokens_before": before, "tokens_after": after, "server": True,
             "appendix": extra, "model": exchange.model or answer.asked_model,
         },
-        preview=f"Summarised {len(spoken)} steps on the server: {before:,} → {after:,} tokens",
+        preview=f"Summarised {'1 step' if len(spoken) == 1 else f'{len(spoken)} steps'} on the server: {before:,} → {after:,} tokens",
         outcome=Outcome.OK,
         model=exchange.model or answer.asked_model,
         usage=exchange.usage if exchange.usage.answers else None,

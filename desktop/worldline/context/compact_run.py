@@ -215,4 +215,5 @@ def _keep_less(
 
 def _preview(plan: Plan, outcome: Compacted) -> str:
     what = "Truncated" if outcome.truncated else "Summarised"
-    return f"{what} {len(plan.covers)} steps: {outcome.tokens_before:,} → {outcome.tokens_after:,} tokens"
+    steps = "1 step" if len(plan.covers) == 1 else f"{len(plan.covers)} steps"
+    return f"{what} {steps}: {outcome.tokens_before:,} → {outcome.tokens_after:,} tokens"

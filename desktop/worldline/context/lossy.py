@@ -40,10 +40,11 @@ def lossy_at(path: Sequence[PathNode], options: ViewOptions, limits: Limits, fix
     fits = tokens <= limits.trigger
     note = _first_known(len(hidden), truncated)
     if hidden:
+        they = "it" if len(hidden) == 1 else "they"
         note += (
-            " They can be sent word for word again."
+            f" {they.capitalize()} can be sent word for word again."
             if fits
-            else f" Sent word for word they would need {tokens:,} tokens, more than this model takes."
+            else f" Sent word for word {they} would need {tokens:,} tokens, more than this model takes."
         )
     return Lossy(note, uids, len(hidden), fits and bool(hidden))
 
@@ -54,7 +55,11 @@ def expand_draft(parent: str, lossy: Lossy) -> NodeDraft:
         NodeKind.CONTEXT_EDIT,
         parent,
         detail={"targets": list(lossy.compactions), "expand": True},
-        preview=f"{lossy.steps} earlier steps are sent word for word again",
+        preview=(
+            "1 earlier step is sent word for word again"
+            if lossy.steps == 1
+            else f"{lossy.steps} earlier steps are sent word for word again"
+        ),
         outcome=Outcome.OK,
     )
 

@@ -181,9 +181,8 @@ def _compacted(
     if fault:
         result.repairs.append(Repair("summary_mismatch", node.uid, f"A compaction is inconsistent: {fault}."))
     what = "left out behind a mark" if node.detail.get("truncated") is True else "sent as a summary"
-    result.repairs.append(
-        Repair("summary_applied", node.uid, f"{covered} earlier steps are {what}.", {"covered": covered})
-    )
+    steps = "1 earlier step is" if covered == 1 else f"{covered} earlier steps are"
+    result.repairs.append(Repair("summary_applied", node.uid, f"{steps} {what}.", {"covered": covered}))
     # Whatever is kept now follows a summary instead of the originals.
     result.changes.append(Change(-1, pos))
     return [*summary, *kept]

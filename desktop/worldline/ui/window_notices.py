@@ -35,7 +35,7 @@ class WindowNotices(QObject):
         state.refused.connect(self._refused)
         state.failed.connect(self._failed)
         # What was refused before has been tried again, or is of no interest any more.
-        state.run_started.connect(lambda _run: self._window.notices.clear("failed"))
+        state.run_started.connect(self._moved_on)
         state.jumped.connect(self._jumped)
         state.brought_home.connect(self._brought_home)
         state.writer_changed.connect(self._writer_changed)
@@ -162,6 +162,10 @@ class WindowNotices(QObject):
         from worldline.ui.dialogs.settings import open_settings
 
         open_settings(self._window.state, self._window)
+
+    def _moved_on(self, _run: dict[str, Any]) -> None:
+        for key in ("failed", "jump"):  # where one came to is not where one is any more
+            self._window.notices.clear(key)
 
     def _jumped(self, result: dict[str, Any]) -> None:
         state = self._window.state

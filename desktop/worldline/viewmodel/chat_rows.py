@@ -13,6 +13,7 @@ from worldline.core.kinds import NodeKind
 from worldline.protocol.model import Approval, Body, Question, RunInfo
 from worldline.viewmodel.repeated import Repeated, repeated
 from worldline.viewmodel.tree_text import plain_note
+from worldline.viewmodel.words import translate
 
 
 class RowKind(StrEnum):
@@ -252,7 +253,7 @@ _VERBS = {
     "read": "read", "read_file": "read", "view": "read", "write": "write", "write_file": "write",
     "edit": "edit", "edit_file": "edit", "multi_edit": "edit", "apply_patch": "edit", "grep": "search",
     "search": "search", "glob": "find", "list_dir": "list", "ls": "list", "ask_user": "ask", "ask": "ask",
-    "request_access": "access", "task": "task",
+    "request_access": "access", "task": "task", "plan": "plan", "todo": "plan",
 }  # fmt: skip
 
 
@@ -261,7 +262,7 @@ class ToolCall:
     """A tool call in words: the verb of its kind, what it is done to, and the rest of its arguments."""
 
     verb: str
-    """run, read, write, edit, search, find, list, ask, access, task; else the tool's own name."""
+    """run, read, write, edit, search, find, list, ask, access, task, plan; else the tool's own name."""
     subject: str
     name: str
     arguments: dict[str, Any]
@@ -274,6 +275,22 @@ _IDEOGRAPHS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 def words_in(text: str) -> int:
     """Words as people count them: by spaces, and one for each character of scripts that have none."""
     return len(_IDEOGRAPHS.findall(text)) + len(_IDEOGRAPHS.sub(" ", text).split())
+
+
+def _short(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _plan_subject(arguments: dict[str, Any]) -> str:
+    """How far a list of steps is, and what is being done; "" for arguments that hold none."""
+    raw = arguments.get("steps")
+    steps = [one for one in raw if isinstance(one, dict)] if isinstance(raw, list) else []
+    if not steps:
+        return ""
+    done = sum(one.get("status") == "done" for one in steps)
+    active = next((_short(one.get("text", "")) for one in steps if one.get("status") == "active"), "")
+    far = translate("chat", "{done} of {n} done").format(done=done, n=len(steps))
+    return f"{far} · {active}" if active else far
 
 
 def tool_call(header: NodeHeader | None, body: Body | None) -> ToolCall:
@@ -290,8 +307,10 @@ def tool_call(header: NodeHeader | None, body: Body | None) -> ToolCall:
     verb = _VERBS.get(name.lower(), name)
     if not subject and header is not None:
         subject = header.preview.removeprefix(name).strip(" :") if not arguments else ""
+    if verb == "plan":
+        subject = _plan_subject(arguments) or subject
     if not subject and arguments:
-        subject = json.dumps(arguments, ensure_ascii=False)[:200]
+        subject = ", ".join(f"{key}: {_short(value)}" for key, value in arguments.items())[:200]
     return ToolCall(verb, subject, name, arguments, [str(item) for item in call.get("repairs") or []])
 
 
@@ -334,7 +353,10 @@ def tool_result(body: Body | None) -> ToolResult:
     exit_code = body.detail.get("exit_code")
     output = body.detail.get("output")
     blob, text = "", ""
-    if isinstance(output, str):
+    answer = body.detail.get("answer")
+    if isinstance(answer, str) and error is None:
+        text = answer  # the model was told whose it is
+    elif isinstance(output, str):
         text = output
     elif isinstance(output, dict):
         parts = output.get("parts")

@@ -11,7 +11,7 @@ from worldline.core.headers import NodeHeader
 from worldline.core.kinds import NodeKind
 from worldline.protocol.commands import Attempt, Compare
 from worldline.protocol.model import FileChange
-from worldline.viewmodel.tree_text import tool_words
+from worldline.viewmodel.tree_text import ended_tool_words
 from worldline.viewmodel.unmarked import unmarked
 from worldline.viewmodel.visible import settled
 
@@ -56,13 +56,13 @@ def title_of(text: str, limit: int = 0) -> str:
 
 
 def checks_words(attempt: Attempt) -> list[tuple[str, bool | None, int | None, int | None]]:
-    """(command, whether it passed, tests passed, tests failed) of each check; None where it is not known."""
+    """(name, whether it passed, tests passed, tests failed) of each check; None where it is not known."""
     out: list[tuple[str, bool | None, int | None, int | None]] = []
     for check in attempt.checks:
         code, passed, failed = check.get("exit_code"), check.get("passed"), check.get("failed")
         out.append(
             (
-                str(check.get("command", "")),
+                str(check.get("tool") or (str(check.get("command") or "").split() or [""])[0]),
                 code == 0 if isinstance(code, int) else None,
                 passed if isinstance(passed, int) else None,
                 failed if isinstance(failed, int) else None,
@@ -93,7 +93,7 @@ def steps_of(attempt: Attempt, headers: Mapping[str, NodeHeader]) -> list[Step]:
         if header.kind in (NodeKind.ASSISTANT, NodeKind.IMPORTED_ASSISTANT):
             text = unmarked(text)
         elif header.kind is NodeKind.TOOL:
-            text = tool_words(header.tool, text.strip())
+            text = ended_tool_words(header.tool, text.strip(), header.outcome)
         steps.append(Step(uid, header.kind, text, header.outcome.value))
     return steps
 

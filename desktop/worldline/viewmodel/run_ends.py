@@ -44,7 +44,7 @@ def words(reason: str) -> str:
         "time_limit": translate("tree", "time limit"),
         "token_budget": translate("tree", "token budget"),
         "cost_limit": translate("tree", "cost limit"),
-        "repeated_calls": translate("tree", "same call again"),
+        "repeated_calls": translate("tree", "same thing again"),
         "repeated_failures": translate("tree", "same failure again"),
         "provider_error": translate("tree", "service failed"),
         "overloaded": translate("tree", "overloaded"),

@@ -84,7 +84,7 @@ def stop_words(reason: str, detail: str = "") -> str:
         "time_limit": translate("status", "time limit"),
         "token_budget": translate("status", "token budget"),
         "cost_limit": translate("status", "cost limit"),
-        "repeated_calls": translate("status", "the same call again and again"),
+        "repeated_calls": translate("status", "the same thing again and again"),
         "repeated_failures": translate("status", "the same failure again and again"),
         "provider_error": translate("status", "the service failed"),
         "overloaded": translate("status", "the service is overloaded"),

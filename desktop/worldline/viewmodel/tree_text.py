@@ -123,6 +123,13 @@ def tool_words(tool: str, preview: str, *, running: bool = False) -> str:
     return f"{verb(tool)} {preview if running else _result_said(preview)}".strip()
 
 
+def ended_tool_words(tool: str, preview: str, outcome: Outcome) -> str:
+    """The same with how it failed in words, where nothing stands beside them: `edit a.py · no match`."""
+    error = _error_in(preview, outcome)
+    word = error_word(error)
+    return tool_words(tool, preview.removesuffix(error).rstrip()) + (f" · {word}" if word else "")
+
+
 def plain_note(note: str) -> str:
     """A fact that the model is told, without the marks that are meant for it."""
     plain = note.removeprefix("[Worldline: ").removesuffix("]")
@@ -159,12 +166,15 @@ def short_title(model: TreeModel, row: int, limit: int = 60) -> str:
 
 def _error_of(model: TreeModel, row: int) -> str:
     """The kind of error at the end of the preview of a step that failed: a word for programs."""
-    if model.kind_of(row) is not NodeKind.TOOL or model.outcome_of(row) not in (
-        Outcome.FAILED,
-        Outcome.DENIED,
-    ):
-        return ""
-    found = _ERROR.search(model.preview(row).strip())
+    return (
+        _error_in(model.preview(row).strip(), model.outcome_of(row))
+        if model.kind_of(row) is NodeKind.TOOL
+        else ""
+    )
+
+
+def _error_in(preview: str, outcome: Outcome) -> str:
+    found = _ERROR.search(preview) if outcome in (Outcome.FAILED, Outcome.DENIED) else None
     return found[0] if found else ""
 
 

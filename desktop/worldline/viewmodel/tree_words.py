@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from worldline.core.kinds import NodeFlag, NodeKind, Outcome
-from worldline.viewmodel.words import once, translate
+from worldline.viewmodel.words import once, spoken_tool, translate
 
 _VERBS = {
     "read": "read",
@@ -48,7 +48,7 @@ def _verbs() -> dict[str, str]:
 def verb(tool: str) -> str:
     """The short word for a tool, as it is said on screen."""
     known = _VERBS.get(tool)
-    return _verbs()[known] if known else tool.replace("_", " ")
+    return _verbs()[known] if known else spoken_tool(tool)
 
 
 def stored_verb(tool: str) -> str:

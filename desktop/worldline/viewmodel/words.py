@@ -50,3 +50,11 @@ def translate(context: str, text: str) -> str:
 def refusal(error: Mapping[str, Any]) -> str:
     """What the engine refused and what to do next, in one line."""
     return f"{error.get('message', '')} {error.get('hint', '')}".strip()
+
+
+def spoken_tool(name: str) -> str:
+    """A tool without a word of its own: those of MCP servers say whose they are, `words: count words`."""
+    server, mark, tool = name.removeprefix("mcp__").partition("__")
+    if name.startswith("mcp__") and mark:
+        return f"{server}: {tool}".replace("_", " ")
+    return name.replace("_", " ")

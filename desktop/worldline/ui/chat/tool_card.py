@@ -101,6 +101,8 @@ class ToolCard(RowWidget):
         if chosen is not None:
             return chosen
         header = self.row.header
+        if self._call.verb == "ask":
+            return True  # a question without its answer says nothing
         return header is not None and header.outcome in (Outcome.FAILED, Outcome.RUNNING, Outcome.WAITING)
 
     def _flip(self) -> None:
@@ -216,7 +218,7 @@ class ToolCard(RowWidget):
             self._code.set_lines(lines)
             self._code.setVisible(True)
         self._more.setText(more)
-        show_if(bool(more), self._more, self.parentWidget())
+        show_if(bool(more), self._more, self.parentWidget() or self)
 
     def _language(self) -> str:
         path = self._call.arguments.get("path") or self._call.arguments.get("file_path")

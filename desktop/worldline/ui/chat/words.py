@@ -8,6 +8,7 @@ from PySide6.QtCore import QCoreApplication, QDateTime, QLocale
 
 from worldline.viewmodel import engine_words, status
 from worldline.viewmodel.status import key_is_missing
+from worldline.viewmodel.words import spoken_tool
 
 translate = QCoreApplication.translate
 
@@ -25,13 +26,15 @@ def verb(name: str) -> str:
         "ask": translate("Words", "ask"),
         "access": translate("Words", "ask for access"),
         "task": translate("Words", "task"),
+        "plan": translate("Words", "plan"),
     }
-    return words.get(name, name)
+    return words.get(name) or spoken_tool(name)
 
 
 TOOL_ICONS = {
     "run": "run", "read": "read", "write": "edit", "edit": "edit", "search": "search",
     "find": "search", "list": "search", "ask": "ask", "access": "ask", "task": "task",
+    "plan": "task",
 }  # fmt: skip
 
 
@@ -63,7 +66,7 @@ def stop_title(reason: str, detail: str = "") -> str:
         "time_limit": translate("Words", "Stopped: time limit"),
         "token_budget": translate("Words", "Stopped: token budget"),
         "cost_limit": translate("Words", "Stopped: cost limit"),
-        "repeated_calls": translate("Words", "Stopped: the same call again and again"),
+        "repeated_calls": translate("Words", "Stopped: the same thing again and again"),
         "repeated_failures": translate("Words", "Stopped: the same failure again and again"),
         "provider_error": translate("Words", "The model service failed"),
         "overloaded": translate("Words", "The model service is overloaded"),

@@ -197,8 +197,7 @@ class CompareView(QWidget):
             return [("—", "muted")] * 6 + [(attempt.note or "—", "text" if attempt.note else "muted")]
         outcome = StopReason.of(attempt.stop_reason).outcome.value
         checks, checks_token = [], "muted"
-        for command, ok, passed, failed in checks_words(attempt):
-            name = command.split()[0] if command else ""
+        for name, ok, passed, failed in checks_words(attempt):
             numbers = f" {passed}/{passed + (failed or 0)}" if passed is not None else ""
             sign = "" if ok is None else " ✓" if ok else " ✗"
             checks.append(f"{name}{numbers}{sign}")
@@ -350,7 +349,7 @@ class CompareView(QWidget):
         self._buttons: list[tuple[QPushButton, str]] = []
         for text, call in (
             (self.tr("Continue {}"), lambda: self.continue_wanted.emit(self.leaf())),
-            (self.tr("Take file from {}…"), lambda: self.take_wanted.emit(self.leaf(), self.path())),
+            (self.tr("Take file from {}"), lambda: self.take_wanted.emit(self.leaf(), self.path())),
             (self.tr("Bring {} to my branch…"), lambda: self.home_wanted.emit(self.leaf())),
             (
                 self.tr("Mark {} as failed"),
