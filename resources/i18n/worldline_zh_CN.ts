@@ -2646,6 +2646,14 @@ The agent works in {work}</source>
         <translation>无需询问</translation>
     </message>
     <message>
+        <source>Without asking, in this folder alone</source>
+        <translation>不询问（仅此文件夹）</translation>
+    </message>
+    <message>
+        <source>What you allowed with “always here”</source>
+        <translation>您以“在此始终允许”允许的内容</translation>
+    </message>
+    <message>
         <source>Try a command</source>
         <translation>试一条命令</translation>
     </message>
@@ -2668,6 +2676,10 @@ The agent works in {work}</source>
     <message>
         <source>is denied</source>
         <translation>被拒绝</translation>
+    </message>
+    <message>
+        <source>From the project itself: {}</source>
+        <translation>来自项目本身：{}</translation>
     </message>
 </context>
 <context>

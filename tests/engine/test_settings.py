@@ -14,6 +14,7 @@ from worldline.core import paths
 from worldline.core.errors import BadInput, WorldlineError
 from worldline.engine.settings import DEFAULTS, Settings, misshapen
 from worldline.protocol.commands import SetSettings
+from worldline.viewmodel.rules import HERE, apart, to_save
 
 WRONG: list[tuple[str, Any]] = [
     ("mode", "yolo"), ("mode", 3), ("model", ["a"]), ("limits", "many"), ("permissions", "all"),
@@ -69,6 +70,27 @@ async def test_rules_that_another_window_added_stay(bench: Any, home: Path) -> N
     one.actor.approvals._save_rule("Bash(ls:*)")
     stored = json.loads(paths.config_file().read_text())["projects"][root]["permissions"]["allow"]
     assert stored == ["Bash(make:*)", "Bash(ls:*)"]
+
+
+async def test_whose_a_rule_is_is_told_so_that_it_stays_theirs(bench: Any, home: Path) -> None:
+    """The page of the rules wrote back all that counted as the person's own: what was allowed in one folder was allowed
+    everywhere from then on, and what was taken out of the list came back."""
+    paths.config_file().write_text(json.dumps({"permissions": {"deny": ["Bash(rm:*)"]}}))
+    b = await bench()
+    root = b.actor.shared.info.root
+    b.actor.approvals._save_rule("Bash(ls:*)")
+    result = b.actor.preferences.settings().model_dump()
+    assert result["values"]["permissions"]["allow"] == ["Bash(ls:*)"] and result["folder"] == root
+    assert result["rules"]["own"]["deny"] == ["Bash(rm:*)"] and not result["rules"]["own"]["allow"]
+    assert result["rules"]["here"] == {"allow": ["Bash(ls:*)"]} and result["rules"]["project"] == {}
+    shown = apart(result)["permissions"]
+    await handled(b, to_save({**shown, "ask": ["Bash(git push:*)"]}, root))
+    stored = json.loads(paths.config_file().read_text())
+    assert stored["permissions"] == {"deny": ["Bash(rm:*)"], "ask": ["Bash(git push:*)"], "allow": []}
+    assert stored["projects"][root]["permissions"]["allow"] == ["Bash(ls:*)"]
+    # Taken back where it is shown.
+    await handled(b, to_save({**shown, HERE: []}, root))
+    assert b.actor.preferences.settings().values["permissions"]["allow"] == []
 
 
 async def test_a_value_of_the_wrong_kind_is_not_saved(bench: Any, home: Path) -> None:

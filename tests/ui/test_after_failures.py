@@ -300,6 +300,32 @@ def test_rules_that_are_being_written_survive_another_setting(
     qtbot.waitUntil(lambda: not settings_dialog.isVisible(), timeout=5000)
 
 
+def test_rules_of_this_folder_are_shown_apart_and_taken_back_where_they_stand(
+    settings_dialog: SettingsDialog, engine: Engine
+) -> None:
+    page = settings_dialog.rules_page
+    told = {
+        "values": {**VALUES, "permissions": {"ask": ["Bash(git push:*)"], "deny": ["Bash(rm:*)"], "allow": ["Bash(ls:*)"]}},
+        "rules": {"own": {"ask": ["Bash(git push:*)"]}, "here": {"allow": ["Bash(ls:*)"]}, "project": {"deny": ["Bash(rm:*)"]}},
+        "folder": "/p",
+    }  # fmt: skip
+    settings_dialog.model_page.changed.emit({"mode": "work"})
+    engine.take("set_settings")[0][2](told)
+    assert page.rules() == {"deny": [], "ask": ["Bash(git push:*)"], "allow": [], "here": ["Bash(ls:*)"]}
+    assert not page.unsaved and "Bash(rm:*)" in page.of_project.text()
+    page.try_line.setText("ls")
+    tried = engine.take("test_rule")[-1][1]["rules"]
+    assert tried == {"deny": ["Bash(rm:*)"], "ask": ["Bash(git push:*)"], "allow": ["Bash(ls:*)"]}
+    page._edits["here"].setPlainText("")
+    page.save()
+    engine.take("settings")[-1][2](told)
+    (saved,) = engine.take("set_settings")
+    assert saved[1]["values"] == {
+        "permissions": {"deny": [], "ask": ["Bash(git push:*)"], "allow": []},
+        "projects": {"/p": {"permissions": {"allow": []}}},
+    }
+
+
 def _says(widget: QWidget) -> str:
     text = getattr(widget, "text", None)
     return str(text()) if callable(text) else ""

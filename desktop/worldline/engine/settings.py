@@ -138,6 +138,12 @@ def add_permissions(values: dict[str, Any], more: dict[str, Any]) -> dict[str, A
     return {**values, "permissions": {**own, **lists}}
 
 
+def rules_of(values: dict[str, Any]) -> dict[str, list[str]]:
+    given = values.get("permissions")
+    lists = given.items() if isinstance(given, dict) else ()
+    return {str(key): [str(one) for one in rules] for key, rules in lists if isinstance(rules, list)}
+
+
 def without_allow(values: dict[str, Any]) -> dict[str, Any]:
     permissions = values.get("permissions")
     if not isinstance(permissions, dict):
@@ -159,11 +165,14 @@ class Settings:
         self._overrides = overrides or {}
         self.problems: list[str] = []
         self.values: dict[str, Any] = {}
+        self.rules: dict[str, dict[str, list[str]]] = {}
+        """The rules of `values` by where they stand: "own", "here" (for this folder alone), "project"."""
         self.reload()
 
     def reload(self) -> None:
         self.problems.clear()
         values = merge(DEFAULTS, self._read(paths.config_file()))
+        self.rules = {"own": rules_of(values), "here": {}, "project": {}}
         if self._root is not None:
             project = self._read(project_file(self._root))
             trusted = self._folder != "" and self.for_folder(self._folder, values).get("trusted") is True
@@ -180,13 +189,21 @@ class Settings:
                 self.problems.append(
                     f"The allow rules in {project_file(self._root)} are not used: the project is not trusted."
                 )
+            self.rules["project"] = rules_of(rules)
             # The person's rules stay: a project adds to the lists and never replaces them.
             values = merge(
                 add_permissions(values, rules), {k: v for k, v in allowed.items() if k != "permissions"}
             )
         if self._folder:
-            values = add_permissions(values, self.for_folder(self._folder, values))
+            here = self.for_folder(self._folder, values)
+            self.rules["here"] = rules_of(here)
+            values = add_permissions(values, here)
         self.values = merge(values, self._overrides)
+
+    @property
+    def folder(self) -> str:
+        """Under which name the person's settings keep what holds in this folder alone; "" = no folder."""
+        return self._folder
 
     def for_folder(self, folder: str, values: dict[str, Any] | None = None) -> dict[str, Any]:
         """What the person's own settings hold for one folder alone."""

@@ -24,7 +24,10 @@ class SettingsDesk:
         return list(dict.fromkeys([*settings.problems, *self._approvals.problems, *hooks]))
 
     def settings(self) -> c.Settings:
-        return c.Settings(values=self._shared.settings.values, problems=self.problems())
+        settings = self._shared.settings
+        return c.Settings(
+            values=settings.values, problems=self.problems(), rules=settings.rules, folder=settings.folder
+        )
 
     def change(self, p: c.SetSettings) -> c.Settings:
         """Raises BadInput for what nothing could be done with; then nothing was saved."""

@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+LISTS = ("deny", "ask", "allow")
+HERE = "here"
+"""The list of what runs without asking in this folder alone."""
+PROJECT = "project"
+
 
 def merged(
     known: Mapping[str, Sequence[str]], wanted: Mapping[str, Sequence[str]], current: Mapping[str, Any]
@@ -17,3 +22,33 @@ def merged(
         before = known.get(key) or []
         result[key] = [*rules, *(rule for rule in there if rule not in before and rule not in rules)]
     return result
+
+
+def apart(result: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings with the person's own rules as their rules. The engine's are all that count, in one: written back as
+    the person's own, what was allowed in one folder would be allowed in all, and what was taken away would be back."""
+    values = dict(result.get("values") or {})
+    rules = result.get("rules") or {}
+    if rules:
+        values["permissions"] = {**rules.get("own", {})}
+        if result.get("folder"):
+            values["permissions"][HERE] = list(rules.get("here", {}).get("allow", []))
+        values["permissions"][PROJECT] = rules.get("project", {})
+    return values
+
+
+def to_save(rules: Mapping[str, Sequence[str]], folder: str) -> dict[str, Any]:
+    """The changes of settings that make these the rules."""
+    changes: dict[str, Any] = {"permissions": {key: list(rules[key]) for key in LISTS if key in rules}}
+    if folder and HERE in rules:
+        changes["projects"] = {folder: {"permissions": {"allow": list(rules[HERE])}}}
+    return changes
+
+
+def for_trial(
+    rules: Mapping[str, Sequence[str]], project: Mapping[str, Sequence[str]]
+) -> dict[str, list[str]]:
+    """All rules that would count, in one."""
+    found = {key: [*rules.get(key, []), *project.get(key, [])] for key in LISTS}
+    found["allow"] += rules.get(HERE, [])
+    return found

@@ -11,6 +11,11 @@ class Settings(Message):
     values: dict[str, Any]
     problems: list[str] = []
     """As in the hello."""
+    rules: dict[str, dict[str, list[str]]] = {}
+    """Whose the rules in `values` are, which has them in one: "own", those of the person for all folders; "here", theirs
+    for this folder alone ("always here" is written there); "project", those that came with the project."""
+    folder: str = ""
+    """Under which name "here" is kept in `projects`; "" = no folder."""
 
 
 class SetSettings(Message):

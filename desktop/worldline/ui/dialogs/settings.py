@@ -22,7 +22,7 @@ from worldline.ui.dialogs.settings_pages import KeyPage, ModelPage, Page
 from worldline.ui.dialogs.settings_rules import RulesPage
 from worldline.ui.dialogs.settings_run import LimitsPage, RetryPage, SafetyPage
 from worldline.ui.session_state import SessionState
-from worldline.viewmodel.rules import merged
+from worldline.viewmodel.rules import apart, merged, to_save
 from worldline.viewmodel.words import refusal
 
 
@@ -155,7 +155,7 @@ def open_settings(state: SessionState, parent: QWidget, page: str = "") -> Setti
     dialog = SettingsDialog(parent)
 
     problem = while_open(dialog, dialog.show_problem)
-    loaded = while_open(dialog, lambda result: dialog.load(result["values"]))
+    loaded = while_open(dialog, lambda result: dialog.load(apart(result)))
     credential = while_open(dialog, dialog.key_page.show_credential)
     credential_kept = while_open(dialog, dialog.key_page.kept)
     tested = while_open(dialog, lambda result: dialog.key_page.show_result(result["ok"], result["sentence"]))
@@ -201,8 +201,9 @@ def open_settings(state: SessionState, parent: QWidget, page: str = "") -> Setti
             saved(result)
 
         def compare(result: dict[str, Any]) -> None:
-            rules = merged(known, wanted, result["values"].get("permissions") or {})
-            state.request("set_settings", {"values": {"permissions": rules}}, kept, problem)
+            rules = merged(known, wanted, apart(result).get("permissions") or {})
+            values = to_save(rules, str(result.get("folder") or ""))
+            state.request("set_settings", {"values": values}, kept, problem)
 
         # An approval may have written a rule since the settings were opened, here or in another window.
         state.request("settings", {}, compare, problem)

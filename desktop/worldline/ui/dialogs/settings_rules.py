@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QPushButton, QWidget
 from worldline.ui.chat.row_base import ColorLabel
 from worldline.ui.dialogs.settings_pages import Page, translate
 from worldline.ui.theme import theme
+from worldline.viewmodel.rules import HERE, LISTS, PROJECT, for_trial
 
 
 class RulesPage(Page):
@@ -22,7 +23,7 @@ class RulesPage(Page):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(translate("Settings", "Rules"), parent)
         self._edits: dict[str, QPlainTextEdit] = {}
-        self._known: dict[str, list[str]] = {"deny": [], "ask": [], "allow": []}
+        self._known: dict[str, list[str]] = {"deny": [], "ask": [], "allow": [], HERE: []}
         """The rules as the engine has them, as far as they are known here."""
         self._saving = self._known
         self._loaded = False
@@ -30,18 +31,26 @@ class RulesPage(Page):
             ("deny", self.tr("Never")),
             ("ask", self.tr("Always ask")),
             ("allow", self.tr("Without asking")),
+            (HERE, self.tr("Without asking, in this folder alone")),
         ):
             edit = QPlainTextEdit(self)
             edit.setFont(theme().font_code())
             edit.setFixedHeight(72)
             edit.setTabChangesFocus(True)
             edit.setPlaceholderText(
-                {"deny": "Bash(npm publish:*)", "ask": "Bash(git push:*)", "allow": "Bash(npm run test *)"}[
-                    key
-                ]
+                {
+                    "deny": "Bash(npm publish:*)",
+                    "ask": "Bash(git push:*)",
+                    "allow": "Bash(npm run test *)",
+                    HERE: self.tr("What you allowed with “always here”"),
+                }[key]
             )
             self._edits[key] = edit
             self.row(name, edit)
+        self.of_project = ColorLabel("", "muted", self)
+        self.of_project.setWordWrap(True)
+        self._layout.addWidget(self.of_project)
+        self._project: dict[str, list[str]] = {}
         self.try_line = QLineEdit(self)
         self.try_line.setPlaceholderText("git add . && git push origin main")
         self.try_line.setFont(theme().font_code())
@@ -92,7 +101,7 @@ class RulesPage(Page):
     def _try(self, text: str) -> None:
         self.verdict.set("", "muted")
         if text.strip():
-            self.test_wanted.emit(text, self.rules())
+            self.test_wanted.emit(text, for_trial(self.rules(), self._project))
 
     def rules(self) -> dict[str, list[str]]:
         return {
@@ -129,6 +138,10 @@ class RulesPage(Page):
         first, self._loaded = not self._loaded, True
         permissions = values.get("permissions") or {}
         rules = {key: [str(one) for one in permissions.get(key) or []] for key in self._edits}
+        self._project = permissions.get(PROJECT) or {}
+        theirs = [f"{key}: {rule}" for key in LISTS for rule in self._project.get(key, [])]
+        self.of_project.setText(self.tr("From the project itself: {}").format(", ".join(theirs)))
+        self.of_project.setVisible(bool(theirs))
         if self.unsaved:
             if first:  # written in the dialog before this one, which its window took along
                 self._known = rules
