@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -185,12 +186,47 @@ def test_an_object_that_lost_its_content_is_written_again(work: Path, tmp_path: 
         path.chmod(0o600)
         path.write_bytes(left)
     (store / "boot").write_text("earlier")
-    (store / "last-walk").unlink()
 
     ws = Workspace(work, store, free_floor=0, watch=False)
     again = ws.capture(None).state
     assert len(list(store.glob("objects/??/*"))) < len(lost) and again != second
     assert ws.read_file(again, "a") == b"one"
+    ws.close()
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_of_a_commit_that_lost_a_file_with_the_power_all_is_copied_again(
+    work: Path, sh: Callable[..., str], tmp_path: Path, packed: bool
+) -> None:
+    """Its trees are there: they were read, or lie in a pack. What they name is not, and git may have it no more tomorrow."""
+    sh("git init -q . && mkdir d && echo one > d/a && git add . && git commit -qm one && echo mine > d/a")
+    store = tmp_path / "s"
+    ws = Workspace(work, store, free_floor=0, watch=False)
+    first = ws.capture(None).state
+    ws.close()
+    if packed:
+        for number in range(50):
+            (work / f"n{number}").write_text(str(number))
+        sh("git add n* && git commit -qm many")
+        ws = Workspace(work, store, free_floor=0, watch=False)
+        ws.capture(first)
+        ws.close()
+    blob = sh("git rev-parse HEAD:d/a").strip()
+    lost = store / "objects" / blob[:2] / blob[2:]
+    lost.chmod(0o600)
+    lost.write_bytes(b"")
+    (store / "boot").write_text("earlier")
+
+    for _ in range(2):  # also for the process after the one that has found it
+        sh("echo more >> more && git add more && git commit -qm more")
+        ws = Workspace(work, store, free_floor=0, watch=False)
+        state = ws.capture(first).state
+        assert ws.missing({state}) == {}
+        lost.unlink()
+        ws.close()
+    ws = Workspace(work, store, free_floor=0, watch=False)
+    ws.prune({ws.capture(None).state})
+    assert not (store / "gaps").exists() and not ws.store.has_gaps
     ws.close()
 
 

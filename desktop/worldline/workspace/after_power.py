@@ -1,7 +1,8 @@
 """What a loss of power leaves of the small objects of a store that were written just before.
 
 They are not synced one by one, so that their content may be gone while their names are there. Whoever writes the same
-content again would take them for what they are called: what cannot be read is removed, so that it is written again.
+content again would take them for what they are called: what cannot be read is removed, so that it is written again. Trees that
+name it stay, and say no more that all below them is there.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ from worldline.workspace.durable import boot_id
 log = logging.getLogger(__name__)
 
 _NAME = "boot"
+_GAPS = "gaps"
+LAST_WALK = "last-walk"
+"""Where it is kept what the last walk saw (`memory`), by the ids of what it put into the store."""
 _LATE_S = 600
 """What was written so long before the last object is on the disk: systems write everything out after half a minute."""
 
@@ -36,10 +40,23 @@ def look(store: Path, read: Callable[[bytes], object], broken: type[Exception]) 
             read(oid)
         except (broken, KeyError):
             log.warning("%s was lost with the power", path)
+            # First: a kill here must not leave a store that is taken for whole.
+            (store / _GAPS).touch()
+            (store / LAST_WALK).unlink(missing_ok=True)
             path.unlink(missing_ok=True)
             removed += 1
     note.write_text(now, "ascii")
     return removed
+
+
+def has_gaps(store: Path) -> bool:
+    """Whether something has been removed so: a tree that is there may lack what it names."""
+    return (store / _GAPS).exists()
+
+
+def are_filled(store: Path) -> None:
+    """All that is in the store now is whole."""
+    (store / _GAPS).unlink(missing_ok=True)
 
 
 def _latest(objects: Path) -> list[tuple[bytes, Path]]:

@@ -35,6 +35,8 @@ class Keeper:
         self._commits: dict[str, dict[str, bytes]] = {}
         """For each repository: commit → id of its raw text as a blob."""
         self._trees: dict[str, bytes] = {}
+        self._whole: set[bytes] = set()
+        """Trees that were gone through, in a store that has gaps."""
         self._blobs: tuple[str, frozenset[bytes]] = ("", frozenset())
 
     def keep(self, root: GitRoot, head: str) -> bytes:
@@ -117,15 +119,18 @@ class Keeper:
 
     def _copy_tree(self, repo: pygit2.Repository, tree: bytes) -> bytes:
         # A tree that is in the store is there with everything below it: children are always added before it.
-        if tree == EMPTY_TREE or self.store.has(tree):
+        is_there = self.store.has(tree)
+        if tree == EMPTY_TREE or tree in self._whole or (is_there and not self.store.has_gaps):
             return tree
-        data = repo.read(pygit2.Oid(raw=tree))[1]
+        data = self.store.raw_tree(tree) if is_there else repo.read(pygit2.Oid(raw=tree))[1]
         for entry in parse_tree(data):
             if entry.mode == MODE_DIR:
                 self._copy_tree(repo, entry.oid)
             elif entry.mode != MODE_GITLINK:
                 self._copy_blob(repo, entry.oid)
         self.store.put_known(tree, TREE, data)
+        if self.store.has_gaps:
+            self._whole.add(tree)
         return tree
 
     def _copy_blob(self, repo: pygit2.Repository, oid: bytes) -> bool:

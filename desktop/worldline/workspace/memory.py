@@ -11,11 +11,11 @@ import marshal
 from pathlib import Path
 from typing import Any
 
+from worldline.workspace.after_power import LAST_WALK
 from worldline.workspace.folders import IGNORED, Context, Dir
 from worldline.workspace.ignore import RuleSet
 
 _VERSION = 3
-_NAME = "last-walk"
 
 
 def _pack(node: Dir) -> tuple[Any, ...]:
@@ -50,14 +50,14 @@ def save(
         data = marshal.dumps((_head(work, context), rules, roots, _pack(top)))
     except (ValueError, RecursionError):  # folders nested too deep for it: it is only a saving
         return
-    temp = folder / f"{_NAME}.tmp"
+    temp = folder / f"{LAST_WALK}.tmp"
     temp.write_bytes(hashlib.sha1(data, usedforsecurity=False).digest() + data)
-    temp.replace(folder / _NAME)
+    temp.replace(folder / LAST_WALK)
 
 
 def load(folder: Path, work: Path, context: Context) -> tuple[Dir, list[list[str]], dict[str, Any]] | None:
     try:
-        data = (folder / _NAME).read_bytes()
+        data = (folder / LAST_WALK).read_bytes()
     except OSError:
         return None
     digest, data = data[:20], data[20:]
@@ -73,4 +73,4 @@ def load(folder: Path, work: Path, context: Context) -> tuple[Dir, list[list[str
 
 
 def drop(folder: Path) -> None:
-    (folder / _NAME).unlink(missing_ok=True)
+    (folder / LAST_WALK).unlink(missing_ok=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pygit2
 
 from worldline.core.errors import WorkspaceError
+from worldline.workspace import after_power
 from worldline.workspace.model import ProgressCall
 from worldline.workspace.objects import COMMIT, MODE_DIR, MODE_GITLINK, TREE, PackWriter
 from worldline.workspace.store import Store
@@ -120,6 +121,8 @@ def prune(store: Store, keep: set[str], progress: ProgressCall | None = None) ->
         if path.name not in names:
             path.unlink(missing_ok=True)
     store.reopen()
+    after_power.are_filled(store.path)
+    store.has_gaps = False
     return PruneReport(max(0, before - _size(store)), len(all_states - keep), len(keep))
 
 

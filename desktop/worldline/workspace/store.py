@@ -123,6 +123,8 @@ class Store:
         self._sizes: dict[bytes, int] = {}
         """Bytes of objects by id."""
         self._lock_fd = -1
+        self.has_gaps = False
+        """A tree that is there may lack what it names, since a loss of power."""
         self.memo: dict[str, object] = {}
         """For what is made of objects of the store; forgotten when they may have gone."""
 
@@ -168,6 +170,7 @@ class Store:
                 if not file.with_suffix(other).exists():
                     file.unlink(missing_ok=True)
         after_power.look(self.path, lambda oid: self.repo.read(pygit2.Oid(raw=oid)), pygit2.GitError)
+        self.has_gaps = after_power.has_gaps(self.path)
 
     def reopen(self) -> None:
         """Forget what is known of the files of the store."""
