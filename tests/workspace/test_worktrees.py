@@ -15,7 +15,7 @@ import pytest
 from tests_support import PATIENCE_S
 from worldline.core import paths
 from worldline.core.errors import WorkspaceError
-from worldline.workspace import isolate, leases, worktrees
+from worldline.workspace import anew, isolate, leases, worktrees
 from worldline.workspace.engine import Workspace
 from worldline.workspace.kept import Kept
 
@@ -173,6 +173,26 @@ def test_a_registration_that_was_only_begun_goes_as_well(work: Path, sh: Sh, nam
     worktrees.remove(place.path, worktrees.would_lose(place.path))
     assert not (work / ".git/worktrees").exists()
     assert os.listdir(paths.worktrees_dir()) == []
+
+
+@pytest.mark.parametrize("back", [None, "", "/", "/somewhere/else/.git"])
+def test_making_a_folder_anew_goes_on_with_an_entry_that_it_had_begun(
+    work: Path, sh: Sh, tmp_path: Path, back: str | None
+) -> None:
+    sh(BASE)
+    workspace = Workspace(work, tmp_path / "store", free_floor=0, watch=False)
+    state = workspace.capture(None).state
+    workspace.close()
+    folder = tmp_path / "anew"
+    begun = work / ".git/worktrees/anew"
+    begun.mkdir(parents=True)
+    (begun / "locked").write_text("used by Worldline session 5e55\n")
+    if back is not None:
+        (begun / "gitdir").write_text(back)
+    made = anew.make(folder, tmp_path / "store", state, anew.Origin(work, "5e55"), "5e55")
+    assert made.linked and run_sh("git status --porcelain", folder) == sh("git status --porcelain")
+    others = [] if back != "/somewhere/else/.git" else ["anew"]  # that one is for another folder
+    assert sorted(os.listdir(begun.parent)) == sorted({*others, "anew-1" if others else "anew"})
 
 
 def test_an_entry_that_leads_elsewhere_is_somebody_elses(work: Path, sh: Sh, tmp_path: Path) -> None:

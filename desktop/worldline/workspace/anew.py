@@ -17,7 +17,7 @@ import pygit2
 from worldline.core import paths
 from worldline.core.errors import WorkspaceError
 from worldline.core.plainfile import read_plain
-from worldline.workspace import copytree, durable, gitmove, guard, worktrees
+from worldline.workspace import copytree, durable, gitmove, guard, registration, worktrees
 from worldline.workspace.engine import Workspace
 from worldline.workspace.removal import remove_tree
 from worldline.workspace.repos import GitRoot
@@ -172,10 +172,11 @@ def _link(
         gitmove.give_back(repo, store, wanted)
     finally:
         store.close()
-    entry = _entry_for(root, folder)
+    entry = _entry_for(root, folder, origin.session)
     if not entry.exists():
-        entry.mkdir(parents=True)
         fresh.append(entry)
+    if not (entry / "HEAD").exists():  # new, or of a try that was killed
+        entry.mkdir(parents=True, exist_ok=True)
         # Of the old ones nothing is known any more; the new worktree began with those of the person's folder as well.
         copytree.carry_settings(root.gitdir, entry)
     for name, text in (
@@ -222,18 +223,18 @@ def _main_root(store: Store, state: str) -> RootState | None:
     return State.load(store, state).main
 
 
-def _entry_for(root: GitRoot, folder: Path) -> Path:
-    """The entry that the old worktree had there, or the name of a new one."""
+def _entry_for(root: GitRoot, folder: Path, session: str) -> Path:
+    """The entry that the old worktree had there, or one that was begun for it, or the name of a new one."""
     entries = root.common / "worktrees"
     known = entries / folder.name
     for number in range(1, 1000):
+        if not os.path.lexists(known):
+            return known
         try:
-            back = os.fsdecode((known / "gitdir").read_bytes()).strip()
-        except FileNotFoundError:
-            if not known.exists():
-                return known
-            back = ""
-        if back == str(folder / ".git"):
+            is_ours = read_plain(known / "locked", 10_000) == os.fsencode(_locked_by(session))
+        except OSError:
+            is_ours = False
+        if registration.is_of(known, folder, begun=is_ours):
             return known
         known = entries / f"{folder.name}-{number}"
     raise WorkspaceError(
