@@ -2651,7 +2651,7 @@ The agent works in {work}</source>
     </message>
     <message>
         <source>What you allowed with “always here”</source>
-        <translation>您以“在此始终允许”允许的内容</translation>
+        <translation>你以“在此始终允许”允许的内容</translation>
     </message>
     <message>
         <source>Try a command</source>
@@ -4218,6 +4218,18 @@ Click a node to go back to it, files included.</source>
         <translation>计划</translation>
     </message>
     <message>
+        <source>fetch</source>
+        <translation>获取</translation>
+    </message>
+    <message>
+        <source>process</source>
+        <translation>进程</translation>
+    </message>
+    <message>
+        <source>memory</source>
+        <translation>记忆</translation>
+    </message>
+    <message>
         <source>done</source>
         <translation>完成</translation>
     </message>
@@ -4611,7 +4623,7 @@ Click a node to go back to it, files included.</source>
     </message>
     <message>
         <source>Nothing waits for you.</source>
-        <translation>没有等待您处理的事项。</translation>
+        <translation>没有等待你处理的事项。</translation>
     </message>
 </context>
 <context>
@@ -5173,6 +5185,22 @@ Click a node to go back to it, files included.</source>
     <message>
         <source>fetch</source>
         <translation>获取</translation>
+    </message>
+    <message>
+        <source>list</source>
+        <translation>列出</translation>
+    </message>
+    <message>
+        <source>process</source>
+        <translation>进程</translation>
+    </message>
+    <message>
+        <source>memory</source>
+        <translation>记忆</translation>
+    </message>
+    <message>
+        <source>ask for access</source>
+        <translation>请求访问权限</translation>
     </message>
     <message>
         <source>done</source>

@@ -7,7 +7,10 @@ import pytest
 from worldline.core.headers import NodeHeader
 from worldline.core.kinds import NodeFlag, NodeKind, Outcome
 from worldline.protocol.model import Body
-from worldline.viewmodel.chat_rows import links_in, notes_of, said_of
+from worldline.tools.registry import default_tools
+from worldline.ui.chat import words as chat_words
+from worldline.viewmodel import tree_words
+from worldline.viewmodel.chat_rows import links_in, notes_of, said_of, tool_call
 from worldline.viewmodel.plan import summarised_on_the_way
 from worldline.viewmodel.tree_items import TreeItems
 from worldline.viewmodel.tree_model import TreeModel
@@ -198,3 +201,12 @@ def test_a_note_to_the_model_is_no_prompt_of_the_person() -> None:
     model.append(NodeHeader(6, f"{6:016x}", 5, NodeKind.USER, 6, "[hook] note", flags=NodeFlag.HIDDEN))
     items.follow()
     assert len(items) == 1
+
+
+def test_every_tool_has_a_word_in_the_tree_and_on_its_card() -> None:
+    """Where it has none it is called by its technical name, in every language."""
+    for name in default_tools():
+        assert name in tree_words._VERBS, name
+        assert tree_words._VERBS[name] in tree_words._verbs()
+        word = tool_call(None, Body(uid="u", kind="tool", call={"name": name, "input": {}})).verb
+        assert word in chat_words.TOOL_ICONS and chat_words.verb(word), name

@@ -254,6 +254,7 @@ _VERBS = {
     "edit": "edit", "edit_file": "edit", "multi_edit": "edit", "apply_patch": "edit", "grep": "search",
     "search": "search", "glob": "find", "list_dir": "list", "ls": "list", "ask_user": "ask", "ask": "ask",
     "request_access": "access", "task": "task", "plan": "plan", "todo": "plan",
+    "web_fetch": "fetch",
 }  # fmt: skip
 
 

@@ -19,14 +19,20 @@ _VERBS = {
     "ask_user": "ask",
     "ask": "ask",
     "task": "task",
+    "plan": "plan",
     "todo": "plan",
     "task_state": "plan",
     "web_fetch": "fetch",
+    "list_dir": "list",
+    "process": "process",
+    "memory": "memory",
+    "request_access": "access",
 }
 
 
 _SIGNS = {"read": "read", "write": "edit", "edit": "edit", "run": "run", "find": "search", "search": "search",
-          "ask": "ask", "task": "task", "plan": "task"}  # fmt: skip
+          "list": "search", "fetch": "read", "ask": "ask", "access": "ask",
+          "task": "task", "plan": "task", "process": "run"}  # fmt: skip
 
 
 @once
@@ -42,6 +48,10 @@ def _verbs() -> dict[str, str]:
         "task": translate("tree", "task"),
         "plan": translate("tree", "plan"),
         "fetch": translate("tree", "fetch"),
+        "list": translate("tree", "list"),
+        "process": translate("tree", "process"),
+        "memory": translate("tree", "memory"),
+        "access": translate("tree", "ask for access"),
     }
 
 

@@ -27,6 +27,9 @@ def verb(name: str) -> str:
         "access": translate("Words", "ask for access"),
         "task": translate("Words", "task"),
         "plan": translate("Words", "plan"),
+        "fetch": translate("Words", "fetch"),
+        "process": translate("Words", "process"),
+        "memory": translate("Words", "memory"),
     }
     return words.get(name) or spoken_tool(name)
 
@@ -34,7 +37,7 @@ def verb(name: str) -> str:
 TOOL_ICONS = {
     "run": "run", "read": "read", "write": "edit", "edit": "edit", "search": "search",
     "find": "search", "list": "search", "ask": "ask", "access": "ask", "task": "task",
-    "plan": "task",
+    "plan": "task", "fetch": "read", "process": "run", "memory": "note",
 }  # fmt: skip
 
 
