@@ -207,6 +207,13 @@
         </translation>
     </message>
     <message numerus="yes">
+        <source>%n more file(s) stay: changed by you or in the background</source>
+        <translation>
+            <numerusform>%n more file stays: changed by you or in the background</numerusform>
+            <numerusform>%n more files stay: changed by you or in the background</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
         <source>%n more file(s) of yours stay</source>
         <translation>
             <numerusform>%n more file of yours stays</numerusform>

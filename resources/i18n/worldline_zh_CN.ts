@@ -981,6 +981,14 @@
         <translation>由你删除</translation>
     </message>
     <message>
+        <source>Removed by you, or by a command that ran in the background</source>
+        <translation>由你或由后台运行的命令删除</translation>
+    </message>
+    <message>
+        <source>Written by you, or by a command that ran in the background</source>
+        <translation>由你或由后台运行的命令编写</translation>
+    </message>
+    <message>
         <source>Written by: {}</source>
         <translation>编写者：{}</translation>
     </message>
@@ -1052,8 +1060,16 @@
         <translation>所离开分支的摘要</translation>
     </message>
     <message>
+        <source>Files were changed {while_ran}</source>
+        <translation>文件被更改，{while_ran}</translation>
+    </message>
+    <message>
         <source>Files were changed from outside, not by the agent</source>
         <translation>文件在外部被更改，并非智能体所为</translation>
+    </message>
+    <message>
+        <source>Saved before a jump: what changed {while_ran}</source>
+        <translation>跳转之前已保存的更改：{while_ran}</translation>
     </message>
     <message>
         <source>Saved before a jump: your edits are kept here</source>
@@ -1410,12 +1426,20 @@
         <translation>● 稍后会运行</translation>
     </message>
     <message>
+        <source>Changed by you, or by a command that ran in the background</source>
+        <translation>由你或由后台运行的命令更改</translation>
+    </message>
+    <message>
         <source>Changed files</source>
         <translation>更改的文件</translation>
     </message>
     <message>
         <source>added</source>
         <translation>新增</translation>
+    </message>
+    <message>
+        <source>yours?</source>
+        <translation>你的？</translation>
     </message>
     <message>
         <source>modified</source>
@@ -1822,6 +1846,24 @@
         <translation>
             <numerusform>……另有 %n 项</numerusform>
         </translation>
+    </message>
+    <message>
+        <source>keep as it is</source>
+        <translation>保持现状</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n more file(s) stay: changed by you or in the background</source>
+        <translation>
+            <numerusform>另外 %n 个文件保持不变：由你或在后台更改</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Will be put back (what is there is saved first)</source>
+        <translation>将恢复（先保存现有内容）</translation>
+    </message>
+    <message>
+        <source>Stays: changed by you, or by a command in the background</source>
+        <translation>保留：由你或由后台命令更改</translation>
     </message>
     <message>
         <source>Stays: you changed it</source>

@@ -98,4 +98,7 @@ async def test_what_a_process_of_the_agent_wrote_at_its_end_is_not_the_persons(
     b.server.scenario.answerer = answer
     assert await b.ask("go") == "completed"
     assert late.exists() and all(NOTE not in str(b.sent(number)["messages"]) for number in range(4))
-    assert b.nodes("external_change") == []
+    # Nor is it said that it is the command's: the person may have saved a file of that name meanwhile.
+    (node,) = b.nodes("external_change")
+    assert len(b.doc.body(node.uid).detail["commands"]) == 1
+    assert "by it or by the person: late.txt" in last_text(b, 2)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from worldline.core.background import UNSURE
 from worldline.core.kinds import NodeKind
 from worldline.rehearsal.events import Call
 from worldline.ui.syntax.lines import line_painter
@@ -42,7 +43,8 @@ def test_agent_person_agent_each_hunk_has_its_author_in_the_widget(desk: Callabl
     tokens = theme().tokens
     assert stripes["agent 3"] == tokens.color("accent").name()
     assert stripes["person 15"] == stripes["line 20"] == tokens.color("warn").name()
-    assert "by you" in view.author_words("user", "+")
+    assert view.author_words("user", "+") == "Written by you"
+    assert view.author_words(UNSURE, "+") == "Written by you, or by a command that ran in the background"
     assert "edit" in view.author_words(first, "+")
     # The list of files names the last one who wrote.
     change = one.pane.files.change()

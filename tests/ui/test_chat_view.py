@@ -19,7 +19,7 @@ from worldline.core.kinds import NodeFlag, NodeKind, Outcome
 from worldline.protocol.events import Delta
 from worldline.protocol.model import Body, RunInfo
 from worldline.ui import gallery_data as sample
-from worldline.ui.chat.divider_rows import DividerRow, StopRow
+from worldline.ui.chat.divider_rows import DividerRow, StopRow, divider_words
 from worldline.ui.chat.message_rows import ReplyRow
 from worldline.ui.chat.row_base import RowSignals
 from worldline.ui.chat.tool_card import ToolCard
@@ -27,8 +27,9 @@ from worldline.ui.chat.view import ChatView
 from worldline.ui.gallery import GALLERY
 from worldline.ui.markdown.view import MarkdownView
 from worldline.ui.theme import theme
+from worldline.viewmodel import engine_words
 from worldline.viewmodel.chat import ChatModel
-from worldline.viewmodel.chat_rows import ChatRow, DividerKind, RowKind
+from worldline.viewmodel.chat_rows import ChatRow, DividerKind, RowKind, divider_kind
 
 from .looking import parts_on_screen, row_on_screen
 
@@ -377,6 +378,26 @@ def test_replies_are_still_there_in_another_theme(qtbot: Any) -> None:
         assert heights() == before
     finally:
         theme().set_name("light")
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"), [(NodeKind.EXTERNAL_CHANGE, "Files were changed"), (NodeKind.JUMP, "what changed")]
+)
+def test_of_what_a_command_in_the_background_may_have_changed_it_is_not_said_that_it_is_yours(
+    kind: NodeKind, words: str
+) -> None:
+    detail = {"paths": ["a"], "commands": ["npm run dev"]}
+    node = NodeHeader(1, "a" * 16, 0, kind, 0, "before the jump: 1 file changed", files=1)
+    row = ChatRow("s", RowKind.DIVIDER, node, Body(uid="a" * 16, kind=kind.value, detail=detail))
+    row.divider = divider_kind(kind)
+    said = divider_words(row)[2]
+    assert words in said and "while `npm run dev` ran in the background: by it or by you" in said
+    assert "your edits" not in said and "from outside" not in said
+    engine_words.use("zh_CN")
+    try:
+        assert "发生在 `npm run dev` 于后台运行期间，由它或由你所为" in divider_words(row)[2]
+    finally:
+        engine_words.use("en")
 
 
 def test_what_was_not_captured_is_listed_with_its_reason(qtbot: Any) -> None:

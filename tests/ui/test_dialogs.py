@@ -68,6 +68,26 @@ def test_a_jump_plan_carries_the_choices_and_enter_alone_touches_nothing(qtbot: 
     ]
 
 
+def test_of_what_a_command_in_the_background_may_have_changed_a_plan_does_not_say_that_it_is_yours(
+    qtbot: Any,
+) -> None:
+    plan = sample_data.jump_plan()
+    plan.entries = [
+        PlanEntry(path=f"f{n}", action="keep_mine", choice="keep", unsure=n != 1) for n in range(8)
+    ]
+    dialog = JumpPlanDialog(plan, "Fix the parser")
+    qtbot.addWidget(dialog)
+    labels = [label.text() for label in dialog.findChildren(QLabel)]
+    assert labels.count("Stays: changed by you, or by a command in the background") == 5
+    assert labels.count("Stays: you changed it") == 1
+    assert any("2 more file" in said and "changed by you or in the background" in said for said in labels)
+    box = dialog._choices["f0"]
+    assert box.itemText(0) == "keep as it is" and dialog._choices["f1"].itemText(0) == "keep mine"
+    box.setCurrentIndex(1)
+    labels = [label.text() for label in dialog.findChildren(QLabel)]
+    assert "Will be put back (what is there is saved first)" in labels
+
+
 def test_what_is_not_listed_of_a_plan_is_counted(qtbot: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jump_plan, "LISTED", 2)
     dialog = JumpPlanDialog(sample_data.jump_plan(), "Fix the parser")

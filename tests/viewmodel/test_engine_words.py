@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests_support import calls_of, measured
+from worldline.core.background import while_ran
 from worldline.viewmodel import engine_words
 from worldline.viewmodel.engine_catalogue import Catalogue
 from worldline.viewmodel.engine_words import say
@@ -143,3 +144,32 @@ def test_texts_that_somebody_else_wrote_take_no_time_and_break_nothing() -> None
             assert said == text or size < 4_000, "so long is no sentence of ours"
             assert said.count(":") + said.count("：") == text.count(":"), "nothing of it is lost"
             measured(f"seconds of {size} characters of {piece!r}", time.perf_counter() - began, 6)
+
+
+@pytest.mark.parametrize("commands", [["npm run dev"], ["echo a: b", "make watch"]])
+def test_what_a_command_in_the_background_may_have_done_is_said_in_every_sentence(
+    commands: list[str],
+) -> None:
+    engine_words.use("zh_CN")
+    try:
+        who, also = while_ran(commands), while_ran(commands, mark=",")
+        sentences = [
+            f"it was {deed} {who}{rest}"
+            for deed in ("changed", "deleted", "made")
+            for rest in (
+                "",
+                ", and it differs at that node",
+                "; what is there is kept in the node before the jump",
+            )
+        ]
+        sentences += [
+            who, f"its permissions were changed {who}", f"1 file changed {also}: a.txt", f"12 files changed {also}: a, b",
+            f"the git repository was changed {also}", f"before the jump: 1 file changed {also}",
+            f"before the jump: 12 files changed {also}",
+        ]  # fmt: skip
+        for sentence in sentences:
+            said = engine_words.say(sentence)
+            assert f"`{commands[0]}`" in said and "由你所为" in said, said
+            assert " was " not in said and " changed " not in said and " ran " not in said, said
+    finally:
+        engine_words.use("en")

@@ -45,7 +45,8 @@ COMPOSED = {
     "It is X from X to X.", "X earlier steps are X.", "On this branch this step is X.", "X at X", "X MB", "X bytes",
     "unsendable X",
     "X X to X", "X X at X", "X was X", "X since", "X, and it differs at that node",
-    "X since; your version is kept in the node before the jump", "From here the model knows the first X messages X.",
+    "X since; your version is kept in the node before the jump", "X; what is there is kept in the node before the jump",
+    "From here the model knows the first X messages X.",
 }  # fmt: skip
 """Put together from words that the source chooses a line before: the templates hold each whole sentence."""
 NOT_FOR_THE_WINDOW = ("ToolError", "ToolFailure", "failure", "fail", "denied", "user_error", "environment")

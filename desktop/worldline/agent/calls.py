@@ -25,6 +25,7 @@ from worldline.provider.model import ToolUse
 from worldline.session.model import NodeDraft, NodeEnd
 from worldline.tools.model import AccessRequest, TaskState, Tool, ToolContext, ToolOutcome
 from worldline.tools.pipeline import Pipeline, Prepared
+from worldline.workspace.model import NOT_CAPTURED
 
 
 @dataclass(slots=True)
@@ -163,6 +164,8 @@ class CallRunner:
         tool = self.tools.get(outcome.tool)
         wrote = outcome.started and (tool is None or _may_write(tool))
         advice = None if stopped or not learn else self.breaker.after(item.call, outcome)
+        meanwhile = self.deps.meanwhile if wrote else None
+        seen = await meanwhile.look() if meanwhile is not None else None
         after = await self.states.after(item.call.name) if wrote else None
         effects = list(outcome.result.effects) if outcome.result is not None else []
         if after is not None:
@@ -198,6 +201,8 @@ class CallRunner:
             self.states.describe(after, end)
         with self.journal.doc.transaction():
             header = self.journal.store_end(item.node, end)
+            if meanwhile is not None and seen is not None and end.state != NOT_CAPTURED:
+                meanwhile.settle(seen)
         item.ended = True
         self.journal.announce_end(header)
         for repair in outcome.repairs:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
+from worldline.core.background import while_ran
 from worldline.core.kinds import NodeFlag, NodeKind
 from worldline.session.document import SessionDocument
 from worldline.session.model import NodeDraft, NodeEnd
 from worldline.workspace.model import NOT_CAPTURED, CaptureResult
 
 OUTSIDE = "outside"
-"""Kind of the record of a tool node that says what the person changed on disk just before it: its state and paths."""
+"""Kind of the record of a tool node that says what was changed on disk just before it, and by no step: its state and paths,
+and in `commands` what ran in the background meanwhile; without any it was the person."""
 
 
 def last_good_state(doc: SessionDocument, uid: str) -> str:
@@ -28,25 +30,32 @@ def last_good_state(doc: SessionDocument, uid: str) -> str:
 _NAMED = 50
 
 
-def change_from_outside(result: CaptureResult, parent: str) -> NodeDraft:
-    """The node for what somebody else changed, as it was found on disk."""
+def change_from_outside(result: CaptureResult, parent: str, commands: Sequence[str] = ()) -> NodeDraft:
+    """The node for what no step changed, as it was found on disk. `commands` ran in the background meanwhile: it was one
+    of them or the person."""
     names = ", ".join(result.paths[:3])
+    how = while_ran(commands, mark=",") if commands else "from outside"
     if not names:
-        shown = "the git repository was changed from outside"
+        shown = f"the git repository was changed {how}"
     elif result.files == 1:
-        shown = f"1 file changed from outside: {names}"
+        shown = f"1 file changed {how}: {names}"
     else:
-        shown = f"{result.files} files changed from outside: {names}"
+        shown = f"{result.files} files changed {how}: {names}"
     return NodeDraft(
         kind=NodeKind.EXTERNAL_CHANGE,
         parent=parent,
-        detail={"paths": result.paths, "head": result.head},
+        detail={"paths": result.paths, "head": result.head, **doubt(commands)},
         preview=shown,
         state=result.state,
         added=result.added,
         removed=result.removed,
         files=result.files,
     )
+
+
+def doubt(commands: Sequence[str]) -> dict[str, list[str]]:
+    """For the detail of a node: what may have made its changes in place of the person."""
+    return {"commands": list(commands)} if commands else {}
 
 
 class StateTracker:
@@ -61,7 +70,7 @@ class StateTracker:
         self._lost = doc.state(tip) == NOT_CAPTURED
         self._omitted: set[str] | None = None
         self._moved = False
-        """The person's change before this step is in no node yet."""
+        """A change before this step is in no node yet."""
 
     async def before(self) -> CaptureResult | None:
         """What somebody else has changed on disk since the last step, kept as a state of its own; None = nothing."""

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from worldline.agent.gate import Gate
 from worldline.agent.limits import Limits
+from worldline.agent.meanwhile import Meanwhile
 from worldline.core.usage import Usage
 from worldline.protocol.model import Mode
 from worldline.provider.catalog import ModelFacts
@@ -123,8 +124,10 @@ class RunDeps:
     retry_now: asyncio.Event
     hooks: Hooks
     root: Path
-    person_wrote: Callable[[], Awaitable[bool]] = _unknown
-    """Whether files changed since the last step, and nothing that the agent started can have done it."""
+    stirred: Callable[[], Awaitable[bool]] = _unknown
+    """Whether files may have changed since the last capture."""
+    meanwhile: Meanwhile | None = None
+    """What of the agent may have changed them; None = not this branch's to say."""
     waiting: Callable[[], bool] = lambda: False
     """Whether the person is being waited for at this moment."""
     session_starts: bool = False

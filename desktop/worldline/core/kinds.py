@@ -28,9 +28,10 @@ class NodeKind(StrEnum):
     COMPACTION = "compaction"
     BRANCH_SUMMARY = "branch_summary"
     JUMP = "jump"
-    """What was on disk before a jump and no node had yet: the person's edits, kept before files were put back."""
+    """What was on disk before a jump and no node had yet: the person's edits, or what a command in the
+    background wrote, kept before files were put back."""
     EXTERNAL_CHANGE = "external_change"
-    """The files changed between two runs, and not by the agent."""
+    """The files changed between two steps, and by none: by the person, or by what the agent runs in the background."""
     CONTEXT_EDIT = "context_edit"
     """On this branch a node is left out of the view, or replaced by a note."""
     IMPORTED_USER = "imported_user"
@@ -49,7 +50,8 @@ class NodeKind(StrEnum):
 
 
 OF_THE_PERSON = frozenset({NodeKind.EXTERNAL_CHANGE, NodeKind.JUMP})
-"""Nodes that hold what was changed on disk by somebody who is not the agent."""
+"""Nodes that hold what was changed on disk by no step: it is kept as the person's. Where a command ran in the background
+meanwhile it may be the command's; their detail names it in `commands`."""
 
 
 class Outcome(StrEnum):

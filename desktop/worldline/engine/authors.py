@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from worldline.agent.capture import OUTSIDE
+from worldline.core.background import UNSURE
 from worldline.core.kinds import OF_THE_PERSON, NodeKind, Outcome
 from worldline.engine.shared import Shared
 from worldline.workspace.authorship import USER, Step
@@ -43,16 +45,26 @@ def _steps(shared: Shared, first: int, last: int) -> list[Step]:
     doc = shared.doc
     way = [seq for seq in doc.tree.path(last) if seq > first]
     steps = [Step("", shared.good_state(doc.uid(first)))]
-    outside = {record.node: str(record.data["state"]) for record in doc.records(OUTSIDE)}
+    outside = {record.node: record.data for record in doc.records(OUTSIDE)}
     for header in sorted(doc.headers_of(way), key=lambda h: h.seq) if way else ():
         if header.uid in outside:
-            steps.append(Step("", outside[header.uid], is_user=True))
-        steps.append(Step(header.uid, header.state, header.kind in OF_THE_PERSON))
+            steps.append(_of_others(str(outside[header.uid]["state"]), outside[header.uid]))
+        if header.kind in OF_THE_PERSON:
+            steps.append(_of_others(header.state, doc.body(header.uid).detail))
+        else:
+            steps.append(Step(header.uid, header.state))
     return steps
+
+
+def _of_others(state: str, facts: dict[str, Any]) -> Step:
+    """A step that no tool made."""
+    return Step(UNSURE, state) if facts.get("commands") else Step(USER, state, is_user=True)
 
 
 def _working(shared: Shared) -> str:
     """While a tool runs, what it has written so far is its own."""
     header = shared.doc.header(shared.doc.cursor)
     running = header.kind is NodeKind.TOOL and header.outcome in (Outcome.RUNNING, Outcome.WAITING)
-    return header.uid if running else USER
+    if running:
+        return header.uid
+    return UNSURE if shared.meanwhile.now().commands else USER

@@ -137,7 +137,8 @@ class Edits:
             taken = await shared.workspace().call(take)
             if not taken.report.done:
                 raise WorkspaceError(taken.note, "Nothing was changed.", kind="not_taken")
-            await self._jumps.save_disk(f"took {p.path} from {self._asked_for(doc.resolve(p.node))}")
+            taken_from = self._asked_for(doc.resolve(p.node))
+            await self._jumps.save_disk(f"took {p.path} from {taken_from}", by_others=False)
         shared.status.files_changed(doc.cursor)
         return c.JumpAnswer(
             result=JumpResult(

@@ -19,6 +19,7 @@ async def note_external_change(shared: Shared) -> str:
         return ""
     doc = shared.doc
     before = shared.state(doc.cursor)
+    seen = await shared.meanwhile.look()
     result = await shared.work.capture(shared.good_state(doc.cursor) or None, "before a prompt")
     if result.branch:
         shared.branch = f"refs/heads/{result.branch}"
@@ -30,6 +31,7 @@ async def note_external_change(shared: Shared) -> str:
         )
         return ""
     if not result.changed and before != NOT_CAPTURED:
+        shared.meanwhile.settle(seen)
         return ""
     good = shared.good_state(doc.cursor)
     state = result.state
@@ -38,7 +40,12 @@ async def note_external_change(shared: Shared) -> str:
         and before != NOT_CAPTURED
         and await shared.work.call(lambda w: same_but_for_branch(w, good, state))
     ):
+        shared.meanwhile.settle(seen)
         return ""
-    shared.journal().append(change_from_outside(result, doc.cursor))
+    journal = shared.journal()
+    with doc.transaction():
+        header = journal.append(change_from_outside(result, doc.cursor, seen.commands), announce=False)
+        shared.meanwhile.settle(seen)
+    journal.announce(header)
     shared.status.files_changed(doc.cursor)
-    return external_change_note(result)
+    return external_change_note(result, seen.commands)

@@ -114,8 +114,6 @@ class LoopMaker:
         self._mcp = McpDesk(shared, approvals)
         self._started = False
         self._told: set[str] = set()
-        self._settled: set[str] = set()
-        """Processes of the agent that had ended when the files were last known to be as captured."""
 
     def view(self, node: str) -> c.View:
         return view_at(
@@ -167,7 +165,8 @@ class LoopMaker:
             retry_now=self._runs.retry_now,
             hooks=Hooks(configured),
             root=shared.root,
-            person_wrote=self._person_wrote,
+            stirred=self._stirred,
+            meanwhile=shared.meanwhile,
             waiting=lambda: bool(self._questions.open) or self._approvals.waiting(),
             session_starts=not self._started and bool(run.uid),
             prompt=prompt.text,
@@ -223,7 +222,7 @@ class LoopMaker:
     ) -> SideLoop:  # fmt: skip
         shared = self._shared
         # Agents at work beside one another change the same files: what changes there is not the person's.
-        deps = replace(deps, person_wrote=_never)
+        deps = replace(deps, stirred=_never, meanwhile=None)
         system = frozen_system(shared, settings.mode, shared.status.now.sandbox, at=journal.tip, role=role)
         turn, calls = self._parts(journal, settings, deps, meter, task, tools, system, None)
         return SideLoop(journal, turn, calls, deps, settings, meter)
@@ -300,20 +299,10 @@ class LoopMaker:
         finally:
             shared.status.set(state="ready", sentence="")
 
-    async def _person_wrote(self) -> bool:
+    async def _stirred(self) -> bool:
         """Without a watcher every look would be a walk through all files: then it is not taken before each step."""
         work = self._shared.work
-        if work is None:
-            return False
-        stirred = await work.call(lambda workspace: workspace.stirred)
-        await self._processes.look()
-        known = self._processes.entries(look=False)
-        ended = {process.id for process in known if process.ended}
-        runs = len(ended) < len(known)
-        if not stirred and not runs:
-            self._settled = ended
-        # What a process of the agent wrote is not the person's because it has ended since.
-        return stirred and not runs and ended <= self._settled
+        return work is not None and await work.call(lambda workspace: workspace.stirred)
 
     def _services(self) -> dict[str, Any]:
         return {"processes": self._processes, "memory_dir": memory_folder(self._shared.info.root)}

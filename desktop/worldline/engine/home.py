@@ -219,7 +219,7 @@ async def _with_files(shared: Shared, jumps: Jumps, home: Home) -> JumpResult:
             f"What was committed on {left} ({done.ahead} commits up to {done.commit[:10]}) is staged here; the commits stay on that branch."
         )
         try:
-            await jumps.save_disk(f"returned to {home.name}")
+            await jumps.save_disk(f"returned to {home.name}", by_others=False)
         except WorkspaceError as error:  # HEAD is where it was wanted; the next capture finds it
             notes.append(str(error))
     jumps.announce()

@@ -18,10 +18,12 @@ def commit_jump(shared: Shared, facts: dict[str, Any], report: RestoreReport) ->
     """Make the jump part of the session: cursor, record and branch in one commit."""
     doc = shared.doc
     kept = [i.path for i in report.items if i.action in ("keep_mine", "keep_foreign", "conflict")]
-    done = {**facts, "branch": report.branch, "kept": kept, "verified": report.verified,
+    unsure = [i.path for i in report.items if i.unsure and i.path in set(kept)]
+    done = {**facts, "kept_unsure": unsure, "branch": report.branch, "kept": kept, "verified": report.verified,
             "of": report.of}  # fmt: skip
     draft: NodeDraft | None = done.pop("summary", None)
     home = done.pop("home", None)
+    commands: list[str] = done.pop("commands")
     with doc.transaction():
         doc.set_cursor(facts["cursor"], "jump")
         if draft is not None:
@@ -29,6 +31,8 @@ def commit_jump(shared: Shared, facts: dict[str, Any], report: RestoreReport) ->
             draft.branch = f"refs/heads/{report.branch}" if report.branch else shared.branch
             stored = doc.append(draft)
             done["cursor"] = stored.uid
+        if unsure:
+            shared.meanwhile.carry(commands)
         doc.add_record("jump", done, node=facts["node"])
         if home is not None and f"refs/heads/{report.branch}".startswith(OWN):
             doc.add_record("home", home, node=home["node"])

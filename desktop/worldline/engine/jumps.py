@@ -8,9 +8,10 @@ import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from worldline.agent.capture import OUTSIDE
+from worldline.agent.capture import OUTSIDE, doubt
 from worldline.agent.stops import RunEnd
 from worldline.context.branch_summary import BranchSummary
+from worldline.core.background import while_ran
 from worldline.core.errors import BadInput, WorkspaceError
 from worldline.core.headers import NodeHeader
 from worldline.core.kinds import OF_THE_PERSON, NodeFlag, NodeKind
@@ -47,6 +48,16 @@ class Target:
     state: str
     composer_text: str
     note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Others:
+    """What was changed by no step: the paths that are on record, which are not all of them, and the two states. With
+    `commands` it was one of these, in the background, or the person; without any it was the person."""
+
+    paths: list[str]
+    steps: list[tuple[str, str]]
+    commands: list[str]
 
 
 class Jumps:
@@ -151,49 +162,57 @@ class Jumps:
     def _header(self, seq: int) -> NodeHeader:
         return self._shared.doc.headers_of([seq])[0]
 
-    def _users(self, target: Target) -> tuple[set[str], list[tuple[str, str]]]:
-        """What the person changed on the way from where both paths part to the cursor: the paths that are on record,
-        which are not all of them, and the two states of each such step."""
+    def _others(self, target: Target) -> list[_Others]:
+        """What no step changed, on the way from where both paths part to the cursor."""
         doc = self._shared.doc
         tree = doc.tree
         here = doc.header(doc.cursor).seq
         common = tree.lca(here, doc.header(target.cursor).seq)
         on_the_way = [seq for seq in tree.path(here) if seq > common]
-        found: set[str] = set()
-        steps: list[tuple[str, str]] = []
+        found: list[_Others] = []
 
-        def add(seq: int, state: str, paths: list[str]) -> None:
-            found.update(paths)
+        def add(seq: int, state: str, facts: dict[str, Any]) -> None:
             parent = tree.parent(seq)
             before = self._shared.good_state(doc.uid(parent)) if parent else ""
-            if before and state not in ("", NOT_CAPTURED):
-                steps.append((before, state))
+            steps = [(before, state)] if before and state not in ("", NOT_CAPTURED) else []
+            found.append(_Others(facts.get("paths", []), steps, facts.get("commands", [])))
 
         for seq in on_the_way:
             if tree.kind(seq) in OF_THE_PERSON:
                 header = self._header(seq)
-                add(seq, header.state, doc.body(header.uid).detail.get("paths", []))
+                add(seq, header.state, doc.body(header.uid).detail)
         for record in doc.records(OUTSIDE):
             if (seq := doc.seq(record.node)) in on_the_way:
-                add(seq, str(record.data["state"]), record.data["paths"])
-        return found, steps
+                add(seq, str(record.data["state"]), record.data)
+        return found
 
     async def _plan(self, target: Target, choices: dict[str, str], default: str) -> RestorePlan | None:
         """None: there are no files to put back."""
-        await self._processes.look()  # for what asks about them below
         shared = self._shared
+        seen = await shared.meanwhile.look()  # also for what asks about processes below
         if shared.work is None or target.state in ("", NOT_CAPTURED):
             return None
         last = shared.good_state(shared.doc.cursor)
-        users, steps = self._users(target)
+        others = self._others(target)
         state = target.state
         choice: Literal["keep", "restore"] = "restore" if default == "restore" else "keep"
 
         def plan(workspace: Workspace) -> RestorePlan:
             from worldline.workspace.whose import changed_paths
 
-            mine = users | changed_paths(workspace.store, steps)
-            return workspace.plan(state, last=last, users=mine, choices=choices, default_choice=choice)
+            mine: set[str] = set()
+            unsure: dict[str, str] = {}
+            for one in others:
+                paths = changed_paths(workspace.store, one.steps).union(one.paths)
+                if one.commands:
+                    unsure.update(dict.fromkeys(paths, while_ran(one.commands)))
+                else:
+                    mine |= paths
+            unsure = {path: words for path, words in unsure.items() if path not in mine}
+            return workspace.plan(
+                state, last=last, users=mine | unsure.keys(), choices=choices, default_choice=choice,
+                unsure=unsure, meanwhile=while_ran(seen.commands) if seen.commands else "",
+            )  # fmt: skip
 
         return await shared.work.call(plan)
 
@@ -258,6 +277,7 @@ class Jumps:
             "from": left, "node": target.node, "cursor": target.cursor, "target": target.state, "safety": safety,
             "lesson": lesson, "commit": plan.branch_from if plan is not None else "", "summary": summary.draft,
             "home": await self._home(plan, safety or left), "returned": bool(home),
+            "commands": [*shared.meanwhile.now().commands, *(c for o in self._others(target) for c in o.commands)],
         }  # fmt: skip
         report = RestoreReport(done=True, items=[])
         if plan is None:
@@ -319,36 +339,40 @@ class Jumps:
             return ""
         return await self.save_disk("before the jump")
 
-    async def save_disk(self, why: str) -> str:
-        """A node for what is on disk and in no node yet; its uid, "" = there is nothing new."""
+    async def save_disk(self, why: str, *, by_others: bool = True) -> str:
+        """A node for what is on disk and in no node yet; its uid, "" = there is nothing new. Not `by_others`: a command of
+        the person's, that was carried out just now, has put it there."""
         shared = self._shared
         work = shared.workspace()
         before = shared.good_state(shared.doc.cursor)
+        seen = await shared.meanwhile.look()
+        commands = seen.commands if by_others else ()
         now = await work.capture(before or None, why)
         if now.state == NOT_CAPTURED:
             raise WorkspaceError(
                 f"What is on disk now cannot be saved ({now.error}), so nothing is changed.", "Remove the cause, then try again.",
                 kind="not_captured",
             )  # fmt: skip
-        if not now.changed:
-            return ""
         after = now.state
-        if before:
-            same = await work.call(lambda w: same_but_for_branch(w, before, after))
-            if same:
-                return ""
-        header = shared.journal().append(
-            NodeDraft(
-                kind=NodeKind.JUMP,
-                parent=shared.doc.cursor,
-                state=after,
-                detail={"paths": now.paths},
-                preview=f"{why}: 1 file changed" if now.files == 1 else f"{why}: {now.files} files changed",
-                added=now.added,
-                removed=now.removed,
-                files=now.files,
-            )
+        if not now.changed or (before and await work.call(lambda w: same_but_for_branch(w, before, after))):
+            shared.meanwhile.settle(seen)
+            return ""
+        counted = "1 file changed" if now.files == 1 else f"{now.files} files changed"
+        draft = NodeDraft(
+            kind=NodeKind.JUMP,
+            parent=shared.doc.cursor,
+            state=after,
+            detail={"paths": now.paths, **doubt(commands)},
+            preview=f"{why}: {counted} {while_ran(commands, mark=',')}" if commands else f"{why}: {counted}",
+            added=now.added,
+            removed=now.removed,
+            files=now.files,
         )
+        journal = shared.journal()
+        with shared.doc.transaction():
+            header = journal.append(draft, announce=False)
+            shared.meanwhile.settle(seen)
+        journal.announce(header)
         shared.status.after_files(header.uid)
         return header.uid
 
@@ -363,4 +387,10 @@ def shown_path(path: str) -> str:
 
 
 def entry(item: PlanItem) -> PlanEntry:
-    return PlanEntry(path=shown_path(item.path), action=item.action, reason=item.reason, choice=item.choice)
+    return PlanEntry(
+        path=shown_path(item.path),
+        action=item.action,
+        reason=item.reason,
+        choice=item.choice,
+        unsure=item.unsure,
+    )

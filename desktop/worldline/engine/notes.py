@@ -4,8 +4,10 @@ the person, after a crash."""
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
+from worldline.core.background import while_ran
 from worldline.core.kinds import NodeKind
 from worldline.engine.effects import EffectList, still_there
 from worldline.engine.shared import Shared
@@ -20,14 +22,16 @@ def some(paths: list[str], limit: int = _SHOWN) -> str:
     return f"{shown} and {len(paths) - limit} more" if len(paths) > limit else shown
 
 
-def external_change_note(result: CaptureResult) -> str:
+def external_change_note(result: CaptureResult, commands: Sequence[str] = ()) -> str:
+    """`commands`: what ran in the background meanwhile and may have done it in place of the person."""
+    who = f" {while_ran(commands, 'the person', ',')}" if commands else ", and not by you"
     if not result.paths:
         return (
-            f"[Worldline: since your last step something was staged, committed or checked out, and not by you; HEAD is at "
+            f"[Worldline: since your last step something was staged, committed or checked out{who}; HEAD is at "
             f"{result.head[:12]}, the files are as they were.]"
         )
     return (
-        "[Worldline: since your last step these files were changed, and not by you: "
+        f"[Worldline: since your last step these files were changed{who}: "
         f"{some(result.paths)}. Read them again before you rely on what you remember of them.]"
     )
 
@@ -54,9 +58,15 @@ def fork_note(shared: Shared, jump: Record, effects_elsewhere: list[str]) -> str
         parts.append("Its files could not be put back to this point: look at what is there.")
     else:
         parts.append("Its files are as they were at this point.")
-    kept = data.get("kept", [])
+    unsure = data.get("kept_unsure", [])
+    kept = [path for path in data.get("kept", []) if path not in unsure]
     if kept:
         parts.append(f"Not put back, because the person changed or kept them: {some(kept)}.")
+    if unsure:
+        parts.append(
+            "Not put back, because they were changed while a command ran in the background, by it or by the person: "
+            f"{some(unsure)}."
+        )
     if data.get("branch"):
         parts.append(f"The git branch is {data['branch']}.")
     if effects_elsewhere:

@@ -92,6 +92,7 @@ class SessionActor:
         shared = self.shared
         self.effects = EffectList(shared)
         self.processes = ProcessTable(lambda process: self.ports.changed(process))
+        shared.meanwhile.table = self.processes
         self.questions = Questions(shared, self._nobody_answered, attended=self.options.attended)
         self.models = ModelDesk(shared)
         self.approvals = Approvals(

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from worldline.agent.capture import last_good_state
 from worldline.agent.journal import Journal
+from worldline.agent.meanwhile import Meanwhile
 from worldline.context.memory import ViewMemory
 from worldline.core.errors import SessionError, WorldlineError
 from worldline.engine.settings import Settings
@@ -44,9 +45,12 @@ class Shared:
     turnstile: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held while a run is started or a jump is made, so that these never overlap."""
     memory: ViewMemory = field(init=False)
+    meanwhile: Meanwhile = field(init=False)
+    """What may have written beside the person since the last capture."""
 
     def __post_init__(self) -> None:
         self.memory = ViewMemory(self.doc)
+        self.meanwhile = Meanwhile(self.doc)
 
     @property
     def root(self) -> Path:

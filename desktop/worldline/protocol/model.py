@@ -153,7 +153,8 @@ class FileChange(Message):
     runs_later: bool = False
     """Runs when the person does something later: a hook, `package.json` scripts, `.envrc`, `conftest.py`, …"""
     author: str = ""
-    """uid of the node that last changed it on this path, "user" for the person, "" unknown."""
+    """uid of the node that last changed it on this path, "user" for the person, "user?" for the person or a command in the
+    background, "" unknown."""
     path_bytes: str = ""
 
 
@@ -191,6 +192,8 @@ class PlanEntry(Message):
     reason: str = ""
     choice: Literal["", "keep", "restore"] = ""
     """What was decided for a file the person changed; "" = nothing to decide."""
+    unsure: bool = False
+    """It was the person or a command in the background that changed it."""
 
 
 class EffectInfo(Message):

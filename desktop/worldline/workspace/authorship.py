@@ -26,7 +26,7 @@ _MANY = 2_000
 
 
 class Step(NamedTuple):
-    """One node on the path: its uid, the state after it, and whether the person made the change."""
+    """One node on the path: its uid (or `UNSURE`), the state after it, and whether the person made the change."""
 
     uid: str
     state: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -156,8 +156,11 @@ class Workspace:
     def plan(
         self, target: str, *, last: str, users: set[str] | None = None, choices: dict[str, str] | None = None,
         default_choice: Literal["keep", "restore"] = "keep", progress: ProgressCall | None = None,
+        unsure: Mapping[str, str] | None = None, meanwhile: str = "",
     ) -> RestorePlan:  # fmt: skip
-        """What going to `target` would do. Captures the safety state first. Raises `WorkspaceError`: `missing_state`,
+        """What going to `target` would do. Captures the safety state first. `unsure`: those of `users` of which it is not
+        known whether it was the person, with the words that say so; `meanwhile`: the same words for what differs from
+        `last`, "" = that is the person's. Raises `WorkspaceError`: `missing_state`,
         `not_captured` (nothing may be restored without a copy of what is there), `repo_busy`, `locked`."""
         self._begin()
         if target == NOT_CAPTURED:
@@ -180,7 +183,17 @@ class Workspace:
         check_not_busy(now, before, wanted)
         tree = SafeTree(self.work)
         try:
-            planner = Planner(now, wanted, before, users or set(), choices or {}, default_choice, tree)
+            planner = Planner(
+                now,
+                wanted,
+                before,
+                users or set(),
+                choices or {},
+                default_choice,
+                tree,
+                unsure or {},
+                meanwhile,
+            )
             items = planner.items()
             items += self._ignored_items(now, wanted, items)
         finally:

@@ -66,6 +66,8 @@ class PlanItem:
     expect: str = ""
     """Blob id that is on disk now and may be replaced; "" = nothing is there. Compared again just before the write."""
     expect_mode: int = 0
+    unsure: bool = False
+    """It is kept as the person's, and may be of a command that ran in the background."""
 
 
 @dataclass(slots=True)

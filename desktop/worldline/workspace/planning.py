@@ -41,10 +41,13 @@ class Planner:
         choices: dict[str, str],
         default_choice: str,
         tree: SafeTree,
+        unsure: Mapping[str, str],
+        meanwhile: str,
     ) -> None:
         self.now, self.target, self.last = now, target, last
         self.users, self.choices, self.default_choice = users, choices, default_choice
         self.tree = tree
+        self.unsure, self.meanwhile = unsure, meanwhile
         self.store = now.store
         self.aside: list[PlanItem] = []
         """Copies of files that are in no state and have to make room."""
@@ -177,17 +180,33 @@ class Planner:
         return item
 
     def _keep_mine(self, item: PlanItem, now: Leaf | None, wanted: Leaf | None, before: Leaf | None) -> None:
-        what = "you deleted it" if now is None else "you made it" if before is None else "you changed it"
+        deed = "deleted" if now is None else "made" if before is None else "changed"
+        doubt = self._doubt(item.path, now != before or (now is not None and self._is_chmodded(item.path)))
+        item.unsure = bool(doubt)
+        what = f"it was {deed} {doubt}" if doubt else f"you {deed} it"
+        since = "" if doubt else " since"
         choice = self._choice(item.path, before is not None)
         if choice == "restore":
             item.choice = "restore"
-            item.reason = f"{what} since; your version is kept in the node before the jump"
+            item.reason = (
+                f"{what}; what is there is kept in the node before the jump"
+                if doubt
+                else f"{what} since; your version is kept in the node before the jump"
+            )
             return
         item.choice = "keep"
         item.action = "keep_mine" if before == wanted else "conflict"
         item.reason = (
-            f"{what} since" if item.action == "keep_mine" else f"{what}, and it differs at that node"
+            f"{what}{since}" if item.action == "keep_mine" else f"{what}, and it differs at that node"
         )
+
+    def _doubt(self, path: str, changed_since: bool) -> str:
+        """The words that say who may have changed it; "" = it was the person, if it was not all the person."""
+        if changed_since and not self.meanwhile:
+            return ""
+        if path in self.users and path not in self.unsure:
+            return ""
+        return self.unsure.get(path, "") or self.meanwhile
 
     def _known_absent(self, path: str) -> bool:
         """The target would hold the file if it had existed; only then its absence is worth a deletion."""
@@ -314,9 +333,13 @@ class Planner:
             return None
         oid = "" if folder else now.oid.hex()
         item = PlanItem(path, "chmod", blob=oid, mode=kind | new, expect=oid, expect_mode=kind | old)
-        mine = path in self.users or self.last.permission(path, executable, folder) != old
-        if mine and self._choice(path, True) != "restore":
-            item.action, item.choice, item.reason = "keep_mine", "keep", "you changed its permissions since"
+        since = self.last.permission(path, executable, folder) != old
+        if (path in self.users or since) and self._choice(path, True) != "restore":
+            doubt = self._doubt(path, since)
+            item.action, item.choice, item.unsure = "keep_mine", "keep", bool(doubt)
+            item.reason = (
+                f"its permissions were changed {doubt}" if doubt else "you changed its permissions since"
+            )
         return item
 
     def _unblock(self, items: dict[str, PlanItem]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+from worldline.core.background import while_ran
 from worldline.core.kinds import NodeKind
 from worldline.session.model import NodeBody
 from worldline.session.reader import SessionReader
@@ -39,7 +40,9 @@ def node_parts(body: NodeBody) -> list[str]:
     if body.kind in _SUMMARIES:
         return ["## Summary of what came before", str(body.detail.get("summary") or "")]
     if body.kind is NodeKind.EXTERNAL_CHANGE:
-        return ["*The files were changed by hand here.*"]
+        commands = body.detail.get("commands")
+        how = while_ran([str(one) for one in commands]) if commands else "by hand"
+        return [f"*The files were changed here {how}.*"]
     return []
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
+from worldline.core.background import while_ran
 from worldline.core.kinds import NodeFlag
 from worldline.core.stop import StopReason
 from worldline.ui.chat import words
@@ -55,14 +58,9 @@ def divider_words(row: ChatRow) -> tuple[str, str, str]:
     if kind is DividerKind.BRANCH_SUMMARY:
         return "⇲", "muted", translate("Divider", "Summary of the branch that was left")
     if kind is DividerKind.EXTERNAL_CHANGE:
-        files = header.files if header is not None else 0
-        text = translate("Divider", "Files were changed from outside, not by the agent")
-        return "✎", "warn", f"{text} · {files}" if files else text
+        return "✎", "warn", _changed_words(detail, header.files if header is not None else 0)
     if kind is DividerKind.JUMP:
-        if preview and not preview.startswith("before the jump"):
-            text = engine_words.say(settled(preview))
-            return "⤴", "muted", text[:1].upper() + text[1:]
-        return "⤴", "muted", translate("Divider", "Saved before a jump: your edits are kept here")
+        return "⤴", "muted", _saved_words(detail, preview)
     if kind is DividerKind.CONTEXT_EDIT:
         return (
             "✂",
@@ -70,6 +68,29 @@ def divider_words(row: ChatRow) -> tuple[str, str, str]:
             translate("Divider", "On this branch the model does not see a part of the history"),
         )
     return "·", "muted", preview or translate("Divider", "Event of the imported session")
+
+
+def _changed_words(detail: dict[str, Any], files: int) -> str:
+    if said := _while_ran(detail):
+        text = translate("Divider", "Files were changed {while_ran}").format(while_ran=said)
+    else:
+        text = translate("Divider", "Files were changed from outside, not by the agent")
+    return f"{text} · {files}" if files else text
+
+
+def _saved_words(detail: dict[str, Any], preview: str) -> str:
+    if preview and not preview.startswith("before the jump"):
+        text = engine_words.say(settled(preview))
+        return text[:1].upper() + text[1:]
+    if said := _while_ran(detail):
+        return translate("Divider", "Saved before a jump: what changed {while_ran}").format(while_ran=said)
+    return translate("Divider", "Saved before a jump: your edits are kept here")
+
+
+def _while_ran(detail: dict[str, Any]) -> str:
+    """Who may have changed the files where that is not known; "" = it was the person."""
+    commands = [str(one) for one in detail.get("commands") or ()]
+    return engine_words.say(while_ran(commands)) if commands else ""
 
 
 def literal(text: str) -> str:

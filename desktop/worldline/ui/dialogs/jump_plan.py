@@ -103,7 +103,7 @@ class JumpPlanDialog(Dialog):
         for entry in shown:
             line = QHBoxLayout()
             line.setSpacing(12)
-            label = ColorLabel(self.tr("Stays: you changed it"), "warn", self)
+            label = ColorLabel("", "warn", self)
             label.setFont(theme().font_ui())
             label.setFixedWidth(self.names_width)
             label.setWordWrap(True)
@@ -111,12 +111,14 @@ class JumpPlanDialog(Dialog):
             path.setFont(theme().font_ui())
             path.setToolTip(as_tip(entry.reason))
             choice = QComboBox(self)
-            choice.addItem(self.tr("keep mine"), "keep")
+            choice.addItem(self.tr("keep as it is") if entry.unsure else self.tr("keep mine"), "keep")
             choice.addItem(self.tr("put back"), "restore")
             choice.setCurrentIndex(1 if entry.choice == "restore" else 0)
             choice.setAccessibleName(self.tr("What happens to {}").format(entry.path))
-            choice.currentIndexChanged.connect(lambda _at, box=choice, name=label: self._say(box, name))
-            self._say(choice, label)
+            choice.currentIndexChanged.connect(
+                lambda _at, box=choice, name=label, unsure=entry.unsure: self._say(box, name, unsure)
+            )
+            self._say(choice, label, entry.unsure)
             self._choices[entry.path] = choice
             line.addWidget(label)
             line.addWidget(path, 1)
@@ -124,12 +126,20 @@ class JumpPlanDialog(Dialog):
             self.body.addLayout(line)
         if len(entries) > len(shown):
             rest = entries[len(shown) :]
-            self._line(self.tr("%n more file(s) of yours stay", "", len(rest)), rest, "warn")
+            words = (
+                self.tr("%n more file(s) stay: changed by you or in the background", "", len(rest))
+                if any(entry.unsure for entry in rest)
+                else self.tr("%n more file(s) of yours stay", "", len(rest))
+            )
+            self._line(words, rest, "warn")
 
-    def _say(self, box: QComboBox, label: ColorLabel) -> None:
-        keep = box.currentData() == "keep"
-        label.set(self.tr("Stays: you changed it") if keep else self.tr("Will be put back (yours is saved first)"),
-                  "warn" if keep else "text")  # fmt: skip
+    def _say(self, box: QComboBox, label: ColorLabel, unsure: bool) -> None:
+        if box.currentData() != "keep":
+            label.set(self.tr("Will be put back (what is there is saved first)") if unsure
+                      else self.tr("Will be put back (yours is saved first)"), "text")  # fmt: skip
+        else:
+            label.set(self.tr("Stays: changed by you, or by a command in the background") if unsure
+                      else self.tr("Stays: you changed it"), "warn")  # fmt: skip
 
     def _running(self) -> None:
         for process in self.plan.processes:

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from worldline.core.background import UNSURE
 from worldline.protocol.model import FileChange
 from worldline.ui.plain import as_tip
 from worldline.ui.theme import theme
@@ -93,6 +94,8 @@ def _facts(change: FileChange) -> list[tuple[str, str]]:
     facts: list[tuple[str, str]] = []
     if change.author == "user":
         facts.append((translate("FileList", "yours"), "warn"))
+    elif change.author == UNSURE:
+        facts.append((translate("FileList", "yours?"), "warn"))
     if change.binary:
         facts.append((translate("FileList", "binary"), "muted"))
     if change.added:
@@ -140,6 +143,8 @@ def _tip(change: FileChange) -> str:
         )
     if change.author == "user":
         lines.append(translate("FileList", "Changed by you"))
+    elif change.author == UNSURE:
+        lines.append(translate("FileList", "Changed by you, or by a command that ran in the background"))
     return "\n".join(lines)
 
 

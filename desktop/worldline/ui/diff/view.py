@@ -19,6 +19,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QMenu, QToolTip, QWidget
 
+from worldline.core.background import UNSURE
 from worldline.protocol.model import DiffRow, FileChange, FileDiff
 from worldline.ui.diff.selection import Selection
 from worldline.ui.syntax.lines import Mark, line_painter
@@ -120,6 +121,10 @@ class DiffView(QAbstractScrollArea):
     def author_words(self, author: str, kind: str) -> str:
         if author == "user":
             return self.tr("Removed by you") if kind == "-" else self.tr("Written by you")
+        if author == UNSURE:
+            if kind == "-":
+                return self.tr("Removed by you, or by a command that ran in the background")
+            return self.tr("Written by you, or by a command that ran in the background")
         words = self.tr("Removed by: {}") if kind == "-" else self.tr("Written by: {}")
         return words.format(self.author_name(author))
 
@@ -223,7 +228,7 @@ class DiffView(QAbstractScrollArea):
             painter.fillRect(area, QColor(ground))
         if row.author and ground:
             # Not by colour alone: the agent's stripe is whole, the person's is broken.
-            mine = row.author == "user"
+            mine = row.author in ("user", UNSURE)
             height = area.height() - (area.height() // 3 if mine else 0)
             stripe = QColor(tokens.warn if mine else tokens.accent)
             painter.fillRect(QRect(area.left(), area.top(), BAR - 1, height), stripe)
@@ -357,7 +362,7 @@ class DiffView(QAbstractScrollArea):
             revert.triggered.connect(lambda: self.hunk_action.emit("revert", hunk))
             revert.setEnabled(self.whole_hunks)
         author = self.model.rows[at].author
-        if author and author != "user":
+        if author and author not in ("user", UNSURE):
             menu.addSeparator()
             menu.addAction(self.tr("Go to the step that wrote this")).triggered.connect(
                 lambda: self.author_clicked.emit(author)
