@@ -321,6 +321,23 @@ def test_the_overview_stays_where_it_is_while_it_is_in_nobodys_way(state: Any, q
     assert minimap.isVisible() and minimap.pos() == place
 
 
+def test_rows_stay_where_they_are_when_a_line_below_the_panes_goes(state: Any, qtbot: Any) -> None:
+    """Who was about to click hit another row: the view was at the end of the tree, or the overview went."""
+    view, minimap = with_overview(state, qtbot, 420)
+    qtbot.waitUntil(lambda: bool(view.covered))
+    high = view.scene.geometry.length(len(view.scene.items)) / 1.5
+    above = view.parent().height() - view.viewport().height()  # type: ignore[union-attr]
+    for height in (420, round(high) + above - 10):  # there the overview would go with 36 pixels more
+        view.parent().resize(300, height)  # type: ignore[union-attr]
+        QApplication.processEvents()
+        view.verticalScrollBar().setValue(view.verticalScrollBar().maximum())
+        before = view.rect_of(len(state.tree) - 1)
+        view.parent().resize(300, height + 36)  # type: ignore[union-attr]
+        QApplication.processEvents()
+        minimap.refresh()
+        assert view.covered and view.rect_of(len(state.tree) - 1).top() == before.top(), height
+
+
 def test_no_words_and_no_counts_of_rows_are_below_the_overview(state: Any, qtbot: Any) -> None:
     view, minimap = with_overview(state, qtbot, 420)
     view.scroll_to_item(0)

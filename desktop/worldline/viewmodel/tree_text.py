@@ -266,7 +266,7 @@ def _badges(result: RowText, flags: NodeFlag) -> None:
         (NodeFlag.CHECKS_PASSED, "✓✓", "ok"),
         (NodeFlag.CHECKS_FAILED, "✗✗", "bad"),
         (NodeFlag.CODE_RUNS_LATER, "↯", "warn"),
-        (NodeFlag.INCOMPLETE, "…", "warn"),
+        (NodeFlag.INCOMPLETE, translate("tree", "cut off"), "warn"),
         (NodeFlag.GUESSED_PARENT, "?", "muted"),
         (NodeFlag.SIDE_BRANCH, "↳", "muted"),
     ):

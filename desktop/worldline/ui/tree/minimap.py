@@ -23,6 +23,10 @@ GAP = 12
 """Pixels to the edges of the tree."""
 
 
+USEFUL_FROM, KEPT_FROM = 1.5, 1.3
+"""Heights of the view that the tree takes, from which on an overview is of use."""
+
+
 class Minimap(QWidget):
     """Hidden while everything is in view anyway."""
 
@@ -43,7 +47,10 @@ class Minimap(QWidget):
         view = self._view
         geometry, count = view.scene.geometry, len(view.scene.items)
         extent = view.viewport().width() if geometry.sideways else view.viewport().height()
-        useful = self.wanted and geometry.length(count) > extent * 1.5 and view.width() > WIDTH * 2
+        # Once it is of use it is until much more fits: a line that comes or goes below the panes would take it away and
+        # bring it back, and with it the room that is kept for it, by which the rows would jump.
+        least = KEPT_FROM if view.covered else USEFUL_FROM
+        useful = self.wanted and geometry.length(count) > extent * least and view.width() > WIDTH * 2
         view.cover(HEIGHT + GAP if useful and not geometry.sideways else 0)
         place = self._free_place() if useful else None
         if place is not None:

@@ -58,7 +58,8 @@ class TreeScroll(QAbstractScrollArea):
         size = self.viewport().size()
         return float(size.width() if self.scene.geometry.sideways else size.height())
 
-    def _bars(self) -> None:
+    def _bars(self, held: float = 0) -> None:
+        """`held`: the scroll that is to be kept although the rows end before the view does."""
         geometry, size = self.scene.geometry, self.viewport().size()
         length = geometry.length(len(self.scene.items)) + 24 + self.covered
         breadth = geometry.breadth(self.scene.layout.lane_count)
@@ -72,6 +73,7 @@ class TreeScroll(QAbstractScrollArea):
         extent, cross = size.height(), size.width()
         if geometry.sideways:
             along, across, extent, cross = across, along, cross, extent
+        length = max(length, held + extent)
         for bar, total, page in ((along, length, extent), (across, breadth, cross)):
             bar.setRange(0, int(min(MAX_BAR, max(0.0, total - page))))
             bar.setPageStep(max(1, page))

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
         QWheelEvent,
     )
 
+A_LINE_OR_TWO = 90
+"""Pixels by which the view grows when lines below the panes go."""
+
 
 class TreeView(TreeScroll):
     hovered = Signal(int, QPoint)
@@ -282,7 +285,10 @@ class TreeView(TreeScroll):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._bars()
+        # At the end of the tree the rows would move down by the height of a line that goes below the panes, from under
+        # the pointer.
+        grown = event.size().height() - event.oldSize().height()
+        self._bars(self.scene.geometry.scroll_along if 0 < grown <= A_LINE_OR_TWO else 0)
         if self.follow_live and self.state.is_loaded:
             # A line that comes or goes below must not move the rows as long as all of the last one is seen.
             self._to_end(0.5)
