@@ -3206,8 +3206,44 @@ The agent works in {work}</source>
         <translation>Ctrl+滚轮</translation>
     </message>
     <message>
+        <source>Send; while the agent works: queue</source>
+        <translation>发送；智能体工作时：排队</translation>
+    </message>
+    <message>
+        <source>New line</source>
+        <translation>换行</translation>
+    </message>
+    <message>
+        <source>Interrupt the agent and send</source>
+        <translation>打断智能体并发送</translation>
+    </message>
+    <message>
+        <source>Name a file</source>
+        <translation>引用文件</translation>
+    </message>
+    <message>
+        <source>Messages sent before</source>
+        <translation>之前发送的消息</translation>
+    </message>
+    <message>
+        <source>Next change, previous change</source>
+        <translation>下一处、上一处更改</translation>
+    </message>
+    <message>
+        <source>Beginning and end of the file</source>
+        <translation>文件开头和结尾</translation>
+    </message>
+    <message>
+        <source>In the message</source>
+        <translation>在消息中</translation>
+    </message>
+    <message>
         <source>In the tree</source>
         <translation>在树中</translation>
+    </message>
+    <message>
+        <source>In the changes</source>
+        <translation>在更改中</translation>
     </message>
 </context>
 <context>

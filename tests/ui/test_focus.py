@@ -31,6 +31,7 @@ from worldline.ui.dialogs.base import Dialog
 from worldline.ui.diff.file_diff_panel import FileDiffPanel
 from worldline.ui.gallery import GALLERY
 from worldline.ui.main_window import MainWindow
+from worldline.ui.shortcuts import ShortcutList
 from worldline.ui.syntax.code_view import CodeView
 from worldline.viewmodel.chat import ChatModel
 
@@ -214,3 +215,21 @@ def test_a_link_that_has_done_its_work_leaves_the_focus_beside_it(qtbot: Any) ->
     QTest.mouseClick(link, Qt.MouseButton.LeftButton)
     assert not link.isVisible() and QApplication.focusWidget() is panel.view
     assert window.isActiveWindow()
+
+
+def test_the_list_of_keys_has_those_of_the_message_and_of_the_changes(qtbot: Any) -> None:
+    """They are no actions of a menu, and were nowhere to be found but by trying."""
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    keys = ShortcutList(parent, [])
+    found: dict[str, str] = {}
+    for at in range(keys.list.topLevelItemCount()):
+        head = keys.list.topLevelItem(at)
+        assert head is not None
+        for index in range(head.childCount()):
+            child = head.child(index)
+            assert child is not None
+            found[f"{head.text(0)}: {child.text(0)}"] = child.text(1)
+    assert found["In the message: New line"] == "Shift+Enter"
+    assert found["In the message: Interrupt the agent and send"] == "Ctrl+Enter"
+    assert found["In the changes: Next change, previous change"] == "N P"

@@ -65,6 +65,22 @@ class ShortcutList(QDialog):
             (self.tr("Zoom"), self.tr("Ctrl+wheel")),
         ]
 
+    def message_keys(self) -> list[tuple[str, str]]:
+        """Those of the field one writes in."""
+        return [
+            (self.tr("Send; while the agent works: queue"), "Enter"),
+            (self.tr("New line"), "Shift+Enter"),
+            (self.tr("Interrupt the agent and send"), "Ctrl+Enter"),
+            (self.tr("Name a file"), "@"),
+            (self.tr("Messages sent before"), "↑ ↓"),
+        ]
+
+    def changes_keys(self) -> list[tuple[str, str]]:
+        return [
+            (self.tr("Next change, previous change"), "N P"),
+            (self.tr("Beginning and end of the file"), "Home End"),
+        ]
+
     def _fill(self, actions: Sequence[QAction]) -> None:
         groups: dict[str, list[tuple[str, str]]] = {}
         for action in actions:
@@ -73,7 +89,9 @@ class ShortcutList(QDialog):
                 groups.setdefault(str(action.property("group") or ""), []).append(
                     (of_label(action.text()), keys)
                 )
+        groups[self.tr("In the message")] = self.message_keys()
         groups[self.tr("In the tree")] = self.tree_keys()
+        groups[self.tr("In the changes")] = self.changes_keys()
         for group, entries in groups.items():
             head = QTreeWidgetItem(self.list, [group, ""])
             head.setFont(0, theme().font_ui(bold=True))
