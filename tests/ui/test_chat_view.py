@@ -43,13 +43,19 @@ def long_path(count: int) -> list[NodeHeader]:
     ]  # fmt: skip
 
 
-@pytest.fixture
-def view(qtbot: Any) -> ChatView:
+def chat_view(qtbot: Any, *, hold: bool = False) -> ChatView:
     widget = ChatView(ChatModel())
     widget.resize(600, 500)
     qtbot.addWidget(widget)
+    if hold:
+        widget.hold()
     widget.show()
     return widget
+
+
+@pytest.fixture
+def view(qtbot: Any) -> ChatView:
+    return chat_view(qtbot)
 
 
 def running_tool(view: ChatView) -> NodeHeader:
@@ -63,12 +69,7 @@ def running_tool(view: ChatView) -> NodeHeader:
 @pytest.fixture
 def held(qtbot: Any) -> ChatView:
     """As in a window that appears."""
-    widget = ChatView(ChatModel())
-    widget.resize(600, 500)
-    qtbot.addWidget(widget)
-    widget.hold()
-    widget.show()
-    return widget
+    return chat_view(qtbot, hold=True)
 
 
 def test_what_a_window_begins_with_is_made_row_by_row_and_seen_at_once(held: ChatView) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import select
 import sys
 from collections import deque
 from collections.abc import Callable
@@ -162,15 +161,8 @@ class Copying:
         self._took(piece, results)
 
     def _wait(self) -> None:
-        busy = [helper for helper in self._helpers if helper.asked]
-        poll = select.poll()
-        for helper in busy:
-            poll.register(helper.output, select.POLLIN)
-            if helper.out:
-                poll.register(helper.input, select.POLLOUT)
-        if not poll.poll(_PATIENCE_S * 1000):
-            for helper in busy:
-                self._lose(helper)
+        for helper in helpers.silent(self._helpers, _PATIENCE_S):
+            self._lose(helper)
 
 
 def _checked(portion: Portion, said: Any) -> list[list[Result] | None]:

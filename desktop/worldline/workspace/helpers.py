@@ -9,10 +9,11 @@ from __future__ import annotations
 import contextlib
 import marshal
 import os
+import select
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -119,3 +120,15 @@ class Helper(Generic[Asked]):
 def processors() -> int:
     """Those that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def silent(helpers: Iterable[Helper[Any]], patience_s: float) -> list[Helper[Any]]:
+    """Wait until one of those that were asked something can be read or written to; all of them when none could in
+    `patience_s`."""
+    busy = [helper for helper in helpers if helper.asked]
+    poll = select.poll()
+    for helper in busy:
+        poll.register(helper.output, select.POLLIN)
+        if helper.out:
+            poll.register(helper.input, select.POLLOUT)
+    return busy if busy and not poll.poll(patience_s * 1000) else []

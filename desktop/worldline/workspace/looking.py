@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 import marshal
 import os
-import select
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
@@ -166,15 +165,8 @@ class Looker:
 
     def _wait(self, left: deque[list[Piece]]) -> None:
         """Nothing is left to do here: wait for what is being done elsewhere."""
-        busy = [helper for helper in self._helpers if helper.asked]
-        poll = select.poll()
-        for helper in busy:
-            poll.register(helper.output, select.POLLIN)
-            if helper.out:
-                poll.register(helper.input, select.POLLOUT)
-        if busy and not poll.poll(_PATIENCE_S * 1000):
-            for helper in busy:
-                self._lose(helper, left)
+        for helper in helpers.silent(self._helpers, _PATIENCE_S):
+            self._lose(helper, left)
 
 
 def _portions(pieces: list[Piece]) -> deque[list[Piece]]:
