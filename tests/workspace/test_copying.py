@@ -489,6 +489,35 @@ def test_git_looks_into_a_file_that_was_edited_while_it_was_copied(
     assert run_sh("git status --porcelain a", place).strip() == "M a"
 
 
+@pytest.mark.parametrize("when", ["listed", "open"])
+def test_a_folder_that_goes_away_meanwhile_does_not_stop_it(
+    work: Path, sh: Sh, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    """A build removes its own, however large: that is as good as if it had been gone before."""
+    sh("git init -q . && mkdir -p a going/in && for n in 1 2 3; do echo $n > a/$n; done && git add . && git commit -qm a "
+       "&& for n in $(seq 200); do echo $n > going/$n; echo $n > going/in/$n; done")  # fmt: skip
+    add, folder = Copying.add, isolate.copytree.Copy._folder
+
+    def opened(self: Copying, number: int, prefix: str, names: list[str], source: int, dest: int) -> None:
+        if prefix == "going/":
+            shutil.rmtree(work / "going")
+        add(self, number, prefix, names, source, dest)
+
+    def listed(self: Any, node: Any, prefix: str, *more: Any) -> None:
+        if not prefix:
+            shutil.rmtree(work / "going")
+        folder(self, node, prefix, *more)
+
+    if when == "open":
+        monkeypatch.setattr(Copying, "add", opened)
+    else:
+        monkeypatch.setattr(isolate.copytree.Copy, "_folder", listed)
+    made = isolate.prepare(work, "going")
+    assert snapshot(made.root).keys() - {"going"} == snapshot(work).keys()
+    assert run_sh("git status --porcelain", made.root) == "" == sh("git status --porcelain")
+    assert made.uncommitted == 0
+
+
 def test_a_staging_area_written_meanwhile_vouches_for_nothing(
     work: Path, sh: Sh, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from worldline.workspace import copier, helpers
-from worldline.workspace.copier import TOO_LARGE, Copier, Result
+from worldline.workspace.copier import GONE, TOO_LARGE, Copier, Result
 from worldline.workspace.helpers import Helper, Lost
 from worldline.workspace.safefs import SafeTree
 
@@ -152,13 +152,16 @@ class Copying:
         log.warning("a helper that copied %s was lost; its part is copied again", self._source.root)
 
     def _repeat(self, piece: Piece) -> None:
-        source, dest = self._source.folder(piece.prefix[:-1]), self._dest.folder(piece.prefix[:-1])
-        results = []
+        dest = self._dest.folder(piece.prefix[:-1])
         for name in piece.names:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(name, dir_fd=dest)
-            results.append(self._copier.file(name, source, dest))
-        self._took(piece, results)
+        try:
+            source = self._source.folder(piece.prefix[:-1])
+        except FileNotFoundError:  # the folder was deleted, with all of them
+            self._took(piece, [GONE] * len(piece.names))
+            return
+        self._took(piece, [self._copier.file(name, source, dest) for name in piece.names])
 
     def _wait(self) -> None:
         for helper in helpers.silent(self._helpers, _PATIENCE_S):

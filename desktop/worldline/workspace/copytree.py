@@ -103,7 +103,7 @@ class Copy:
         """Notes, with the number of the folder that each is about."""
         self._included: list[tuple[int, str]] = []
         self._closed: list[tuple[str, int]] = []
-        """Folders that are still to be closed to writing, and their modes; inner ones first."""
+        """Folders that are still to be closed to writing, and their modes."""
         self._roots: dict[str, GitRoot] = {}
         self._global = global_rules(root)
         self._done = 0
@@ -149,7 +149,7 @@ class Copy:
             self._before(top)
             self._folder(top, "", source.root_fd, dest.root_fd, copying)
             copying.finish()
-            for path, mode in self._closed:
+            for path, mode in reversed(self._closed):  # those inside of others first
                 os.fchmod(dest.folder(path), stat.S_IMODE(mode))
         finally:
             copying.close()
@@ -198,9 +198,11 @@ class Copy:
 
     def _child(self, child: Dir, name: str, prefix: str, source: int, dest: int, copying: Copying) -> None:
         path = prefix + name
-        self._make_folder(name, path, dest)
-        inner_source = os.open(name, OPEN_DIR, dir_fd=source)
+        inner_source = self._open_source(name, source)
+        if inner_source < 0:
+            return
         try:
+            self._make_folder(name, path, dest)
             inner_dest = os.open(name, OPEN_DIR, dir_fd=dest)
             try:
                 if child.mode & 0o700 != 0o700:
@@ -232,6 +234,13 @@ class Copy:
     def _missing(self, node: Dir, prefix: str, dest: int) -> dict[str, FileSig]:
         """Files of this folder that are to be written."""
         return node.files
+
+    def _open_source(self, name: str, source: int) -> int:
+        """-1: it was deleted since it was listed, as files may be. Raises OSError."""
+        try:
+            return os.open(name, OPEN_DIR, dir_fd=source)
+        except FileNotFoundError:
+            return -1
 
     def _make_folder(self, name: str, path: str, dest: int) -> None:
         os.mkdir(name, 0o700, dir_fd=dest)

@@ -129,6 +129,10 @@ class Update(copytree.Copy):
         self._thrown += 1
         os.rename(name, str(self._thrown), src_dir_fd=dest, dst_dir_fd=self._gone)
 
+    def _open_source(self, name: str, source: int) -> int:
+        """One that is gone may be in the copy still, which is of no use then."""
+        return os.open(name, _OPEN_DIR, dir_fd=source)
+
     def _make_folder(self, name: str, path: str, dest: int) -> None:
         mode = self._there.pop(path, None)
         if mode is None:
