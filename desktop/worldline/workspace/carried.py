@@ -78,9 +78,15 @@ def _edited(
             return unlike
     if not unlike or _is_trap(root, copy):
         return unlike
-    if len(unlike) <= ASKED_ONE_BY_ONE:
-        return {path for path in unlike if repo.status_file(path) & _CHANGED}
-    found = index.diff_to_workdir(pygit2.enums.DiffOption.IGNORE_SUBMODULES)
+    try:
+        if len(unlike) <= ASKED_ONE_BY_ONE:
+            return {path for path in unlike if repo.status_file(path) & _CHANGED}
+        found = index.diff_to_workdir(pygit2.enums.DiffOption.IGNORE_SUBMODULES)
+    except (
+        pygit2.GitError,
+        KeyError,
+    ):  # files come and go meanwhile: a number for people is not worth failing
+        return unlike
     return unlike & {os.fsdecode(delta.old_file.raw_path) for delta in found.deltas}
 
 
