@@ -60,6 +60,14 @@ async def test_the_model_can_ask_at_once_and_goes_on_with_the_answer(
         await asyncio.sleep(0.01)
     assert b.actor.approvals.open() == [], "a question needs no permission"
     (asked,) = [message.question for name, message in b.events if name == "question_asked"]
+    said = [message.header.outcome for name, message in b.events
+            if name == "node_ended" and message.header.uid == asked.node]  # fmt: skip
+    found = [
+        one.outcome
+        for one in (await b.actor.queries.headers(HeadersSince())).headers
+        if one.uid == asked.node
+    ]
+    assert said[-1:] == found == ["waiting"], "its row says that it waits for the person, not that it works"
     assert asked.text == f"It is {moment}: A or B?" and asked.choices == ["Do A", "Do B"]
     await b.actor.handle("answer_question", AnswerQuestion(id=asked.id, choices=["Do B"], text="carefully"))
     await b.actor.runs.idle()

@@ -14,6 +14,7 @@ from worldline.engine.confinement import SandboxDesk
 from worldline.engine.effects import EffectList
 from worldline.engine.recovery import waits_for_the_person
 from worldline.engine.shared import Shared
+from worldline.engine.waiting_rows import show_row
 from worldline.policy.approvals import DEFAULT_TIMEOUT_S, ApprovalDesk
 from worldline.policy.decide import PolicyGate
 from worldline.policy.rules import RuleSet, explain, parse_rules
@@ -21,8 +22,8 @@ from worldline.policy.sandbox.confine import NOT_RUN
 from worldline.policy.seal import Seal
 from worldline.policy.wording import effect
 from worldline.protocol import commands as c
-from worldline.protocol.events import ApprovalAsked, ApprovalGone, NodeEnded
-from worldline.protocol.model import Approval, Header, Mode
+from worldline.protocol.events import ApprovalAsked, ApprovalGone
+from worldline.protocol.model import Approval, Mode
 from worldline.tools.process_table import ProcessTable
 
 logger = logging.getLogger(__name__)
@@ -174,7 +175,7 @@ class Approvals:
         status.set(
             state="waiting", sentence=f"Waiting for you: {shown[:80]}", approvals=len(self._desk.pending())
         )
-        self._show(approval.node, waiting=True)
+        show_row(self._shared, approval.node, waiting=True)
 
     def _gone(self, uid: str, why: Literal["answered", "timeout", "stopped"]) -> None:
         state, node = next(((s, n) for i, s, n in self._states if i == uid), ("", ""))
@@ -187,15 +188,7 @@ class Approvals:
         self._shared.status.set(**changes)
         if not any(n == node for _, _, n in self._states):
             # As it is stored: a step that ended long ago waits too, while it is asked whether it may be countered.
-            self._show(node)
-
-    def _show(self, node: str, *, waiting: bool = False) -> None:
-        """The row of a call that waits says so while it waits; nothing of that is stored."""
-        if node:
-            header = Header.of(self._shared.doc.header(node))
-            if waiting:
-                header = header.model_copy(update={"outcome": "waiting"})
-            self._shared.emit("node_ended", NodeEnded(header=header))
+            show_row(self._shared, node)
 
     # -- trying rules -----------------------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from worldline.core.errors import BadInput, ErrorClass, ToolError, ToolFailure
 from worldline.core.secrets import mask
 from worldline.engine.recovery import waits_for_the_person
 from worldline.engine.shared import Shared
+from worldline.engine.waiting_rows import show_row
 from worldline.policy.approvals import DEFAULT_TIMEOUT_S
 from worldline.protocol.commands import AnswerQuestion
 from worldline.protocol.events import QuestionAsked, QuestionGone
@@ -44,6 +45,7 @@ class Questions:
         future: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self.open[question.id] = (question, future)
         self._shared.emit("question_asked", QuestionAsked(question=question))
+        show_row(self._shared, node, waiting=True)
         before = self._shared.status.now.state
         before = "running" if before == "waiting" else before
         self._shared.status.set(state="waiting", sentence="The agent has a question for you.")
@@ -59,6 +61,7 @@ class Questions:
             timer.cancel()
             self.open.pop(question.id, None)
             self._shared.emit("question_gone", QuestionGone(id=question.id))
+            show_row(self._shared, node)
             if self._shared.status.now.state == "waiting":
                 self._shared.status.set(state=before, sentence="")
 
@@ -74,6 +77,10 @@ class Questions:
         if not answer:
             raise BadInput("The answer is empty.", "Choose something or write a sentence.")
         future.set_result(answer)
+
+    def nodes(self) -> set[str]:
+        """The nodes of the calls that wait for an answer."""
+        return {question.node for question, _ in self.open.values()}
 
     def waiting(self) -> list[dict[str, Any]]:
         return [q.model_dump(mode="json") for q, _ in self.open.values()]

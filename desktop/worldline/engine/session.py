@@ -107,7 +107,7 @@ class SessionActor:
         self.jumps = Jumps(shared, self.runs, self.effects, self.processes, self.models)
         self.back = Backtracking(shared, self.runs, self.jumps)
         self.runs.after_end, self.runs.offers = self.back.after, self.back.offers
-        self.queries = Queries(shared, self.approvals.nodes)
+        self.queries = Queries(shared, lambda: self.approvals.nodes() | self.questions.nodes())
         self.files = Files(shared)
         self.lines = LineCounts(shared)
         shared.status.after_files = self.lines.wake
