@@ -2181,6 +2181,10 @@ The agent works in {work}</source>
         <translation>新会话因此可以更快开始。在空闲时制作，最多占用 2 GB；在“存储空间”的“会话的文件夹”中列出。</translation>
     </message>
     <message>
+        <source>Empty = the address in ANTHROPIC_BASE_URL. A local server that speaks the Messages API works as well.</source>
+        <translation>留空即使用 ANTHROPIC_BASE_URL 中的地址。支持 Messages API 的本地服务器也可以。</translation>
+    </message>
+    <message>
         <source>The local server knows the whole API</source>
         <translation>本地服务器支持完整的 API</translation>
     </message>

@@ -11,7 +11,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLineEdit, QWidget
+from PySide6.QtWidgets import QLabel, QLineEdit, QWidget
 
 from worldline.core.kinds import Outcome
 from worldline.protocol.events import Delta
@@ -26,6 +26,7 @@ from worldline.ui.dialogs.desk import Desk
 from worldline.ui.dialogs.session_files import session_paths
 from worldline.ui.dialogs.sessions import SessionsDialog
 from worldline.ui.dialogs.settings import SettingsDialog, open_settings
+from worldline.ui.dialogs.settings_pages import ModelPage
 from worldline.ui.dialogs.settings_rules import RulesPage
 from worldline.ui.dialogs.storage_session import open_storage
 from worldline.ui.dialogs.text_viewer import TextViewer
@@ -465,3 +466,15 @@ def test_an_export_that_cannot_be_put_in_its_place_is_said(
     window.exporting.write(uid(9), "markdown", place)
     assert "could not be written" in window.notices.items["export"].text.text()
     assert list(tmp_path.glob(".export-*")) == []
+
+
+def test_an_address_of_the_environment_is_named_where_none_is_written(
+    qtbot: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is the one that is used then, and may hold a password."""
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://me:secret@example.org")
+    page = ModelPage()
+    qtbot.addWidget(page)
+    said = [page.base_url.placeholderText(), *(label.text() for label in page.findChildren(QLabel))]
+    assert any("address in ANTHROPIC_BASE_URL" in text for text in said)
+    assert not any("secret" in text for text in said)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
@@ -176,12 +177,18 @@ class ModelPage(Page):
                  self.tr("So they begin sooner. Made when nothing else goes on; takes 2 GB at most. Listed with the folders of "
                          "sessions, under Storage."))  # fmt: skip
         self.base_url = QLineEdit(self)
-        self.base_url.setPlaceholderText("https://api.anthropic.com")
+        # The engine takes it from there when nothing is said here. Its value may hold a password.
+        by_environment = bool(os.environ.get("ANTHROPIC_BASE_URL"))
+        self.base_url.setPlaceholderText(
+            "$ANTHROPIC_BASE_URL" if by_environment else "https://api.anthropic.com"
+        )
         self.base_url.editingFinished.connect(
             lambda: self.changed.emit({"base_url": self.base_url.text().strip()})
         )
         self.row(self.tr("Address of the service"), self.base_url,
-                 self.tr("Empty = Anthropic. A local server that speaks the Messages API works as well."))  # fmt: skip
+                 self.tr("Empty = the address in ANTHROPIC_BASE_URL. A local server that speaks the Messages API works as well.")
+                 if by_environment
+                 else self.tr("Empty = Anthropic. A local server that speaks the Messages API works as well."))  # fmt: skip
         self.full_api = QCheckBox(self.tr("The local server knows the whole API"), self)
         self.full_api.clicked.connect(lambda on: self.changed.emit({"full_api": on}))
         self.row(self.tr("Local server"), self.full_api,
