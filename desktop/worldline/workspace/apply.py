@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 
 from worldline.core.errors import WorkspaceError
-from worldline.workspace import gitagain, gitfiles, gitmove, staging
+from worldline.workspace import aside, gitagain, gitfiles, gitmove, staging
 from worldline.workspace.beforehand import check_space, folders_there
 from worldline.workspace.blanks import Blanks
 from worldline.workspace.durable import on_one_disk, sync_path, write_durably
@@ -133,10 +133,16 @@ class Restorer:
     def _finish(self) -> None:
         """What is left when the restore is a fact: a failure here must not take it back."""
         try:
-            finish(self.journal, self.tree, self.store, self._spares, self._staging, self._files.replaced)
+            saved = finish(
+                self.journal, self.tree, self.store, self._spares, self._staging, self._files.replaced
+            )
+            self._say(aside.note_of(saved))
         except (OSError, WorkspaceError) as error:
             log.warning("what a restore replaced could not be removed: %s", error)
-            self.report.note = f"{self.report.note} Some of what was replaced still lies in {self.journal.staging} ({error}).".strip()
+            self._say(f"Some of what was replaced still lies in {self.journal.staging} ({error}).")
+
+    def _say(self, more: str) -> None:
+        self.report.note = f"{self.report.note} {more}".strip()
 
     # --- before anything is touched -----------------------------------------------------------------------------
 
@@ -301,8 +307,9 @@ class Restorer:
         self.report.done = False
         if self._spares is not None:
             self._spares.clear()
-        undo_now(self.journal, self.tree, self.store)
+        back = undo_now(self.journal, self.tree, self.store)
         if error is not None:
             self.report.rolled_back = True
             self.report.failed.append(Omitted(getattr(error, "filename", None) or "", str(error)))
             self.report.note = f"Nothing was changed: {error}"
+            self._say(aside.note_of(back.saved))

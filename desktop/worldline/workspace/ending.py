@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping
 
 from worldline.core.errors import WorkspaceError
-from worldline.workspace import gitagain, gitmove
+from worldline.workspace import aside, gitagain, gitmove
 from worldline.workspace.filesig import FileSig
 from worldline.workspace.journal import Journal, remove_staging
 from worldline.workspace.safefs import SafeTree
@@ -22,22 +23,37 @@ def finish(
     store: Store,
     spares: Spares | None = None,
     staging: int = -1,
-    replaced: Sequence[tuple[str, FileSig | None]] = (),
-) -> None:
+    replaced: Mapping[str, FileSig] | None = None,
+) -> dict[str, str]:
     """The rest of a restore that is verified: what was replaced is let go, what was put down stays on record until it
-    is on the disk."""
+    is on the disk. `replaced`: see `Swap.replaced`. Returns what `aside.save` does."""
     gitagain.unmark(tree.root, journal)
     tree.drop()
-    if spares is None or not spares.keep(tree, journal.staging, staging, replaced):
+    known = replaced or {}
+    saved = _save(journal, tree, store, known)
+    known = {name: sig for name, sig in known.items() if name not in saved}
+    if spares is None or not spares.keep(tree, journal, staging, known):
         remove_staging(tree, journal.staging)
     for move in journal.roots:
         if move.index_after or move.head_after:  # else no lock was taken
             gitmove.clean_locks(move, journal.token)
     journal.retire(store.path / FOLDER)
+    return saved
 
 
-def undo(journal: Journal, tree: SafeTree, store: Store) -> list[str]:
-    """Put everything back as it was before the restore. Returns paths that somebody changed in the meantime."""
+def _save(journal: Journal, tree: SafeTree, store: Store, replaced: Mapping[str, FileSig]) -> dict[str, str]:
+    try:
+        staging = os.dup(tree.folder(journal.staging))
+    except FileNotFoundError:
+        return {}
+    try:
+        return aside.save(tree, staging, journal.items, store, replaced, power_lost=journal.power_lost)
+    finally:
+        os.close(staging)
+
+
+def undo(journal: Journal, tree: SafeTree, store: Store) -> Undo:
+    """Put everything back as it was before the restore. Returns what became of what somebody changed in the meantime."""
     journal.back_to_writing()
     tree.drop()
     closed = perms_of_folders(tree, journal.items, [*journal.made_git, *journal.gone_git])
@@ -52,14 +68,14 @@ def undo(journal: Journal, tree: SafeTree, store: Store) -> list[str]:
     back.modes()
     lock_again(tree, journal.perms, journal.folder_perm)
     journal.remove()
-    return back.lost
+    return back
 
 
-def undo_now(journal: Journal, tree: SafeTree, store: Store) -> None:
+def undo_now(journal: Journal, tree: SafeTree, store: Store) -> Undo:
     """`undo`, where somebody waits for it. Raises `WorkspaceError` (`not_taken_back`): the journal stays, and the next
     start goes on from there."""
     try:
-        undo(journal, tree, store)
+        return undo(journal, tree, store)
     except (OSError, WorkspaceError) as problem:
         raise WorkspaceError(
             f"What was begun could not be taken back yet ({problem}).",

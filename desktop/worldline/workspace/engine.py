@@ -12,8 +12,8 @@ import pygit2
 from worldline.core.errors import WorkspaceError
 from worldline.protocol.model import FileChange, FileDiff
 from worldline.workspace import apply as applying
-from worldline.workspace import diff as differences
 from worldline.workspace import (
+    aside,
     ending,
     gitagain,
     home_note,
@@ -24,6 +24,7 @@ from worldline.workspace import (
     settle,
     storage,
 )
+from worldline.workspace import diff as differences
 from worldline.workspace.authorship import Step
 from worldline.workspace.beforehand import check_not_busy
 from worldline.workspace.capture import Capturer
@@ -114,6 +115,7 @@ class Workspace:
         self, parent: str | None, label: str, progress: ProgressCall | None, count: bool = True
     ) -> tuple[CaptureResult, State]:
         self.store.check_space()
+        late = self._look_again()
         before = State.load(self.store, parent) if parent and parent != NOT_CAPTURED else None
         try:
             state = self._capturer.take(label, progress)
@@ -137,7 +139,7 @@ class Workspace:
         if main is not None:
             result.head = main.head
             result.branch = main.ref.removeprefix("refs/heads/")
-        result.notes = notes_of(state)
+        result.notes = [*late, *notes_of(state)]
         if before is not None and not same and count:
             found = list(diff(self.store, before.files, state.files))
             result.files = len(found)
@@ -149,6 +151,17 @@ class Workspace:
             lines = linecount.count(self.store, found)
             result.added, result.removed = lines or (0, 0)
         return result, state
+
+    def _look_again(self) -> list[Omitted]:
+        """See `Spares.look_again`. Before a walk, so that its state has what was saved."""
+        if not self._spares.is_unsure:
+            return []
+        tree = SafeTree(self.work)
+        try:
+            saved = self._spares.look_again(tree, self.store)
+        finally:
+            tree.close()
+        return [Omitted(path, "was written to a file that a jump had just replaced") for path in saved]
 
     # --- restore ----------------------------------------------------------------------------------------------
 
@@ -295,14 +308,15 @@ class Workspace:
         known = journal.phase == "verified" and cursor_state == journal.target != journal.safety
         known = known or home_note.is_made(journal.folder, self.work)
         if journal.phase == "committed" or known:
-            ending.finish(journal, tree, self.store)
-            return RecoveryReport(True, journal.target, "A jump that was interrupted has been finished.")
+            saved = aside.note_of(ending.finish(journal, tree, self.store))
+            note = f"A jump that was interrupted has been finished. {saved}".strip()
+            return RecoveryReport(True, journal.target, note)
         home_note.take_back(journal.folder)
-        lost = ending.undo(journal, tree, self.store)
+        back = ending.undo(journal, tree, self.store)
         note = "A jump was interrupted; the files are as they were before it."
-        if lost:
-            note += f" Changed in the meantime and left alone: {', '.join(sorted(lost)[:20])}."
-        return RecoveryReport(False, journal.target, note)
+        if back.lost:
+            note += f" Changed in the meantime and left alone: {', '.join(sorted(back.lost)[:20])}."
+        return RecoveryReport(False, journal.target, f"{note} {aside.note_of(back.saved)}".strip())
 
     # --- reading ----------------------------------------------------------------------------------------------
 
@@ -349,6 +363,7 @@ class Workspace:
         """Remove all states but `keep` (every state that a shown node has). Raises `WorkspaceError`; then nothing was
         removed."""
         memory.drop(self.store.path)
+        self._look_again()
         self._spares.clear()
         self._settler.settle()  # its records need states that may go
         report = storage.prune(self.store, keep - {"", NOT_CAPTURED}, progress)
@@ -380,6 +395,10 @@ class Workspace:
         self._capturer.close()
         if self.store.is_locked:
             self._settler.close()
-            self._spares.clear()
+            try:
+                self._look_again()
+                self._spares.clear()
+            except OSError as error:
+                log.warning("what was written to replaced files could not be saved: %s", error)
             self._capturer.save()
         self.store.close()

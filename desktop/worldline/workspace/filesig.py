@@ -34,6 +34,19 @@ def signature(status: os.stat_result, oid: bytes, before_ns: int) -> FileSig:
     )
 
 
+def renamed_signature(status: os.stat_result, oid: bytes, before_ns: int) -> FileSig:
+    """`signature` of one that was renamed, which sets its ctime and nothing else: its mtime alone tells of writes."""
+    fresh = is_fresh(status.st_mtime_ns, status.st_mtime_ns, before_ns)
+    return (
+        status.st_mtime_ns,
+        -1 if fresh else status.st_ctime_ns,
+        status.st_size,
+        status.st_ino,
+        status.st_mode,
+        oid,
+    )
+
+
 class Unstable(OSError):
     """A file changed each time it was read."""
 

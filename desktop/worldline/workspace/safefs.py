@@ -119,6 +119,15 @@ def make_dir(name: str, dir_fd: int, mode: int) -> None:
         os.close(fd)
 
 
+def is_occupied(name: str, dir_fd: int) -> bool:
+    """Whether there is anything in a folder. Raises OSError."""
+    fd = os.open(name, _OPEN_DIR, dir_fd=dir_fd)
+    try:
+        return bool(os.listdir(fd))  # noqa: PTH208 - an open folder has no path
+    finally:
+        os.close(fd)
+
+
 class SafeTree:
     """Folders below a root, held open. Not for several threads."""
 

@@ -11,12 +11,15 @@ import contextlib
 import os
 import shutil
 import stat
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
+from worldline.workspace import aside
 from worldline.workspace.filesig import FileSig
+from worldline.workspace.journal import Journal
 from worldline.workspace.model import PlanItem
 from worldline.workspace.safefs import SafeTree, rename_new
+from worldline.workspace.store import Store
 
 FOLDER = "spares"
 MAX_FILES = 20_000
@@ -27,14 +30,16 @@ _BATCHES = 3
 class _Batch:
     """What one restore replaced."""
 
-    __slots__ = ("_by_content", "fd", "files", "left", "size")
+    __slots__ = ("_by_content", "fd", "files", "items", "left", "size")
 
-    def __init__(self, fd: int, found: Iterable[tuple[str, FileSig]]) -> None:
+    def __init__(self, fd: int, found: Mapping[str, FileSig], items: Sequence[PlanItem]) -> None:
         self.fd = fd
         """Its folder, open."""
         self.left: dict[str, FileSig] = dict(found)
         """Stat data and content of its files, by name."""
         self.files, self.size = len(self.left), sum(sig[2] for sig in self.left.values())
+        self.items: Sequence[PlanItem] = items
+        """Those of the restore, until it has been looked again."""
         self._by_content: dict[bytes, list[str]] | None = None
 
     def pop(self, oid: bytes) -> tuple[str, FileSig] | None:
@@ -48,6 +53,11 @@ class _Batch:
             return None
         name = names.pop()
         return name, self.left.pop(name)
+
+    def forget(self, names: Iterable[str]) -> None:
+        """These are not in it any more."""
+        for name in names:
+            self.left.pop(name, None)
 
 
 class Spares:
@@ -63,14 +73,13 @@ class Spares:
         self._is_made = False
         """The folder is there."""
 
-    def keep(
-        self, tree: SafeTree, staging: str, fd: int, found: Iterable[tuple[str, FileSig | None]]
-    ) -> bool:
-        """Take over a staging folder (open as `fd`) whose files (name in it, stat data and content as they were seen at
-        their place) are not needed any more. False: it is still where it was, and the caller removes it."""
+    def keep(self, tree: SafeTree, journal: Journal, fd: int, found: Mapping[str, FileSig]) -> bool:
+        """Take over the staging folder of a restore (open as `fd`) whose files (by their names in it, as they were seen
+        there) are not needed any more. False: it is still where it was, and the caller removes it."""
         # Not the name of the staging folder: going to and fro gives the same one again and again.
         name = str(self._number)
-        batch = _Batch(fd, ((name, sig) for name, sig in found if sig is not None and stat.S_ISREG(sig[4])))
+        files = {name: sig for name, sig in found.items() if stat.S_ISREG(sig[4])}
+        batch = _Batch(fd, files, journal.items)
         if not batch.left or batch.files > MAX_FILES or batch.size > MAX_BYTES:
             return False
         try:
@@ -81,7 +90,7 @@ class Spares:
             if not self._is_made:
                 self._folder.mkdir(mode=0o700, exist_ok=True)
                 self._is_made = True
-            os.rename(staging, self._path(name), src_dir_fd=tree.root_fd)
+            os.rename(journal.staging, self._path(name), src_dir_fd=tree.root_fd)
         except OSError:  # another file system, as a rule
             os.close(batch.fd)
             return False
@@ -90,6 +99,23 @@ class Spares:
         while len(self._batches) > _BATCHES or not self._fits():
             self._later(self._let_go(next(iter(self._batches))))
         return True
+
+    def look_again(self, tree: SafeTree, store: Store) -> list[str]:
+        """Once for each restore: a program that had a file open as it was replaced may have written to it since. Returns
+        the paths of what was saved (see `aside.save`)."""
+        found: list[str] = []
+        for batch in self._batches.values():
+            if batch.items:
+                saved = aside.save(tree, batch.fd, batch.items, store, batch.left)
+                batch.items = ()
+                batch.forget(saved)
+                found += saved.values()
+        return found
+
+    @property
+    def is_unsure(self) -> bool:
+        """Whether there is anything to `look_again` at."""
+        return any(batch.items for batch in self._batches.values())
 
     def _fits(self) -> bool:
         files = sum(batch.files for batch in self._batches.values())

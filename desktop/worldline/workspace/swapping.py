@@ -9,16 +9,19 @@ import contextlib
 import errno
 import os
 import stat
+import time
 from collections.abc import Callable, Iterable, Sequence
 
 from worldline.workspace import staging
-from worldline.workspace.filesig import FileSig
+from worldline.workspace.filesig import FileSig, renamed_signature
 from worldline.workspace.journal import old_name
 from worldline.workspace.model import Omitted, PlanItem
 from worldline.workspace.safefs import (
     SafeTree,
     content_id,
+    content_of,
     exchange,
+    is_occupied,
     make_dir,
     rename_new,
     split,
@@ -50,8 +53,8 @@ class Swap:
         """The staging folder, open."""
         self.skipped: dict[int, str] = {}
         """Numbers of items that were left as they are, and why."""
-        self.replaced: list[tuple[str, FileSig | None]] = []
-        """Names in the staging folder of what was there before, and what the capture saw of it."""
+        self.replaced: dict[str, FileSig] = {}
+        """Names in the staging folder of what was there before, and what was seen of it there."""
         self.made_closed: dict[str, int] = {}
         """Folders that were made and get permissions at the end that forbid writing."""
 
@@ -104,6 +107,11 @@ class Swap:
 
     # --- one item ---------------------------------------------------------------------------------------------
 
+    def _seen(self, item: PlanItem) -> FileSig | None:
+        """What the last walk saw at the path, if that is what the plan saw: there may have been a walk since."""
+        sig = self.seen(item.path)
+        return sig if sig is not None and sig[5].hex() == item.expect else None
+
     def _guarded(self, number: int, item: PlanItem, act: Callable[[int, PlanItem], None]) -> None:
         try:
             act(number, item)
@@ -127,21 +135,27 @@ class Swap:
                 return
         self._check(name, fd, item, None)
 
-    def _check(self, name: str, fd: int, item: PlanItem, sig: FileSig | None, *, moved: bool = False) -> None:
+    def _check(
+        self, name: str, fd: int, item: PlanItem, sig: FileSig | None, *, moved: bool = False
+    ) -> FileSig:
         """Raises `Moved` unless what is at `name` is what the plan saw there. The safety capture has read it once; its
-        content is read again where stat data does not prove that it is the same file unchanged."""
-        if item.expect and unchanged(name, fd, sig, moved=moved):
-            return
-        oid, mode = content_id(name, fd)
+        content is read again where stat data does not prove that it is the same file unchanged. Returns what is known of
+        it, whatever its name is."""
+        if item.expect and sig is not None and unchanged(name, fd, sig, moved=moved):
+            return sig
+        before_ns = time.time_ns()
+        oid, status = content_of(name, fd)
+        mode = status.st_mode
         if oid != item.expect or stat.S_IFMT(mode) != stat.S_IFMT(item.expect_mode):
             raise Moved
-        if stat.S_ISDIR(mode) and _occupied(name, fd):
+        if stat.S_ISDIR(mode) and is_occupied(name, fd):
             raise Moved
+        return renamed_signature(status, bytes.fromhex(oid), before_ns)
 
     def _delete(self, number: int, item: PlanItem) -> None:
         try:
             with self._tree.at(item.path) as (fd, name):
-                sig = self.seen(item.path)
+                sig = self._seen(item)
                 self._check(name, fd, item, sig)
                 self._move_away(name, fd, number, item, sig)
         except (FileNotFoundError, NotADirectoryError):
@@ -171,15 +185,14 @@ class Swap:
         fd = self._tree.folder(folder)
         staged = str(number)
         try:
-            sig = self.seen(item.path)
+            sig = self._seen(item)
             self._glance(name, fd, item, sig)
             if exchange(staged, self.staging, name, fd):
                 try:
-                    self._check(staged, self.staging, item, sig, moved=True)
+                    self.replaced[staged] = self._check(staged, self.staging, item, sig, moved=True)
                 except Moved:
-                    exchange(staged, self.staging, name, fd)
+                    self._give_back(staged, name, fd, item)
                     raise
-                self.replaced.append((staged, sig))
                 return
             self._move_away(name, fd, number, item, sig)
             rename_new(staged, self.staging, name, fd)
@@ -190,11 +203,22 @@ class Swap:
         old = old_name(number)
         rename_new(name, fd, old, self.staging)
         try:
-            self._check(old, self.staging, item, sig, moved=True)
+            self.replaced[old] = self._check(old, self.staging, item, sig, moved=True)
         except Moved:
+            # Where something else is there by now, that stays, and what lies here gets a name beside it (see `aside`).
             rename_new(old, self.staging, name, fd)
             raise
-        self.replaced.append((old, sig))
+
+    def _give_back(self, staged: str, name: str, fd: int, item: PlanItem) -> None:
+        """Take back an exchange. What somebody made of our file in that moment is the newest: then that stays, and the other
+        one gets a name beside it (see `aside`)."""
+        try:
+            exchange(staged, self.staging, name, fd)
+        except FileNotFoundError:
+            rename_new(staged, self.staging, name, fd)
+            return
+        if content_id(staged, self.staging)[0] != item.blob:
+            exchange(staged, self.staging, name, fd)
 
     def _chmod(self, number: int, item: PlanItem) -> None:
         with self._tree.at(item.path) as (fd, name):
@@ -209,11 +233,3 @@ class Swap:
         staging.write_file(staged, self.staging, data, stat.S_IMODE(item.mode))
         os.utime(staged, ns=(status.st_atime_ns, status.st_mtime_ns), dir_fd=self.staging)
         self._overwrite(number, item)
-
-
-def _occupied(name: str, dir_fd: int) -> bool:
-    fd = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=dir_fd)
-    try:
-        return bool(os.listdir(fd))  # noqa: PTH208 - an open folder has no path
-    finally:
-        os.close(fd)

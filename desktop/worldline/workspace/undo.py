@@ -6,6 +6,7 @@ import contextlib
 import os
 import stat
 
+from worldline.workspace import aside
 from worldline.workspace.durable import is_hollow
 from worldline.workspace.filesig import read_file
 from worldline.workspace.journal import Journal, old_name, remove_staging
@@ -14,6 +15,8 @@ from worldline.workspace.safefs import SafeTree, content_id, exchange, rename_ne
 from worldline.workspace.store import Store
 
 _OLD = old_name(0)[1:]
+_GONE = ".gone"
+"""Ends the names of what was taken out of its place again."""
 
 
 class Undo:
@@ -27,6 +30,8 @@ class Undo:
         """Files may have lost content that was written and not synced."""
         self.lost: list[str] = []
         """Paths that somebody changed in the meantime; they were left as they are."""
+        self.saved: dict[str, str] = {}
+        """What somebody wrote in the meantime and could not stay where it was: see `aside.save`."""
 
     def run(self) -> None:
         tree, journal = self._tree, self._journal
@@ -38,14 +43,18 @@ class Undo:
             for number in reversed(range(len(journal.items))):
                 item = journal.items[number]
                 if item.action == "create" and not self._is_waiting(staging, number, item):
-                    self._take_away(item)
+                    self._take_away(staging, number, item)
             self._remove_made_folders()
             for number, item in enumerate(journal.items):
                 if item.action in ("overwrite", "delete"):
                     self._put_back(staging, number, item)
+            # The rest is in the safety state or in the target.
+            self.saved = aside.save(
+                tree, staging, journal.items, self._store, {}, half_written=True, power_lost=self._hollow
+            )
         finally:
             os.close(staging)
-        remove_staging(tree, journal.staging)  # whatever was not put back is in the safety state as well
+        remove_staging(tree, journal.staging)
 
     def modes(self) -> None:
         """Permissions last: those of a folder may forbid what is undone in it."""
@@ -90,16 +99,32 @@ class Undo:
         # Put there by a second name, which is how it is done where a rename could replace something, and killed then.
         return there is None or not os.path.samestat(waits, there)
 
-    def _take_away(self, item: PlanItem) -> None:
+    def _take_away(self, staging: int, number: int, item: PlanItem) -> None:
         folder, name = split(item.path)
-        try:
+        gone = f"{number}{_GONE}"
+        with contextlib.suppress(OSError):  # it was never made, or somebody has put something else there
             fd = self._tree.folder(folder)
             if stat.S_ISDIR(item.mode):
                 os.rmdir(name, dir_fd=fd)
-            elif self._is_ours(fd, name, item):
-                os.unlink(name, dir_fd=fd)
-        except OSError:
-            return  # it was never made, or somebody has put something else there
+                return
+            with contextlib.suppress(FileNotFoundError):
+                if not self._is_ours(fd, name, item):
+                    return
+                self._move_away(staging, gone, name, fd)
+            # Somebody may have put another there between the look and the step, also if the end came before this look.
+            if not self._is_ours(staging, gone, item):
+                rename_new(gone, staging, name, fd)
+
+    def _move_away(self, staging: int, gone: str, name: str, fd: int) -> None:
+        """Move what is at a place into the staging folder, where it stays until `aside` has looked at it."""
+        number = 0
+        while True:
+            try:
+                rename_new(name, fd, gone if not number else f"{gone}.{number}", staging)
+            except FileExistsError:
+                number += 1
+            else:
+                return
 
     def _remove_made_folders(self) -> None:
         """Folders that exist only because of what was created in them; an occupied one stays."""
@@ -152,14 +177,26 @@ class Undo:
             if not self._is_ours(fd, name, item):
                 self.lost.append(item.path)
                 return
-            if not exchange(staged, staging, name, fd):
-                os.rename(staged, name, src_dir_fd=staging, dst_dir_fd=fd)
-            elif not self._is_ours(staging, staged, item):
+            if not self._swap(staging, staged, name, fd, item):
                 # Somebody put another there between the look and the step: that one stays.
-                exchange(staged, staging, name, fd)
                 self.lost.append(item.path)
         except FileNotFoundError:
             rename_new(staged, staging, name, fd)
+
+    def _swap(self, staging: int, staged: str, name: str, fd: int, item: PlanItem) -> bool:
+        """Put a staged file in the place of ours. False: it was not ours any more by then, and is there again."""
+        if exchange(staged, staging, name, fd):
+            if self._is_ours(staging, staged, item):
+                return True
+            exchange(staged, staging, name, fd)
+            return False
+        gone = f"{staged.partition('.')[0]}{_GONE}"
+        self._move_away(staging, gone, name, fd)
+        # Anything else that was put there meanwhile stays; what is not ours gets a name beside it (see `aside`).
+        ours = self._is_ours(staging, gone, item)
+        with contextlib.suppress(FileExistsError):
+            rename_new(staged if ours else gone, staging, name, fd)
+        return ours
 
     def _is_unused(self, staging: int, staged: str, item: PlanItem) -> bool:
         """Whether a staged file is what was to be put down, whole or as far as it was written."""
@@ -181,8 +218,8 @@ class Undo:
             self._tree.make_folder(folder, self._journal.folder_perm)
         try:
             fd = self._tree.folder(folder)
-            if self._is_ours(fd, name, item) and not exchange(staged, staging, name, fd):
-                os.rename(staged, name, src_dir_fd=staging, dst_dir_fd=fd)
+            if self._is_ours(fd, name, item):
+                self._swap(staging, staged, name, fd, item)
         except FileNotFoundError:
             if staged.endswith(_OLD):
                 rename_new(staged, staging, name, fd)
