@@ -59,7 +59,7 @@ def _means(pattern: str, command: str) -> bool:
         return False
     only = parsed.commands[0]
     wanted = pattern[:-2].split()
-    plain = only.fixed and not (only.assigns or only.writes or only.via)
+    plain = only.fixed and not (only.assigns or only.writes or only.via or only.elsewhere)
     return plain and bool(wanted) and only.words[: len(wanted)] == wanted
 
 

@@ -66,7 +66,11 @@ HIDDEN_START: dict[str, re.Pattern[str]] = {
         r"-c|-c.+|-C|-C.+|--exec-path.*|--git-dir.*|--work-tree.*|--config-env.*|--exec.*|-x|--upload-pack.*|--receive-pack.*"
         r"|-u|--output.*|--ext-diff|--textconv|--open-files-in-pager.*|-O.*|--paginate|-p|foreach|--extcmd.*|--tool.*|alias\..*"
     ),
-    "tar": re.compile(r"--to-command.*|--checkpoint-action.*|-I|--use-compress-program.*|--rsh-command.*"),
+    "go": re.compile(r"--?(?:exec|toolexec|vettool|overlay|modfile|C|o)(?:=.*)?"),
+    "cargo": re.compile(r"--config.*|--manifest-path.*|-Z.*|-C.*|\+.*"),
+    "make": re.compile(r"-f.*|--file.*|--makefile.*|-E.*|--eval.*|-C.*|--directory.*|-I.*|--include-dir.*|SHELL[:+?!]*=.*|[^=]*!=.*"),
+    "npm": re.compile(r"--script-shell.*|--prefix.*|-C.*|--node-options.*|--userconfig.*|--globalconfig.*"),
+    "tar": re.compile(r"-F.*|--info-script.*|--new-volume-script.*|-I.+|--to-command.*|--checkpoint-action.*|-I|--use-compress-program.*|--rsh-command.*"),
     "find": re.compile(r"-exec|-execdir|-ok|-okdir|-delete|-fprint.*|-fls"),
     "sort": re.compile(r"-o.*|--output.*|--compress-program.*"),
     "rg": re.compile(r"--pre.*|--hostname-bin.*"),

@@ -103,7 +103,7 @@ def _push(simple: SimpleCommand, workspace: Path, alone: bool) -> Push | None:
     remote = next((w for w in rest if not w.startswith("-")), "")
     urls = remote_urls(workspace, remote)
     url = urls[0] if len(urls) == 1 else ""
-    simple_enough = simple.fixed and not (simple.assigns or simple.writes or simple.via)
+    simple_enough = simple.fixed and not (simple.assigns or simple.writes or simple.via or simple.elsewhere)
     return Push(remote, url, rest, alone and plain and simple_enough and _safe(url))
 
 

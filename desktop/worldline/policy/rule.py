@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import fnmatch
+import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -26,10 +27,34 @@ class Rule:
 
     def matches_command(self, command: SimpleCommand) -> bool:
         """For deny and ask: may the command be what the rule means? A word not known now may be anything."""
-        return _match_words(self.pattern, command.words, unknown=True)
+        if not self._names_program(command, sure=False):
+            return False
+        words = [self._program(command), *command.words[1:]]
+        return _match_words(self.pattern, words, unknown=True)
 
     def allows_command(self, command: SimpleCommand) -> bool:
-        return _match_words(self.pattern, command.words, unknown=False) and not self._too_wide(command)
+        if not self._names_program(command, sure=True):
+            return False
+        words = [self._program(command), *command.words[1:]]
+        return _match_words(self.pattern, words, unknown=False) and not self._too_wide(command)
+
+    def _program(self, command: SimpleCommand) -> str | None:
+        """The program in the words of the rule, once it is known to be meant."""
+        wanted = pattern_words(self.pattern)[0]
+        return wanted[0] if wanted and "/" in wanted[0] else command.program
+
+    def _names_program(self, command: SimpleCommand, *, sure: bool) -> bool:
+        """Whether the rule may be about this program by where it lies. A rule that names no folder allows only the program of
+        the system: `./git` may be anything. One that names a folder allows what lies there, and denies what is called so."""
+        wanted = (pattern_words(self.pattern)[0] or [""])[0]
+        if "/" not in wanted:
+            return not (sure and command.elsewhere)
+        if command.started_by and sure:
+            return False
+        named = bool(command.written) and fnmatch.fnmatchcase(
+            os.path.normpath(command.written), os.path.normpath(wanted)
+        )
+        return named or (not sure and command.program in (None, wanted.rsplit("/", 1)[-1]))
 
     def _too_wide(self, command: SimpleCommand) -> bool:
         """The rule ends in a wildcard, and what stands there decides what is really run."""
@@ -84,10 +109,28 @@ def _match_words(pattern: str, words: Sequence[str | None], *, unknown: bool) ->
         return False
     if unknown and any(word.startswith("-") for word in wanted) and _same_options(wanted, more, words):
         return True
+    if unknown and any(
+        _match_words(pattern, later, unknown=True) for later in _behind_options(wanted, words)
+    ):
+        return True
     if len(words) < len(wanted) or (len(words) > len(wanted) and not more):
         # An unknown word may be several words.
         return unknown and None in words[: len(wanted)] and _prefix(wanted, words, unknown)
     return _prefix(wanted, words, unknown)
+
+
+def _behind_options(wanted: Sequence[str], words: Sequence[str | None]) -> Iterator[Sequence[str | None]]:
+    """`git -C x push` and `npm --silent publish` as `git push` and `npm publish`: options of the program itself, each with
+    a value or none, stand before the word that says what it does."""
+    if len(wanted) < 2 or wanted[1].startswith("-"):
+        return
+    at = 1
+    while at < len(words) and (words[at] or "").startswith("-"):
+        at += 1
+        yield [words[0], *words[at:]]
+        if at < len(words) and not (words[at] or "-").startswith("-"):
+            at += 1
+            yield [words[0], *words[at:]]
 
 
 def _same_options(wanted: Sequence[str], more: bool, words: Sequence[str | None]) -> bool:

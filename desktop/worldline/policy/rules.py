@@ -12,6 +12,7 @@ import fnmatch
 import os
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -79,12 +80,14 @@ class RuleSet:
         exact = next(
             (rule for rule in allow if rule.pattern.strip() == line.strip() and "*" not in line), None
         )
-        if exact is not None and not parsed.problem and not parsed.substitution:
+        if exact is not None and not (parsed.problem or parsed.substitution or parsed.evaluates):
             return Judgement("allow", exact, f"the rule {exact.text} allows exactly this")
         if parsed.problem:
             return Judgement("ask", None, f"the line could not be parsed: {parsed.problem}", by_default=True)
         if parsed.substitution:
             return Judgement("ask", None, "a substitution runs a command inside another", by_default=True)
+        if parsed.evaluates:
+            return Judgement("ask", None, "an expression in it may run a command", by_default=True)
         if not parsed.commands:
             return Judgement("ask", None, "nothing in it is a plain command", by_default=True)
         used: Rule | None = None
@@ -110,7 +113,7 @@ class RuleSet:
             return "part of it is known only when it runs"
         if command.via and any(word in ("sudo", "doas", "chroot") for word in command.via.split()):
             return "it asks for other rights"
-        if command.program and has_glob(command.program):
+        if command.program and command.program != "[" and has_glob(command.program):
             return "the program is known only when it runs"
         for target in command.writes:
             if target is None:
@@ -128,7 +131,7 @@ class RuleSet:
         decisions: tuple[Decision, ...] = ("deny", "ask", "allow")
         for decision in decisions:
             for rule in self.of(kind, decision):
-                if not self._match_path(rule.pattern, path):
+                if not self._match_path(rule.pattern, path, below=decision != "allow"):
                     continue
                 if decision == "allow" and kind == "Write" and protected(path, self.root):
                     break
@@ -138,17 +141,14 @@ class RuleSet:
             return Judgement("ask", None, "the path is protected: it steers what runs later", strict=True)
         return Judgement("ask", None, "no rule allows it", by_default=True)
 
-    def _match_path(self, pattern: str, path: Path) -> bool:
+    def _match_path(self, pattern: str, path: Path, *, below: bool) -> bool:
+        """`below`: what is said of a folder is said of all that lies in it."""
         if pattern in ("", "*", "**"):
             return True
         full = os.path.normpath(self.root / Path(pattern).expanduser())
-        if full.endswith(("/**", os.sep + "**")):
-            return path.is_relative_to(full[:-3])
-        regex = "".join(
-            ".*" if part == "**" else "[^/]*" if part == "*" else "[^/]" if part == "?" else re.escape(part)
-            for part in re.split(r"(\*\*|\*|\?)", full)
-        )
-        return re.fullmatch(regex, str(path)) is not None
+        names = dict.fromkeys((full, _led(full)))
+        places = (path, *path.parents) if below else (path,)
+        return any(_meant(name).fullmatch(str(place)) for name in names for place in places)
 
     def net(self, host: str, port: int) -> Judgement:
         decisions: tuple[Decision, ...] = ("deny", "ask", "allow")
@@ -157,7 +157,11 @@ class RuleSet:
                 name, _, wanted = rule.pattern.rpartition(":")
                 if not name or not re.fullmatch(r"\d+|\*", wanted):
                     name, wanted = rule.pattern, "*"
-                if fnmatch.fnmatchcase(host.lower(), name.lower()) and wanted in ("*", str(port)):
+                # A dot at the end names the same host.
+                if fnmatch.fnmatchcase(host.lower().rstrip("."), name.lower().rstrip(".")) and wanted in (
+                    "*",
+                    str(port),
+                ):
                     return Judgement(decision, rule, f"the rule {rule.text}", strict=decision == "ask")
         return Judgement("ask", None, "no rule names this host", by_default=True)
 
@@ -170,12 +174,31 @@ class RuleSet:
         return Judgement("ask", None, "no rule names this tool", by_default=True)
 
 
+def _led(pattern: str) -> str:
+    """The pattern with links followed in what stands before its first wildcard, as they are in the paths it is held against."""
+    parts = Path(pattern).parts
+    plain = next((at for at, part in enumerate(parts) if has_glob(part)), len(parts))
+    return str(Path(os.path.realpath(Path(*parts[:plain])), *parts[plain:]))
+
+
+@lru_cache(maxsize=512)
+def _meant(full: str) -> re.Pattern[str]:
+    """Of a pattern of paths: `**` is any number of folders, none as well; `*` stays within a name."""
+    if full.endswith("/**"):
+        return re.compile(_meant(full[:-3]).pattern + "(?:/.*)?" if full != "/**" else "/.*", re.DOTALL)
+    said = {"/**/": "/(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    parts = re.split(r"(/\*\*/|\*\*|\*|\?)", full)
+    return re.compile("".join(said.get(part) or re.escape(part) for part in parts), re.DOTALL)
+
+
 def _could_be(rule: Rule, command: SimpleCommand) -> bool:
     return bool(command.words) and rule.matches_command(command)
 
 
 def _only_starts(command: SimpleCommand, root: Path) -> bool:
     """Does nothing of its own: an assignment, `true`, `cd` into the workspace, or what only starts others (`bash -c`)."""
+    if command.elsewhere:
+        return False
     if not command.words or command.program in HARMLESS:
         return True
     if command.program == "cd" and len(command.words) == 2:

@@ -19,11 +19,27 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from worldline.policy.wrappers import base_name, of_system, unwrap
+
 Node = dict[str, Any]
 _DEPTH = 4
 _MAX_NESTED = 200
 """Of the parser's tree; a person writes a tenth of that."""
 _SUBSTITUTIONS = ("CmdSubst", "ProcSubst")
+_ARITHMETIC = ("ArithmCmd", "LetClause", "TestClause", "CStyleLoop", "ArithmExp")
+_READ_NAMES = (
+    "test",
+    "[",
+    "unset",
+    "printf",
+    "read",
+    "wait",
+    "declare",
+    "local",
+    "typeset",
+    "export",
+    "readonly",
+)
 _GLOB = re.compile(r"[*?\[]")
 _ANSI_ESCAPE = re.compile(
     r"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|.)", re.DOTALL
@@ -47,10 +63,19 @@ class SimpleCommand:
     """Stands in a substitution."""
     via: str = ""
     """Wrapper through which it is started (`env`, `bash -c`, `xargs`, `find -exec`, `sudo`), outermost first."""
+    written: str = ""
+    """The program as the line names it, when it names a folder too: `./git` is not `git`."""
+    started_by: str = ""
+    """A wrapper that is no program of the system (`./env`): it may start anything."""
 
     @property
     def program(self) -> str | None:
         return self.words[0] if self.words else ""
+
+    @property
+    def elsewhere(self) -> bool:
+        """The program, or what starts it, is a file that the line names, and may be anything."""
+        return bool(self.started_by) or not of_system(self.written)
 
     @property
     def fixed(self) -> bool:
@@ -70,6 +95,8 @@ class ParsedLine:
     substitution: bool = False
     """Has `$(…)`, back quotes or `<(…)`."""
     background: bool = False
+    evaluates: bool = False
+    """Has an expression that reads text as arithmetic, where a command may hide: `[[ 'a[$(rm x)]' -eq 1 ]]`."""
 
 
 @lru_cache(maxsize=1)
@@ -139,9 +166,24 @@ def _parse(line: str, depth: int) -> ParsedLine:
         kind = node.get("Type")
         result.substitution = result.substitution or kind in _SUBSTITUTIONS
         result.background = result.background or bool(node.get("Background") or node.get("Coprocess"))
+    result.evaluates = _evaluates(tree, result.commands)
     for command in list(result.commands):
         _expand(command, result, depth)
     return result
+
+
+def _evaluates(tree: Node, commands: list[SimpleCommand]) -> bool:
+    """The shell runs what stands as `$(…)` in the index of a name, even in quotes, wherever it takes a text for arithmetic or
+    for a name. Only a text with such signs in it, or one that is not known now, can do that."""
+    reads = any(node.get("Type") in _ARITHMETIC for node in _walk(tree)) or any(
+        command.program in _READ_NAMES for command in commands
+    )
+    if not reads:
+        return False
+    if any(value is None for command in commands for value in command.assigns.values()):
+        return True
+    texts = [_word(node) for node in _walk(tree) if "Parts" in node]
+    return any("$(" in text or "`" in text for text in texts if text is not None)
 
 
 def _depth_of(node: Node) -> int:
@@ -248,83 +290,13 @@ def _ansi(match: re.Match[str]) -> str:
     return chr(int(code, 8)) if code[0].isdigit() else simple.get(code, code)
 
 
-_WRAPPERS: dict[str, frozenset[str]] = {
-    # name → options that take a value of their own
-    "env": frozenset({"-u", "--unset", "-C", "--chdir"}),
-    "timeout": frozenset({"-s", "--signal", "-k", "--kill-after"}),
-    "nice": frozenset({"-n", "--adjustment"}),
-    "ionice": frozenset({"-c", "-n"}),
-    "nohup": frozenset(),
-    "time": frozenset({"-f", "-o"}),
-    "command": frozenset(),
-    "builtin": frozenset(),
-    "exec": frozenset({"-a"}),
-    "stdbuf": frozenset({"-i", "-o", "-e"}),
-    "setsid": frozenset(),
-    "sudo": frozenset({"-u", "-g", "-h", "-p", "-C", "-D", "-R", "-T"}),
-    "doas": frozenset({"-u", "-C"}),
-    "xargs": frozenset({"-I", "-n", "-P", "-L", "-d", "-a", "-E", "-s"}),
-    "chroot": frozenset(),
-    "busybox": frozenset(),
-    "toybox": frozenset(),
-    "unshare": frozenset(),
-    "strace": frozenset({"-o", "-e", "-p"}),
-    "watch": frozenset({"-n", "-d"}),
-    "flock": frozenset({"-w", "-E"}),
-    "parallel": frozenset({"-j"}),
-}
-_SKIP_ONE = frozenset({"timeout", "chroot", "flock"})
-"""These have one word of their own before the command."""
-
-
-def base_name(word: str | None) -> str | None:
-    return None if word is None else word.rsplit("/", 1)[-1]
-
-
-def _unwrap(command: SimpleCommand) -> bool:
-    """Take one wrapper off, if there is one with a command behind it."""
-    name = base_name(command.words[0]) if command.words else None
-    if (
-        name is None
-        or name not in _WRAPPERS
-        or len(command.words) < 2
-        or command.words[1:2] in (["-v"], ["-V"])
-    ):
-        return False
-    rest = _after_options(name, command.words[1:], command.assigns)
-    if name in _SKIP_ONE and rest:
-        rest.pop(0)
-    if not rest:
-        return False
-    command.via = f"{command.via} {name}".strip()
-    command.words = [*rest, None] if name in ("xargs", "parallel") else rest
-    return True
-
-
-def _after_options(name: str, rest: list[str | None], assigns: dict[str, str | None]) -> list[str | None]:
-    """`rest` from the first word that is the wrapped command; assignments of `env` are put into `assigns`."""
-    while (
-        rest and (word := rest[0]) is not None and (word.startswith("-") or (name == "env" and "=" in word))
-    ):
-        rest = rest[1:]
-        if word == "--":
-            break
-        if "=" in word and not word.startswith("-"):
-            key, _, value = word.partition("=")
-            assigns[key] = value
-        elif name == "env" and word in ("-S", "--split-string") and rest and rest[0] is not None:
-            rest = [*rest[0].split(), *rest[1:]]
-        elif word in _WRAPPERS[name]:
-            rest = rest[1:]
-    return rest
-
-
 def _expand(command: SimpleCommand, result: ParsedLine, depth: int) -> None:
     """Take wrappers off in place, and add what is started through this command."""
-    while _unwrap(command):
+    while unwrap(command):
         pass
-    if command.words:
-        command.words[0] = base_name(command.words[0])
+    if command.words and (name := command.words[0]) is not None:
+        command.written = name if "/" in name else ""
+        command.words[0] = base_name(name)
     for text, via in _started_by(command):
         if text is None:
             result.problem = result.problem or f"{via} runs text that is known only at run time"
@@ -332,8 +304,10 @@ def _expand(command: SimpleCommand, result: ParsedLine, depth: int) -> None:
         inner = _parse(text, depth + 1)
         result.problem = result.problem or inner.problem
         result.substitution = result.substitution or inner.substitution
+        result.evaluates = result.evaluates or inner.evaluates
         for found in inner.commands:
             found.start, found.end = command.start, command.end
+            found.started_by = found.started_by or command.started_by
             found.via = f"{command.via} {via} {found.via}".strip()
             result.commands.append(found)
     for words, via in _exec_of(command):
@@ -351,6 +325,10 @@ def _started_by(command: SimpleCommand) -> Iterator[tuple[str | None, str]]:
             yield found[0], f"{name} -c"
     elif name == "eval":
         yield (None if None in rest else " ".join(word or "" for word in rest)), "eval"
+    elif name == "watch":  # gives its words to a shell, joined
+        while rest and (rest[0] or "").startswith("-"):
+            rest = rest[2 if rest[0] in ("-n", "--interval", "-q", "--equexit") else 1 :]
+        yield (None if None in rest else " ".join(word or "" for word in rest)), "watch"
     elif name == "trap" and len(rest) > 1 and rest[0] not in ("-", "-l", "-p"):
         yield rest[0], "trap"
 

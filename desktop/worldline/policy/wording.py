@@ -102,6 +102,12 @@ _ORDER: tuple[Kind, ...] = (
 
 def kind_of(command: SimpleCommand) -> tuple[Kind, str]:
     """What a simple command seems to do, and the words for it."""
+    kind, says = _by_name(command)
+    # A file of the workspace that is called like a harmless program may be anything.
+    return ("code", "runs code") if command.elsewhere and kind in ("reads", "files") else (kind, says)
+
+
+def _by_name(command: SimpleCommand) -> tuple[Kind, str]:
     program = command.program
     if any(word in _RIGHTS for word in command.via.split()) or program in _RIGHTS:
         return "rights", "asks for other rights"
@@ -216,6 +222,11 @@ def remember(line: str) -> tuple[list[Scope], str]:
     ):
         return ["once", "branch", "session"], ""
     program, words = commands[0].program or "", commands[0].words
+    if commands[0].elsewhere:  # a rule that names the program alone would be about another
+        rule = _exactly(commands[0])
+        return (
+            (["once", "branch", "session", "always"], rule) if rule else (["once", "branch", "session"], "")
+        )
     if program in _PREFIX_PROGRAMS:
         return ["once", "branch", "session", "always"], f"Bash({program}:*)"
     if len(words) > 1 and words[1] in _PREFIX_RULES.get(program, ()):
@@ -227,5 +238,5 @@ def remember(line: str) -> tuple[list[Scope], str]:
 def _exactly(command: SimpleCommand) -> str:
     """The rule for exactly this command; "" where it cannot be written: words with spaces or wildcards in them would be
     other words, or many."""
-    words = [word or "" for word in command.words]
+    words = [command.written or command.words[0] or "", *(word or "" for word in command.words[1:])]
     return f"Bash({' '.join(words)})" if all(_PLAIN_WORD.fullmatch(word) for word in words) else ""
