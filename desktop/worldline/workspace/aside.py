@@ -38,12 +38,15 @@ def save(
     """
     saved: dict[str, str] = {}
     for name in os.listdir(staging):
+        sig = known.get(name)
+        if sig is not None and sig[1] >= 0:
+            now = os.stat(name, dir_fd=staging, follow_symlinks=False)
+            if (now.st_mtime_ns, now.st_size, now.st_ino) == (sig[0], sig[2], sig[3]):
+                continue
         number = name.partition(".")[0]
         if not number.isdecimal() or int(number) >= len(items):
             continue
-        sig, item = known.get(name), items[int(number)]
-        if sig is not None and _is_quiet(name, staging, sig):
-            continue
+        item = items[int(number)]
         if not _is_stored(name, staging, item, store, half_written, power_lost):
             saved[name] = _put_beside(tree, staging, name, item.path)
     return saved
@@ -54,11 +57,6 @@ def note_of(saved: Mapping[str, str]) -> str:
     if not saved:
         return ""
     return f"Written by somebody while the files were put back, and saved as: {', '.join(sorted(saved.values())[:20])}."
-
-
-def _is_quiet(name: str, staging: int, sig: FileSig) -> bool:
-    now = os.stat(name, dir_fd=staging, follow_symlinks=False)
-    return sig[1] >= 0 and (now.st_mtime_ns, now.st_size, now.st_ino) == (sig[0], *sig[2:4])
 
 
 def _is_stored(
