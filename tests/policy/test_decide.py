@@ -376,3 +376,48 @@ def test_what_is_no_key_is_neither_waited_for_nor_taken_away(tmp_path: Path) -> 
         seal = Seal(tmp_path / name, "s")
         assert seal.holds(seal.put(grant)) and not Seal(tmp_path / name, "s").holds(seal.put(grant))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "pipe"]
+
+
+async def test_a_grant_for_the_sandbox_is_none_without_it(tmp_path: Path) -> None:
+    person = Person(decision="allow", scope="session")
+    bench, gate = bench_with(tmp_path, person, sandbox="complete")
+    call = {"command": "true && echo hello"}
+    await bench.call("bash", **call)
+    await bench.call("bash", **call)
+    assert len(person.shown) == 1
+    gate.sandbox = "none"
+    await bench.call("bash", **call)
+    assert len(person.shown) == 2, "what was allowed where it was confined is asked about where it is not"
+    gate.sandbox = "complete"
+    await bench.call("bash", **call)
+    assert len(person.shown) == 2, "what was allowed without the sandbox is allowed in it"
+
+
+def test_what_is_denied_is_not_opened_by_a_rule_that_allows_more(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    (outside / "secret").mkdir(parents=True)
+    (outside / "open").mkdir()
+    rules = [
+        parse_rule(f"Write({outside}/secret/**)", "deny"),
+        parse_rule("Unsandboxed(docker run:*)", "deny"),
+        parse_rule("Net(api.example.org)", "deny"),
+        parse_rule(f"Read({outside}/open)", "ask"),
+        parse_rule(f"Write({outside}/**)", "allow"),
+        parse_rule(f"Write({outside}/open/**)", "allow"),
+        parse_rule(f"Read({outside}/open)", "allow"),
+        parse_rule("Unsandboxed(docker:*)", "allow"),
+        parse_rule("Net(api.example.org:443)", "allow"),
+    ]
+    root = tmp_path / "ws"
+    root.mkdir()
+    gate = PolicyGate(RuleSet(rules, root), Person().desk, sandbox="complete")
+    grant = {"rule": f"Write({outside}/secret/x)"}
+    assert [(g.kind, g.target) for g in gate.opened([grant], "docker run x", root)] == [
+        ("write", str((outside / "open").resolve()))
+    ]
+    assert "unconfined" in [g.kind for g in gate.opened([], "docker ps", root)]
+    gate.once.append(f"Read({outside}/open)")
+    assert "read" in [g.kind for g in gate.opened([], "docker run x", root)], (
+        "it was asked about for this call"
+    )
+    assert "read" not in [g.kind for g in gate.opened([], "docker run x", root)]

@@ -15,7 +15,7 @@ from worldline.engine.effects import EffectList
 from worldline.engine.shared import Shared
 from worldline.policy.copies import Copies
 from worldline.policy.decide import PolicyGate
-from worldline.policy.openings import counter_push, grants_of, publish_grants, push_grants
+from worldline.policy.openings import counter_push, publish_grants, push_grants
 from worldline.policy.pushing import push_outside
 from worldline.policy.sandbox import selftest
 from worldline.policy.sandbox.confine import NOT_RUN, SandboxFailed, not_started
@@ -154,9 +154,7 @@ class SandboxDesk:
         place = self.place()
 
         def take(command: str) -> Sequence[Grant]:
-            rules = self._gate.openings(grants)
-            self._gate.spend_once()
-            opened = grants_of(rules, command, self._shared.root)
+            opened = self._gate.opened(grants, command, self._shared.root)
             if command in self._approved:
                 self._approved.discard(command)
                 push = push_outside(command, self._shared.root)

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from worldline.core.access import AccessRequest
+
 COPY_LIMIT = 50_000_000
 """Bytes of a file or folder that are copied before a command may write to it."""
 _MOST_FILES = 20_000
@@ -162,3 +164,11 @@ def same(copy: Path, target: Path) -> bool:
         return False
     a, b = copy.stat(), target.stat()
     return a.st_size == b.st_size and a.st_mode == b.st_mode and copy.read_bytes() == target.read_bytes()
+
+
+def copy_first(request: AccessRequest) -> str:
+    """Which copy is made before a write outside the workspace, or that it cannot be restored."""
+    kind, _, target = request.target.partition(":")
+    paths = [Path(target)] if kind == "write" else request.writes
+    outside = [path for path in paths if not path.is_relative_to(request.root.resolve())]
+    return " ".join(will_copy(path) for path in outside[:3])

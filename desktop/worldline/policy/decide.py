@@ -18,9 +18,11 @@ from typing import Any, Literal
 from worldline.core.access import AccessAnswer, AccessRequest
 from worldline.policy.answers import denied_by_rule, file_diff, nobody_there, plan_mode, refused, secret_place
 from worldline.policy.approvals import ApprovalDesk, Scope, digest_of
-from worldline.policy.copies import will_copy
+from worldline.policy.copies import copy_first
+from worldline.policy.openings import grants_of
 from worldline.policy.pushing import push_outside, pushes_of, uses_lfs
 from worldline.policy.rules import Judgement, RuleSet, parse_rule
+from worldline.policy.sandbox.model import Grant
 from worldline.policy.seal import Seal
 from worldline.policy.shell import has_glob, parse
 from worldline.policy.wording import effect, kind_of, marks, remember
@@ -28,6 +30,7 @@ from worldline.protocol.model import Approval, Mode
 
 Confinement = Literal["complete", "partial", "none"]
 Unattended = Literal["", "deny", "allow", "rules"]
+_LABELS: tuple[Confinement, ...] = ("none", "partial", "complete")
 ALL_SCOPES: tuple[Scope, ...] = ("once", "branch", "session", "always")
 _LASTING = {
     "publish": "it publishes, which cannot be taken back",
@@ -111,12 +114,13 @@ class PolicyGate:
             return AccessAnswer(why="allowed for this run as a whole")
         if self.unattended:
             return AccessAnswer(nobody_there(judgement))
+        under = self.sandbox
         approval = await asyncio.to_thread(self._approval, request, question, digest)
-        approval.copy_first = await asyncio.to_thread(_copy_first, request)
+        approval.copy_first = await asyncio.to_thread(copy_first, request)
         verdict = await self.desk.ask(approval)
         if not verdict.allowed:
             return AccessAnswer(refused(request, verdict), by_person=verdict.why == "answered")
-        self._keep_grant(request, question, verdict.scope, digest)
+        self._keep_grant(request, question, verdict.scope, f"{digest} {under}" if request.command else digest)
         return AccessAnswer(edited_input=verdict.edited_input, why=f"approved ({verdict.scope})")
 
     def openings(self, branch_grants: list[dict[str, Any]]) -> list[str]:
@@ -125,6 +129,19 @@ class PolicyGate:
         always = [rule.text for rule in self.rules.rules if rule.decision == "allow"]
         opening = ("Write(", "Read(", "Net(", "Socket(", "Unsandboxed(")
         return [rule for rule in dict.fromkeys([*always, *kept, *self.once]) if rule.startswith(opening)]
+
+    def opened(self, branch_grants: list[dict[str, Any]], command: str, root: Path) -> list[Grant]:
+        """What is open for this command, which takes what was granted for one call. A rule that denies or asks beats each
+        rule and grant that opens; only what was granted for this one call was asked about already."""
+        rules, given = replace(self.rules, root=root.resolve()), set(self.once)
+        grants = grants_of(self.openings(branch_grants), command, root)
+        self.spend_once()
+        return [
+            grant
+            for grant in grants
+            if (judged := rules.opening(grant.kind, grant.target, command)).decision != "deny"
+            and (judged.rule is None or not judged.strict or grant.rule in given)
+        ]
 
     def spend_once(self) -> None:
         """The call for which something was opened has run."""
@@ -280,6 +297,8 @@ class PolicyGate:
         else:
             says = "Runs without any confinement: everything you may do, it may do."
             question = _Question(Judgement("ask", strict=True), says, ("once",), "", True)
+            if (judged := rules.command(target, "Unsandboxed")).decision == "deny":
+                return _Question(judged)
             if any(kind_of(command)[0] == "rights" for command in parse(target).commands):
                 return _Question(Judgement("deny", None, "rights of another user are never given"))
         own = question.judgement
@@ -320,7 +339,10 @@ class PolicyGate:
 
     def _granted(self, request: AccessRequest, digest: str) -> str:
         grants = [*self.session_grants, *self._sealed(request.grants)]
-        if any(grant.get("digest") == digest for grant in grants):
+        # What was allowed inside the sandbox was not allowed without it.
+        held = _LABELS[: _LABELS.index(self.sandbox) + 1] if request.command else ()
+        exactly = {f"{digest} {label}" for label in held} or {digest}
+        if any(grant.get("digest") in exactly for grant in grants):
             return "granted before, for exactly this"
         rules = [parse_rule(grant["rule"], "allow", "grant") for grant in grants if grant.get("rule")]
         if not rules or request.target:
@@ -389,11 +411,3 @@ def _host_of(url: str) -> tuple[str, int] | None:
         return None
     host = parts.hostname or ""
     return None if not host or has_glob(host) or not host.isprintable() or " " in host else (host, port)
-
-
-def _copy_first(request: AccessRequest) -> str:
-    """Which copy is made before a write outside the workspace, or that it cannot be restored."""
-    kind, _, target = request.target.partition(":")
-    paths = [Path(target)] if kind == "write" else request.writes
-    outside = [path for path in paths if not path.is_relative_to(request.root.resolve())]
-    return " ".join(will_copy(path) for path in outside[:3])

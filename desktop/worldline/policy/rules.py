@@ -22,6 +22,11 @@ from worldline.policy.shell import STARTS_FILE, ParsedLine, SimpleCommand, has_g
 
 KINDS = ("Bash", "Net", "Write", "Read", "Socket", "Unsandboxed", "Tool")
 
+_PATH_KINDS: dict[str, Literal["Write", "Read", "Socket"]] = {
+    "write": "Write",
+    "read": "Read",
+    "socket": "Socket",
+}
 _RULE = re.compile(r"(\w+)(?:\((.*)\))?", re.DOTALL)
 PROTECTED = (".git", ".worldline")
 """Folders of the workspace that no rule opens for writing by tools: what is in them runs or steers something."""
@@ -164,6 +169,32 @@ class RuleSet:
                 ):
                     return Judgement(decision, rule, f"the rule {rule.text}", strict=decision == "ask")
         return Judgement("ask", None, "no rule names this host", by_default=True)
+
+    def opening(self, kind: str, target: str, command: str) -> Judgement:
+        """What the rules say of something that another rule or a grant opens for a command (`sandbox.model.Grant`)."""
+        match kind:
+            case "unconfined":
+                return self.command(command, "Unsandboxed")
+            case "net":
+                host, _, port = target.rpartition(":")
+                return self.net(host, int(port) if port.isdecimal() else 0)
+            case "write" | "read" | "socket":
+                name = _PATH_KINDS[kind]
+                judged = self.path(name, Path(target))
+                inside = next(
+                    (r for r in self.of(name, "deny") if self._lies_in(r.pattern, Path(target))), None
+                )
+                if inside is None or judged.decision == "deny":
+                    return judged
+                return Judgement("deny", inside, f"the rule {inside.text} denies what lies in it")
+            case _:
+                return Judgement("allow")
+
+    def _lies_in(self, pattern: str, folder: Path) -> bool:
+        """What the pattern names lies in this folder, which would be opened as a whole."""
+        parts = Path(_led(os.path.normpath(self.root / Path(pattern).expanduser()))).parts
+        plain = next((at for at, part in enumerate(parts) if has_glob(part)), len(parts))
+        return Path(*parts[:plain]).is_relative_to(folder)
 
     def tool(self, name: str) -> Judgement:
         decisions: tuple[Decision, ...] = ("deny", "ask", "allow")
