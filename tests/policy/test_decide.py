@@ -421,3 +421,23 @@ def test_what_is_denied_is_not_opened_by_a_rule_that_allows_more(tmp_path: Path)
         "it was asked about for this call"
     )
     assert "read" not in [g.kind for g in gate.opened([], "docker run x", root)]
+
+
+async def test_a_search_shows_nothing_of_files_that_may_not_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules = [parse_rule("Read(secrets/**)", "deny"), parse_rule("Read(**/*.pem)", "ask")]
+    person = Person(decision="allow")
+    bench, gate = bench_with(tmp_path, person, rules=rules)
+    bench.services["may_not_read"] = gate.may_not_read
+    (bench.root / "secrets").mkdir()
+    for name in ("secrets/a-1-b.txt", "x.pem", "open-1-x.txt"):
+        (bench.root / name).write_text("before\nneedle here\nafter\n")
+    for path in (os.environ["PATH"], str(tmp_path)):  # with ripgrep, and without
+        monkeypatch.setenv("PATH", path)
+        found = text_of(await bench.call("grep", pattern="needle", context=1))
+        assert "open-1-x.txt:2:needle here" in found and "open-1-x.txt-1-before" in found
+        assert "secrets" not in found and "x.pem" not in found
+    assert person.shown == []
+    assert "x.pem:2:needle" in text_of(await bench.call("grep", pattern="needle", path="x.pem"))
+    assert len(person.shown) == 1

@@ -305,7 +305,11 @@ class LoopMaker:
         return work is not None and await work.call(lambda workspace: workspace.stirred)
 
     def _services(self) -> dict[str, Any]:
-        return {"processes": self._processes, "memory_dir": memory_folder(self._shared.info.root)}
+        return {
+            "processes": self._processes,
+            "memory_dir": memory_folder(self._shared.info.root),
+            "may_not_read": self._approvals.gate.may_not_read,
+        }
 
     def _context(self, task: TaskState, agents: SubAgents | None) -> Callable[[str, str], ToolContext]:
         shared = self._shared

@@ -130,6 +130,11 @@ class PolicyGate:
         opening = ("Write(", "Read(", "Net(", "Socket(", "Unsandboxed(")
         return [rule for rule in dict.fromkeys([*always, *kept, *self.once]) if rule.startswith(opening)]
 
+    def may_not_read(self, path: Path, asked: Path) -> bool:
+        """A rule keeps the file closed, though it lies in `asked`, which may be searched."""
+        own = self.rules.path("Read", path)
+        return own.decision == "deny" or (own.strict and not self.rules.path("Read", asked).strict)
+
     def opened(self, branch_grants: list[dict[str, Any]], command: str, root: Path) -> list[Grant]:
         """What is open for this command, which takes what was granted for one call. A rule that denies or asks beats each
         rule and grant that opens; only what was granted for this one call was asked about already."""

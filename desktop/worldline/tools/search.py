@@ -155,8 +155,18 @@ def _grep(args: GrepInput, ctx: ToolContext, helper: Helper) -> ToolResult:
             ErrorClass.USER, "invalid_pattern", "The pattern is empty.", next_="Say what to search for."
         )
     program = ripgrep()
+    may_not: Callable[[Path, Path], bool] = ctx.services.get("may_not_read", lambda path, asked: False)
+    known: dict[str, bool] = {}
+
+    def closed(name: str) -> bool:
+        if name not in known:
+            known[name] = may_not(Path(os.path.realpath(name)), place.real)
+        return known[name]
+
     lines, cut = (
-        _grep_rg(program, args, place, helper) if program is not None else _grep_python(args, place, helper)
+        _grep_rg(program, args, place, helper, closed)
+        if program is not None
+        else _grep_python(args, place, helper, closed)
     )
     root = str(ctx.root.resolve()) + os.sep
     lines = [line.replace(root, "", 1) if line.startswith(root) else line for line in lines]
@@ -172,9 +182,11 @@ def _grep(args: GrepInput, ctx: ToolContext, helper: Helper) -> ToolResult:
     return ToolResult(content=text("\n".join(shown)), summary=f"{count} matches")
 
 
-def _grep_rg(program: str, args: GrepInput, place: Place, helper: Helper) -> tuple[list[str], bool]:
+def _grep_rg(
+    program: str, args: GrepInput, place: Place, helper: Helper, closed: Callable[[str], bool]
+) -> tuple[list[str], bool]:
     argv = [
-        program, "--no-config", "--line-number", "--with-filename", "--no-heading", "--color=never", "--hidden",
+        program, "--no-config", "--line-number", "--with-filename", "--null", "--no-heading", "--color=never", "--hidden",
         "--no-require-git", "--glob=!.git", "--sort=path", "--max-columns=2000", "--max-columns-preview",
         # Look-around and back references need its second engine, which gives up where Python would go on for ever.
         "--engine=auto",
@@ -201,7 +213,8 @@ def _grep_rg(program: str, args: GrepInput, place: Place, helper: Helper) -> tup
                     cut = True
                     process.kill()
                     break
-                lines.append(raw.decode("utf-8", "replace").rstrip("\r\n"))
+                if (line := _line(raw, closed)) is not None:
+                    lines.append(line)
             process.stdout.close()
             code = process.wait()
         finally:
@@ -214,9 +227,20 @@ def _grep_rg(program: str, args: GrepInput, place: Place, helper: Helper) -> tup
         check(code)
     if code == 2 and not lines:
         if "PCRE2 is not available" in problem or "--engine" in problem:
-            return _grep_python(args, place, helper)
+            return _grep_python(args, place, helper, closed)
         _explain(problem, args, place)
     return lines, cut
+
+
+def _line(raw: bytes, closed: Callable[[str], bool]) -> str | None:
+    """A line as it is shown; None = of a file that a rule keeps closed. The name ends with a NUL: it may hold what else
+    would end it."""
+    name, ends, rest = raw.partition(b"\0")
+    if ends and closed(os.fsdecode(name)):
+        return None
+    sign = re.match(rb"\d+([:-])", rest)
+    whole = name + (sign[1] if sign else b"") + rest
+    return whole.decode("utf-8", "replace").rstrip("\r\n")
 
 
 def _explain(problem: str, args: GrepInput, place: Place) -> None:
@@ -269,7 +293,9 @@ def _bad_glob(glob: str) -> ToolFailure:
     )
 
 
-def _grep_python(args: GrepInput, place: Place, helper: Helper) -> tuple[list[str], bool]:
+def _grep_python(
+    args: GrepInput, place: Place, helper: Helper, closed: Callable[[str], bool]
+) -> tuple[list[str], bool]:
     try:
         re.compile(args.pattern)
     except (re.error, OverflowError, RecursionError) as error:
@@ -284,6 +310,7 @@ def _grep_python(args: GrepInput, place: Place, helper: Helper) -> tuple[list[st
         except ValueError:
             raise _bad_glob(args.glob) from None
         names = [n for n in names if spec.match_file(os.path.relpath(n, place.real.parent))]
+    names = [name for name in names if not closed(str(name))]
     return pygrep.search(
         args.pattern, names, ignore_case=args.ignore_case, context=args.context, limit=args.limit, seconds=GREP_SECONDS,
         helper=helper,
