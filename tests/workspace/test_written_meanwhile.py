@@ -215,6 +215,21 @@ def test_without_an_exchange_what_is_put_there_while_a_jump_is_taken_back_stays(
     assert place.found() == ["f"]
 
 
+def test_what_is_made_anew_as_a_jump_is_taken_back_stays(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def delete(report: RestoreReport) -> None:
+        (place.work / "f").unlink()
+        _fail(report)
+
+    def make(*args: Any) -> Any:
+        return place.write("f", _MINE) and None if "f" in args else False
+
+    _once(monkeypatch, undo, "rename_new", make, after=False)
+    assert not place.jump(delete).done
+    assert place.found() == ["f"]
+
+
 _CUT = """
 import os, sys
 from pathlib import Path

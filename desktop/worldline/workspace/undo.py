@@ -181,7 +181,10 @@ class Undo:
                 # Somebody put another there between the look and the step: that one stays.
                 self.lost.append(item.path)
         except FileNotFoundError:
-            rename_new(staged, staging, name, fd)
+            try:
+                rename_new(staged, staging, name, fd)
+            except FileExistsError:  # made between the look and the step: that one stays
+                self.lost.append(item.path)
 
     def _swap(self, staging: int, staged: str, name: str, fd: int, item: PlanItem) -> bool:
         """Put a staged file in the place of ours. False: it was not ours any more by then, and is there again."""
