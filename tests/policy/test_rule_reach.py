@@ -124,3 +124,24 @@ def test_an_allow_rule_for_a_folder_by_its_name_is_not_for_what_lies_in_it(tmp_p
 
 def test_a_dot_at_the_end_of_a_host_names_the_same_host(tmp_path: Path) -> None:
     assert rules(tmp_path, deny=("Net(*.example.org)",)).net("a.example.org.", 443).decision == "deny"
+
+
+@pytest.mark.parametrize(
+    ("line", "decision"),
+    [
+        ("cat README.md", "allow"), ("cat src/*.py ../other/x", "allow"), ("cat -", "allow"), ("cat ~/notes.txt", "allow"),
+        ("cat ~/.ssh/id_rsa", "ask"), ("cat ~/.ss*/id_rsa", "ask"), ("cat HOME/.netrc", "ask"), ("cat ../home/.aws/x", "ask"),
+        ("cat --x=HOME/.netrc", "ask"), ("cat -r ~", "ask"), ("cat keys/id", "ask"), ("cat ../home/*/x", "ask"),
+    ],
+)  # fmt: skip
+def test_a_rule_for_a_reader_is_none_for_keys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, decision: str
+) -> None:
+    """The tool that reads asks about them by name; where nothing confines commands, `cat` would be a way round it."""
+    home, root = tmp_path.resolve() / "home", tmp_path.resolve() / "ws"
+    (home / ".ssh").mkdir(parents=True)
+    root.mkdir()
+    (root / "keys").symlink_to(home / ".ssh")
+    monkeypatch.setenv("HOME", str(home))
+    allowed = rules(root, allow=("Bash(cat:*)",))
+    assert allowed.command(line.replace("HOME", str(home))).decision == decision

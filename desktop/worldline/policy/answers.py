@@ -9,14 +9,7 @@ from worldline.core.access import AccessRequest
 from worldline.core.errors import ErrorClass, ToolError
 from worldline.policy.approvals import Verdict
 from worldline.policy.rules import Judgement, protected
-from worldline.policy.secrets import SECRET_PLACES
 from worldline.protocol.model import DiffRow, FileChange, FileDiff
-
-
-def secret_place(path: Path) -> bool:
-    """Keys, passwords and histories in the home folder."""
-    home = Path.home().resolve()
-    return any(path.is_relative_to(home / place) for place in SECRET_PLACES)
 
 
 def file_diff(request: AccessRequest, path: Path, limit: int = 2000) -> FileDiff:

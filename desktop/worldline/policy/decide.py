@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from worldline.core.access import AccessAnswer, AccessRequest
-from worldline.policy.answers import denied_by_rule, file_diff, nobody_there, plan_mode, refused, secret_place
+from worldline.policy.answers import denied_by_rule, file_diff, nobody_there, plan_mode, refused
 from worldline.policy.approvals import ApprovalDesk, Scope, digest_of
 from worldline.policy.copies import copy_first
 from worldline.policy.openings import grants_of
@@ -24,6 +24,7 @@ from worldline.policy.pushing import push_outside, pushes_of, uses_lfs
 from worldline.policy.rules import Judgement, RuleSet, parse_rule
 from worldline.policy.sandbox.model import Grant
 from worldline.policy.seal import Seal
+from worldline.policy.secrets import secret_place
 from worldline.policy.shell import has_glob, parse
 from worldline.policy.wording import effect, kind_of, marks, remember
 from worldline.protocol.model import Approval, Mode

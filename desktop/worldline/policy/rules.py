@@ -18,6 +18,7 @@ from typing import Any, Literal
 
 from worldline.policy.programs import HARMLESS, STEERING
 from worldline.policy.rule import Decision, Rule, pattern_words
+from worldline.policy.secrets import names_secret
 from worldline.policy.shell import STARTS_FILE, ParsedLine, SimpleCommand, has_glob, parse, shell_text
 
 KINDS = ("Bash", "Net", "Write", "Read", "Socket", "Unsandboxed", "Tool")
@@ -120,6 +121,8 @@ class RuleSet:
             return "it asks for other rights"
         if command.program and command.program != "[" and has_glob(command.program):
             return "the program is known only when it runs"
+        if any(names_secret(word, self.root) for word in command.words[1:] if word):
+            return "it names a place of keys, passwords or histories"
         for target in command.writes:
             if target is None:
                 return "it writes to a file that is known only when it runs"
