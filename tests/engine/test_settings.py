@@ -132,3 +132,24 @@ def test_a_settings_file_that_is_none_is_told_and_not_waited_for(tmp_path: Path)
     (place / "settings.json").unlink()
     (place / "settings.json").write_text("[" * 100_000)
     assert "not JSON" in Settings(tmp_path).problems[0]
+
+
+def test_one_list_written_wrong_takes_no_deny_rule_along(home: Path, tmp_path: Path) -> None:
+    folder = project(tmp_path)
+    paths.config_file().write_text(
+        json.dumps(
+            {
+                "permissions": {
+                    "deny": ["Bash(npm publish:*)"],
+                    "ask": "Bash(git push:*)",
+                    "allow": "Bash(rm:*)",
+                },
+                "projects": {str(folder): {"permissions": {"deny": "Bash(docker:*)", "allow": 3}}},
+            }
+        )
+    )
+    settings = Settings(folder, folder=str(folder))
+    assert settings.get("permissions") == {
+        "deny": ["Bash(npm publish:*)", "Bash(docker:*)"], "ask": ["Bash(git push:*)"], "allow": [],
+    }  # fmt: skip
+    assert len(settings.problems) == 2 and any(str(folder) in problem for problem in settings.problems)

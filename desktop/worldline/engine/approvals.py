@@ -13,6 +13,7 @@ from worldline.core.secrets import mask_value
 from worldline.engine.confinement import SandboxDesk
 from worldline.engine.effects import EffectList
 from worldline.engine.recovery import waits_for_the_person
+from worldline.engine.settings import lists_of
 from worldline.engine.shared import Shared
 from worldline.engine.waiting_rows import show_row
 from worldline.policy.approvals import DEFAULT_TIMEOUT_S, ApprovalDesk
@@ -138,7 +139,7 @@ class Approvals:
         # Another window may have added rules since: the list is written whole.
         settings.reload()
         given = settings.for_folder(self._shared.info.root)
-        allow = [*given.get("permissions", {}).get("allow", []), rule]
+        allow = [*lists_of(given.get("permissions")).get("allow", []), rule]
         settings.change({"projects": {self._shared.info.root: {"permissions": {"allow": allow}}}})
 
     # -- the queue --------------------------------------------------------------------------------------------------

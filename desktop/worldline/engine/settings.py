@@ -134,8 +134,17 @@ def add_permissions(values: dict[str, Any], more: dict[str, Any]) -> dict[str, A
     if not isinstance(given, dict):
         return values
     own = values.get("permissions", {})
-    lists = {k: [*own.get(k, []), *v] for k, v in given.items() if isinstance(v, list)}
+    lists = {k: [*own.get(k, []), *v] for k, v in lists_of(given).items()}
     return {**values, "permissions": {**own, **lists}}
+
+
+def lists_of(given: Any) -> dict[str, list[Any]]:
+    """The lists of rules that can be used. One that is written wrong takes no other along, and a text where a list should
+    be still denies or asks: a slip never allows anything."""
+    if not isinstance(given, dict):
+        return {}
+    texts = {k: [v] for k, v in given.items() if k in ("deny", "ask") and isinstance(v, str)}
+    return texts | {k: v for k, v in given.items() if isinstance(v, list)}
 
 
 def rules_of(values: dict[str, Any]) -> dict[str, list[str]]:
@@ -196,6 +205,11 @@ class Settings:
             )
         if self._folder:
             here = self.for_folder(self._folder, values)
+            self.problems.extend(
+                f"{sentence} for {self._folder} in {paths.config_file()}."
+                for key, sentence in misshapen(here).items()
+                if key == "permissions"
+            )
             self.rules["here"] = rules_of(here)
             values = add_permissions(values, here)
         self.values = merge(values, self._overrides)
@@ -218,8 +232,15 @@ class Settings:
             self.problems.append(str(error))
             return {}
         wrong = misshapen(values)
-        self.problems.extend(f"{sentence} in {path} and is not used." for sentence in wrong.values())
-        return {key: value for key, value in values.items() if key not in wrong}
+        self.problems.extend(
+            f"{sentence} in {path} and is not used"
+            + (", but for its lists that can be." if key == "permissions" else ".")
+            for key, sentence in wrong.items()
+        )
+        usable = {key: value for key, value in values.items() if key not in wrong}
+        if "permissions" in wrong:
+            usable["permissions"] = lists_of(values["permissions"])
+        return usable
 
     def get(self, key: str) -> Any:
         return self.values.get(key, DEFAULTS.get(key))
