@@ -21,9 +21,7 @@ def is_fresh(mtime_ns: int, ctime_ns: int, now_ns: int) -> bool:
     return max(mtime_ns, ctime_ns) >= now_ns - (_COARSE_NS if coarse else _RACY_NS)
 
 
-def signature(status: os.stat_result, oid: bytes, before_ns: int) -> FileSig:
-    """For content that was read with this stat data, and not before `before_ns`."""
-    fresh = is_fresh(status.st_mtime_ns, status.st_ctime_ns, before_ns)
+def _signed(status: os.stat_result, oid: bytes, fresh: bool) -> FileSig:
     return (
         status.st_mtime_ns,
         -1 if fresh else status.st_ctime_ns,
@@ -32,19 +30,18 @@ def signature(status: os.stat_result, oid: bytes, before_ns: int) -> FileSig:
         status.st_mode,
         oid,
     )
+
+
+def signature(status: os.stat_result, oid: bytes, before_ns: int) -> FileSig:
+    """For content that was read with this stat data, and not before `before_ns`."""
+    fresh = is_fresh(status.st_mtime_ns, status.st_ctime_ns, before_ns)
+    return _signed(status, oid, fresh)
 
 
 def renamed_signature(status: os.stat_result, oid: bytes, before_ns: int) -> FileSig:
     """`signature` of one that was renamed, which sets its ctime and nothing else: its mtime alone tells of writes."""
     fresh = is_fresh(status.st_mtime_ns, status.st_mtime_ns, before_ns)
-    return (
-        status.st_mtime_ns,
-        -1 if fresh else status.st_ctime_ns,
-        status.st_size,
-        status.st_ino,
-        status.st_mode,
-        oid,
-    )
+    return _signed(status, oid, fresh)
 
 
 class Unstable(OSError):
