@@ -12,9 +12,11 @@ from workspace.conftest import ENV, run_sh, snapshot
 from worldline.core.errors import WorkspaceError
 from worldline.protocol.model import FileChange, FileDiff
 from worldline.workspace.authorship import Step, authors_of, last_authors
-from worldline.workspace.diff import changes, file_diff, patch
+from worldline.workspace.changes import changes
 from worldline.workspace.engine import Workspace
+from worldline.workspace.file_diff import file_diff
 from worldline.workspace.model import DISK, NOT_CAPTURED, Cancelled
+from worldline.workspace.patching import patch
 from worldline.workspace.runs_later import runs_later
 
 PNG = bytes.fromhex("89504e470d0a1a0a") + b"\0" * 40

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from worldline.workspace.diff import changes, file_diff
+from worldline.workspace.changes import changes
 from worldline.workspace.engine import Workspace
+from worldline.workspace.file_diff import file_diff
 from worldline.workspace.nested_code import in_config
 
 from .conftest import run_sh

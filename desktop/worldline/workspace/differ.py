@@ -19,8 +19,12 @@ from pathlib import Path
 from typing import IO, Any
 
 from worldline.core.errors import WorldlineError
-from worldline.workspace import diff, linecount
+from worldline.workspace import linecount
 from worldline.workspace.authorship import Step
+from worldline.workspace.changes import changes
+from worldline.workspace.file_diff import file_diff
+from worldline.workspace.pair import MAX_COUNTED
+from worldline.workspace.patching import patch
 from worldline.workspace.states import State
 from worldline.workspace.store import Store
 
@@ -48,8 +52,8 @@ def _steps(rows: list[list[Any]]) -> list[Step]:
 
 
 def _changes(reader: Reader, p: dict[str, Any]) -> Answer:
-    found = diff.changes(reader, p["a"], p["b"], path_states=_steps(p["steps"]))
-    counted = len(found) <= diff.MAX_COUNTED
+    found = changes(reader, p["a"], p["b"], path_states=_steps(p["steps"]))
+    counted = len(found) <= MAX_COUNTED
     if not counted and (known := linecount.cached(reader.store, p["a"], p["b"])) is not None:
         counted = True
         for change in found:
@@ -62,7 +66,7 @@ def _changes(reader: Reader, p: dict[str, Any]) -> Answer:
 
 
 def _file_diff(reader: Reader, p: dict[str, Any]) -> Answer:
-    result = diff.file_diff(
+    result = file_diff(
         reader, p["a"], p["b"], p["path"], context=p["context"], ignore_space=p["ignore_space"],
         max_rows=p["max_rows"], path_states=_steps(p["steps"]), old_states=_steps(p["old_steps"]),
     )  # fmt: skip
@@ -73,7 +77,7 @@ def _file_diff(reader: Reader, p: dict[str, Any]) -> Answer:
 
 
 def _patch(reader: Reader, p: dict[str, Any]) -> Answer:
-    yield {"done": diff.patch(reader, p["a"], p["b"])}
+    yield {"done": patch(reader, p["a"], p["b"])}
 
 
 def _lines(reader: Reader, p: dict[str, Any]) -> Answer:

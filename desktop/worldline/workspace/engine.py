@@ -14,17 +14,19 @@ from worldline.protocol.model import FileChange, FileDiff
 from worldline.workspace import apply as applying
 from worldline.workspace import (
     aside,
+    changes,
     ending,
+    file_diff,
     gitagain,
     home_note,
     linecount,
     memory,
     nested_code,
     nogc,
+    patching,
     settle,
     storage,
 )
-from worldline.workspace import diff as differences
 from worldline.workspace.authorship import Step
 from worldline.workspace.beforehand import check_not_busy
 from worldline.workspace.capture import Capturer
@@ -335,8 +337,8 @@ class Workspace:
         self, a: Ref, b: Ref, *, path_states: Sequence[Step] = (), disk_author: str = "user",
         progress: ProgressCall | None = None,
     ) -> list[FileChange]:  # fmt: skip
-        """See `diff.changes`. `a` and `b` are state ids or `DISK`."""
-        return differences.changes(
+        """See `changes.changes`. `a` and `b` are state ids or `DISK`."""
+        return changes.changes(
             self, a, b, path_states=path_states, disk_author=disk_author, progress=progress
         )
 
@@ -345,15 +347,15 @@ class Workspace:
         max_rows: int = 200_000, path_states: Sequence[Step] = (), old_states: Sequence[Step] = (),
         disk_author: str = "user", progress: ProgressCall | None = None,
     ) -> FileDiff:  # fmt: skip
-        """See `diff.file_diff`."""
-        return differences.file_diff(
+        """See `file_diff.file_diff`."""
+        return file_diff.file_diff(
             self, a, b, path, context=context, ignore_space=ignore_space, max_rows=max_rows,
             path_states=path_states, old_states=old_states, disk_author=disk_author, progress=progress,
         )  # fmt: skip
 
     def patch(self, a: Ref, b: Ref, *, progress: ProgressCall | None = None) -> str:
-        """See `diff.patch`."""
-        return differences.patch(self, a, b, progress=progress)
+        """See `patching.patch`."""
+        return patching.patch(self, a, b, progress=progress)
 
     def stored_states(self) -> set[str]:
         """All states the store holds, also those that nothing refers to."""
