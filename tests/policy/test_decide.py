@@ -135,7 +135,7 @@ async def test_edited_arguments_run_and_a_scope_that_is_not_offered_is_refused(t
     bench, gate = bench_with(tmp_path, person)
     outcome = await bench.call("bash", command="echo theirs")
     assert "mine" in text_of(outcome) and outcome.input == {"command": "echo mine"}
-    assert gate.session_grants == []
+    assert gate.grants.session == []
     person.answer = {}
     task = asyncio.create_task(bench.call("bash", command="sudo true"))
     while len(person.shown) < 2:
@@ -262,12 +262,12 @@ async def test_an_opening_for_the_sandbox(tmp_path: Path) -> None:
     person = Person(decision="allow")
     bench, gate = bench_with(tmp_path, person)
     outcome = await bench.call("request_access", kind="write", target="/opt/x", why="install")
-    assert outcome.ok and gate.openings(bench.state.grants) == ["Write(/opt/x)"]
-    gate.spend_once()
-    assert gate.openings(bench.state.grants) == []
+    assert outcome.ok and gate.grants.openings(gate.rules, bench.state.grants) == ["Write(/opt/x)"]
+    gate.grants.once.clear()
+    assert gate.grants.openings(gate.rules, bench.state.grants) == []
     person.answer["scope"] = "branch"
     await bench.call("request_access", kind="net", target="example.org:443", why="docs")
-    assert gate.openings(bench.state.grants) == ["Net(example.org:443)"]
+    assert gate.grants.openings(gate.rules, bench.state.grants) == ["Net(example.org:443)"]
     person.desk._timeout_s = 0.1  # an answer for a scope that is not offered is none
     docker = await bench.call("request_access", kind="socket", target="/run/docker.sock", why="build")
     assert docker.ok is False or person.shown[-1].scopes == ["once"]
@@ -290,7 +290,7 @@ async def test_access_is_asked_for_one_thing_and_no_bad_name_breaks_the_rest(
         error_of(await bench.call("request_access", kind=kind, target=target, why="x")) == "permission_denied"
     )
 
-    assert not person.shown and gate.openings(bench.state.grants) == []
+    assert not person.shown and gate.grants.openings(gate.rules, bench.state.grants) == []
     assert (await bench.call("request_access", kind="net", target="example.org:443", why="docs")).ok
 
 
@@ -314,7 +314,7 @@ async def test_a_file_with_a_wildcard_in_its_name_opens_no_other(tmp_path: Path)
     await bench.call("write", path=str(tmp_path / "a*"), content="x")
 
     assert person.shown[0].scopes == ["once"] and person.shown[0].rule == ""
-    assert gate.openings(bench.state.grants) == []
+    assert gate.grants.openings(gate.rules, bench.state.grants) == []
 
 
 async def test_a_grant_counts_where_it_was_given_alone(tmp_path: Path) -> None:
@@ -323,7 +323,7 @@ async def test_a_grant_counts_where_it_was_given_alone(tmp_path: Path) -> None:
     bench, gate = bench_with(tmp_path, person, seal=Seal(tmp_path / "key", "here"))
     await bench.call("request_access", kind="net", target="example.org:443", why="docs")
     given = list(bench.state.grants)
-    assert gate.openings(given) == ["Net(example.org:443)"]
+    assert gate.grants.openings(gate.rules, given) == ["Net(example.org:443)"]
     assert (tmp_path / "key").stat().st_mode & 0o077 == 0
 
     foreign = [
@@ -331,13 +331,11 @@ async def test_a_grant_counts_where_it_was_given_alone(tmp_path: Path) -> None:
         {**given[0], "rule": "Net(evil.example:443)"},
         Seal(tmp_path / "other", "here").put({"digest": "", "rule": "Write(/home)", "at": 1}),
     ]
-    assert gate.openings(foreign) == []
-    assert (
-        PolicyGate(RuleSet([], tmp_path), person.desk, seal=Seal(tmp_path / "key", "there")).openings(given)
-        == []
-    )
+    assert gate.grants.openings(gate.rules, foreign) == []
+    elsewhere = PolicyGate(RuleSet([], tmp_path), person.desk, seal=Seal(tmp_path / "key", "there"))
+    assert elsewhere.grants.openings(elsewhere.rules, given) == []
     again = PolicyGate(RuleSet([], tmp_path), person.desk, seal=Seal(tmp_path / "key", "here"))
-    assert again.openings(given) == ["Net(example.org:443)"]
+    assert again.grants.openings(again.rules, given) == ["Net(example.org:443)"]
     bench.state.grants[:] = [{**foreign[0], "rule": f"Write({tmp_path})"}]
     await bench.call("write", path=str(tmp_path / "x"), content="x")
     assert len(person.shown) == 2, "it is asked about"
@@ -416,7 +414,7 @@ def test_what_is_denied_is_not_opened_by_a_rule_that_allows_more(tmp_path: Path)
         ("write", str((outside / "open").resolve()))
     ]
     assert "unconfined" in [g.kind for g in gate.opened([], "docker ps", root)]
-    gate.once.append(f"Read({outside}/open)")
+    gate.grants.once.append(f"Read({outside}/open)")
     assert "read" in [g.kind for g in gate.opened([], "docker run x", root)], (
         "it was asked about for this call"
     )

@@ -25,12 +25,13 @@ FIELDS = {"sentence", "detail", "why", "reason", "note", "undo_label", "effect",
 ARGUMENTS = {
     "say": (0,), "told": (0,),
     "diagnose": (1,), "Judgement": (2,), "Brake": (1,), "Stopped": (1,), "Omitted": (1,), "effect": (3,), "Step": (1,),
-    "_not_saved": (0, 1), "progress": (1,), "repair": (1,), "Repair": (2,), "_Question": (1,), "CacheVerdict": (2,), "set_state": (1,),
+    "_not_saved": (0, 1), "progress": (1,), "repair": (1,), "Repair": (2,), "Question": (1,), "CacheVerdict": (2,), "set_state": (1,),
 }  # fmt: skip
 """Positions of sentences in calls that are no errors."""
 TABLES = {
     "provider/failure_words.py": ("_WORDS",), "provider/cache_health.py": ("_WORDS",),
-    "policy/wording.py": ("_GIT", "_EFFECT", "_PUSH"), "policy/decide.py": ("_LASTING", "_TITLES", "_PUSHES", "_PUSHES_SOMEWHERE"),
+    "policy/wording.py": ("_GIT", "_EFFECT", "_PUSH"), "policy/decide.py": ("_TITLES",),
+    "policy/judging.py": ("_LASTING", "_PUSHES", "_PUSHES_SOMEWHERE"),
     "tools/breaker.py": ("_HINTS",),
 }  # fmt: skip
 NEVER_SEEN = (
