@@ -266,6 +266,46 @@ async def test_a_stopped_command_and_a_background_one_enter_what_they_did(bench:
     assert {e.summary for e in (await effects(one)).here} == {f"Changed {out}/file", f"Changed {out}/other"}
 
 
+async def test_what_others_move_in_the_repository_is_no_effect_of_a_command_that_goes_on(
+    bench: Open, ground: Path
+) -> None:
+    """A server may run for hours, while the person commits and the app itself pushes something back."""
+    one = await bench(workspace=ground / "project", attended=True)
+    one.script(
+        reply(
+            "", call("bash", command="git commit --allow-empty -qm x; git push origin HEAD:refs/heads/wip")
+        ),
+        reply("", call("bash", command="sleep 77", background=True)),
+        "done",
+    )
+    async with person(one, lambda _: ALLOW):
+        assert await one.ask("push, then serve") == "completed"
+        (push,) = (await effects(one)).here
+        git(ground / "project", "commit", "-q", "--allow-empty", "-m", "by the person")
+        git(ground / "project", "tag", "mine")
+        await one.actor.handle("undo_effect", c.UndoEffect(id=push.id))
+        assert git(ground / "project", "for-each-ref", "refs/remotes/origin/wip") == ""
+        await one.actor.processes.stop_all()
+        await one.actor.approvals.sandbox.settle()
+    assert [(e.kind, e.status) for e in (await effects(one)).here] == [("vcs_remote", "countered")]
+
+
+async def test_a_move_is_told_once_whatever_else_goes_on(bench: Open, ground: Path) -> None:
+    one = await bench(workspace=ground / "project", attended=True)
+    one.script(
+        reply("", call("bash", command="sleep 77", background=True)),
+        reply("", call("bash", command="git update-ref refs/remotes/origin/topic HEAD")),
+        "done",
+    )
+    async with person(one, lambda _: ALLOW):
+        assert await one.ask("serve, then fetch") == "completed"
+        await one.actor.processes.stop_all()
+        await one.actor.approvals.sandbox.settle()
+    (entry,) = (await effects(one)).here
+    previews = {h.uid: h.preview for h in one.nodes("tool")}
+    assert entry.summary == "origin/topic was created" and "update-ref" in previews[entry.node]
+
+
 async def test_a_second_name_outside_is_told(bench: Open, ground: Path) -> None:
     (ground / "work").mkdir()
     (ground / "work" / "linked").hardlink_to(ground / "outside" / "file")

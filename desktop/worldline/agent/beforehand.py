@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,7 +10,9 @@ from pathlib import Path
 from worldline.policy.copies import Copies, SavedCopy
 from worldline.policy.ledger import Remote
 from worldline.policy.sandbox.model import PUSH, Profile
-from worldline.policy.sandbox.places import GitFiles, refs_of
+from worldline.policy.sandbox.places import GitFiles, GitPlaces, refs_of
+
+Refs = dict[str, str]
 
 
 @dataclass(slots=True)
@@ -19,9 +22,48 @@ class Before:
     command: str
     profile: Profile
     files: GitFiles
-    refs: dict[str, str]
+    refs: Refs
+    """Those of the repository, with what others have moved since and told of themselves."""
     copies: list[SavedCopy] = field(default_factory=list)
     remotes: list[Remote] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Ongoing:
+    """The commands of a session that go on. What one of them has moved in the repository is told by its refs before and
+    after it, and meanwhile others move some as well: each move is told once, of whoever was looked at first."""
+
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held from before refs are read, or moved by us, until the others know of it."""
+    _befores: list[Before] = field(default_factory=list)
+
+    def began(self, before: Before) -> None:
+        self._befores.append(before)
+
+    def ended(self, before: Before) -> None:
+        """May be said again."""
+        self._befores = [one for one in self._befores if one is not before]
+
+    async def moves_of(self, before: Before) -> tuple[Refs, Refs]:
+        """Refs before a command and now. What differs is told of it, and of no other."""
+        async with self.turn:
+            now = await refs_at(before.profile.git)
+            was = before.refs
+            self.moved(was, now, before)
+            return was, now
+
+    def moved(self, was: Refs, now: Refs, by: Before | None = None) -> None:
+        """These refs moved, and none of the commands did it but `by`. The turn is held."""
+        moves = {name: now.get(name) for name in was.keys() | now.keys() if was.get(name) != now.get(name)}
+        for before in self._befores:
+            if before is not by:
+                refs = {**before.refs, **moves}
+                before.refs = {name: place for name, place in refs.items() if place is not None}
+
+
+async def refs_at(git: GitPlaces) -> Refs:
+    """All refs of a repository; {} where there is none."""
+    return await asyncio.to_thread(refs_of, git.common_dir) if git.common_dir is not None else {}
 
 
 def look(command: str, profile: Profile, copies: Copies) -> Before:

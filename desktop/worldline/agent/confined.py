@@ -19,7 +19,7 @@ from worldline.agent.aftermath import (
     repository_changed,
     sandbox_failure,
 )
-from worldline.agent.beforehand import Before
+from worldline.agent.beforehand import Before, Ongoing, refs_at
 from worldline.agent.hosts import AskHost, hold_for_answer
 from worldline.agent.pushing import cancelled_push, push_with_keys
 from worldline.core.access import CommandResult, Emit
@@ -41,7 +41,6 @@ from worldline.policy.sandbox.places import (
     git_places,
     inner_repository,
     moved,
-    refs_of,
     tidy_refs,
 )
 from worldline.protocol.model import ProcessPort
@@ -91,6 +90,7 @@ class SandboxPlace:
     """(node, effects): enter what a command did whose call is over."""
     watchers: set[asyncio.Task[None]] = field(default_factory=set)
     """One for each background command; wait for them before the session is closed."""
+    ongoing: Ongoing = field(default_factory=Ongoing)
 
 
 _Seen = tuple[Report, list[dict[str, Any]], ToolFailure | None]
@@ -119,7 +119,7 @@ class ConfinedRunner:
         if any(g.kind == "push" for g in grants) and not inner_repository(cwd, self._place.workspace):
             push = push_outside(command, self._place.workspace)
             assert push is not None, "granted for exactly this line"
-            return await self._push(push, timeout_s, emit)
+            return await self._push(push, git, timeout_s, emit)
         if self._place.label == "none" or any(g.kind == "unconfined" for g in grants):
             return await self._plain(command, grants, cwd, timeout_s, emit, background)
         profile = Profile(
@@ -135,11 +135,13 @@ class ConfinedRunner:
         if profile.outlives and profile.network is not None:
             await asyncio.to_thread(profile.network.tie)
         before = await asyncio.to_thread(beforehand.look, command, profile, self._place.copies)
+        self._place.ongoing.began(before)
         try:
             confinement, started = await self._start(
                 command, cwd, before, emit, 0 if background else KEEP_LIMIT
             )
         except BaseException:
+            self._place.ongoing.ended(before)
             await asyncio.shield(asyncio.to_thread(remove_unused_places, before.copies, Report("none")))
             raise
         if background:
@@ -173,8 +175,9 @@ class ConfinedRunner:
             result.way_on = await asyncio.to_thread(way_on, command, self._place.workspace, said, whole)
         return result
 
-    async def _push(self, push: Push, timeout_s: float, emit: Emit) -> CommandResult:
+    async def _push(self, push: Push, git: GitPlaces, timeout_s: float, emit: Emit) -> CommandResult:
         began: list[bool] = []
+        was = await refs_at(git)
         try:
             return await push_with_keys(
                 push,
@@ -187,6 +190,10 @@ class ConfinedRunner:
             if began:
                 self._enter(cancelled_push(push))
             raise
+        finally:
+            # Git notes here as well where the branch of the remote is now.
+            async with self._place.ongoing.turn:
+                self._place.ongoing.moved(was, await refs_at(git))
 
     async def _stopped_late(
         self, reading: asyncio.Future[_Seen], started: Started, confinement: Confinement, before: Before, left: bool
@@ -205,6 +212,13 @@ class ConfinedRunner:
     async def _after(self, confinement: Confinement, before: Before, *, over: bool = True) -> _Seen:
         """When the command has ended: take over what it committed, and see what it did outside. Not `over`: something
         of it still runs and goes on being watched. The failure says that commits could not be taken over."""
+        try:
+            return await self._seen(confinement, before, over)
+        finally:
+            if over:
+                self._place.ongoing.ended(before)
+
+    async def _seen(self, confinement: Confinement, before: Before, over: bool) -> _Seen:
         profile = before.profile
         common = profile.git.common_dir
         report = await asyncio.to_thread(confinement.report if over else confinement.seen)
@@ -218,13 +232,13 @@ class ConfinedRunner:
                 await self._absorb(profile.private_objects, common / "objects")
             except ToolFailure as error:  # told once what was done outside is known as well
                 failure = error
-        after = await asyncio.to_thread(refs_of, common) if common is not None else {}
+        refs = await self._place.ongoing.moves_of(before)
         found = await asyncio.to_thread(
             effects_of,
             report,
             profile.grants,
             before.copies,
-            (before.refs, after),
+            refs,
             before.command,
             before.remotes,
         )

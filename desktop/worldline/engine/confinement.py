@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from worldline.agent.beforehand import Ongoing
 from worldline.agent.confined import ConfinedRunner, SandboxPlace
 from worldline.core import paths
 from worldline.core.access import AccessRequest, CommandResult, CommandRunner, Emit
@@ -41,6 +42,7 @@ class SandboxDesk:
         self._approved: set[str] = set()
         self._denied: set[tuple[str, int]] = set()
         self._watchers: set[asyncio.Task[None]] = set()
+        self._ongoing = Ongoing()
         self._git = git_places(shared.root) if shared.work is not None else None
         self._network: SessionNetwork | None = None
         self.checked = asyncio.Event()
@@ -144,6 +146,7 @@ class SandboxDesk:
             git=self._git,
             enter=self._effects.add,
             watchers=self._watchers,
+            ongoing=self._ongoing,
         )  # fmt: skip
 
     def runner(self, table: ProcessTable, node: str, grants: list[dict[str, Any]]) -> CommandRunner:
@@ -224,9 +227,7 @@ class SandboxDesk:
                 await asyncio.to_thread(self.copies.restore, detail)
                 return "undone"
             if effect.kind == "vcs_local":
-                await asyncio.to_thread(
-                    move_ref, self._shared.root, detail["ref"], detail["new"], detail["old"]
-                )
+                await self._move_back(detail["ref"], detail["new"], detail["old"])
                 return "undone"
         except OSError as error:
             raise WorldlineError(
@@ -240,6 +241,12 @@ class SandboxDesk:
             (effect.undo_label and f"By hand: {effect.undo_label}.")
             or "It happened outside and stays as it is.",
         )
+
+    async def _move_back(self, ref: str, now: str, wanted: str) -> None:
+        """Raises OSError."""
+        async with self._ongoing.turn:
+            await asyncio.to_thread(move_ref, self._shared.root, ref, now, wanted)
+            self._ongoing.moved({ref: now}, {ref: wanted} if wanted else {})
 
     async def _push_back(self, effect: EffectInfo, table: ProcessTable) -> None:
         root = self._shared.root

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from worldline.policy import wording
 from worldline.policy.copies import SavedCopy, same
-from worldline.policy.sandbox.model import PUBLISH, PUSH, Flow, Grant, Report
+from worldline.policy.sandbox.model import PUBLISH, PUSH, Flow, Grant, Label, Report
 from worldline.policy.sandbox.places import refs_of
 
 Reversibility = Literal["undoable", "compensatable", "irreversible"]
@@ -100,8 +100,9 @@ def effects_of(
     flows = [f for f in report.flows if f.allowed and not f.error and f.sent]
     push = next((g.target for g in grants if g.kind == "net" and g.rule == PUSH), "")
     pushed = [f for f in flows if f"{f.host}:{f.port}" == push]
+    before, after = (_movable(named, report.label) for named in refs)
     moved = _of_refs(
-        *refs, remote=push if pushed else "", sent=sum(f.sent for f in pushed), local=bool(local)
+        before, after, remote=push if pushed else "", sent=sum(f.sent for f in pushed), local=bool(local)
     )
     if any(e["kind"] == "vcs_remote" for e in moved):
         flows = [f for f in flows if f not in pushed]  # that is how the push went
@@ -217,6 +218,14 @@ def pushed(ref: str, old: str, new: str, remote: str, sent: int) -> dict[str, An
         "vcs_remote", "compensatable", "observed", f"{verb} {short} {'to' if new else 'at'} {remote}",
         undo_label=counter, ref=ref, old=old, new=new, remote=remote, sent=sent,
     )  # fmt: skip
+
+
+def _movable(refs: dict[str, str], label: Label) -> dict[str, str]:
+    """Those that a command could move. Walls keep it from the person's branches and tags, whatever was opened for it: what
+    moved there meanwhile was the person, who commits beside it."""
+    if label != "complete":
+        return refs
+    return {name: place for name, place in refs.items() if name.startswith("refs/remotes/")}
 
 
 def _of_refs(
