@@ -15,6 +15,7 @@ import pygit2
 
 from worldline.core.errors import WorkspaceError
 from worldline.workspace import home_git
+from worldline.workspace.chosen import chosen_for
 from worldline.workspace.committed_form import Form, NotConvertible, form_of
 from worldline.workspace.home_changes import Brought, Change, Objects, changes_since, is_pointer
 from worldline.workspace.home_index import Staging
@@ -22,7 +23,6 @@ from worldline.workspace.home_report import Choice, HomeEntry, HomeReport, How
 from worldline.workspace.merge3 import merge_content
 from worldline.workspace.model import NOT_CAPTURED, ProgressCall, RestoreReport
 from worldline.workspace.objects import BLOB, MODE_FILE, MODE_LINK
-from worldline.workspace.planning import chosen_for
 from worldline.workspace.putfiles import journal_of, leaf_of, obstacles, put_files, saved
 from worldline.workspace.states import State
 from worldline.workspace.treediff import Leaf

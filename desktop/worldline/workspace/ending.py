@@ -6,9 +6,10 @@ import os
 from collections.abc import Mapping
 
 from worldline.core.errors import WorkspaceError
-from worldline.workspace import aside, gitagain, gitmove
+from worldline.workspace import aside, gitagain, gitmove, home_note
 from worldline.workspace.filesig import FileSig
 from worldline.workspace.journal import Journal, remove_staging
+from worldline.workspace.model import RecoveryReport
 from worldline.workspace.safefs import SafeTree
 from worldline.workspace.settle import FOLDER
 from worldline.workspace.spares import Spares
@@ -82,3 +83,20 @@ def undo_now(journal: Journal, tree: SafeTree, store: Store) -> Undo:
             "Remove the cause, then open the session again: it is taken back then. Nothing is lost.",
             kind="not_taken_back",
         ) from problem
+
+
+def after_interruption(journal: Journal, tree: SafeTree, store: Store, cursor_state: str) -> RecoveryReport:
+    """Finish or undo a restore that was interrupted. `cursor_state`: the state of the session's cursor; where it is the
+    target, the restore had been taken note of."""
+    known = journal.phase == "verified" and cursor_state == journal.target != journal.safety
+    known = known or home_note.is_made(journal.folder, tree.root)
+    if journal.phase == "committed" or known:
+        saved = aside.note_of(finish(journal, tree, store))
+        note = f"A jump that was interrupted has been finished. {saved}".strip()
+        return RecoveryReport(True, journal.target, note)
+    home_note.take_back(journal.folder)
+    back = undo(journal, tree, store)
+    note = "A jump was interrupted; the files are as they were before it."
+    if back.lost:
+        note += f" Changed in the meantime and left alone: {', '.join(sorted(back.lost)[:20])}."
+    return RecoveryReport(False, journal.target, f"{note} {aside.note_of(back.saved)}".strip())

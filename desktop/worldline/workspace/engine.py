@@ -13,17 +13,15 @@ from worldline.core.errors import WorkspaceError
 from worldline.protocol.model import FileChange, FileDiff
 from worldline.workspace import apply as applying
 from worldline.workspace import (
-    aside,
     changes,
     ending,
     file_diff,
-    gitagain,
-    home_note,
     linecount,
     memory,
     nested_code,
     nogc,
     patching,
+    restore_plan,
     settle,
     storage,
 )
@@ -35,14 +33,13 @@ from worldline.workspace.model import (
     NOT_CAPTURED,
     CaptureResult,
     Omitted,
-    PlanItem,
     ProgressCall,
     RecoveryReport,
     RestorePlan,
     RestoreReport,
 )
 from worldline.workspace.objects import MODE_DIR
-from worldline.workspace.planning import Planner, token_of
+from worldline.workspace.planning import Planner
 from worldline.workspace.remarks import gaps_of, notes_of
 from worldline.workspace.runs_later import difference_runs_later
 from worldline.workspace.safefs import SafeTree
@@ -199,64 +196,14 @@ class Workspace:
         tree = SafeTree(self.work)
         try:
             planner = Planner(
-                now,
-                wanted,
-                before,
-                users or set(),
-                choices or {},
-                default_choice,
-                tree,
-                unsure or {},
-                meanwhile,
-            )
-            items = planner.items()
-            items += self._ignored_items(now, wanted, items)
+                now, wanted, before, users or set(), choices or {}, default_choice, tree, unsure or {}, meanwhile,
+            )  # fmt: skip
+            return restore_plan.make(planner, last=last, safety_changed=result.changed, ignored=self._ignored)
         finally:
             tree.close()
-        items += [
-            PlanItem(root.path, "not_captured", "a repository of its own: files, staging area and HEAD are put back, its history stays")
-            for root in wanted.roots
-            if root.path and not root.trouble
-        ]  # fmt: skip
-        dropped = gitagain.to_drop(now, wanted, before, items)
-        plan = RestorePlan(
-            target,
-            now.id,
-            result.changed,
-            items,
-            token_of(target, now, items, dropped),
-            last=last,
-            drop_git=dropped,
-        )
-        if now.main is not None:
-            plan.head = now.main.head
-        if wanted.main is not None:
-            plan.branch_from = wanted.main.head
-            has_commit = not wanted.main.trouble and now.main is not None and now.main.head != ""
-            plan.unborn = has_commit and not wanted.main.head
-        plan.notes = [
-            f"{root.path or 'The repository'}: only files are put back, staging area and HEAD stay as they are: {root.trouble}."
-            for root in wanted.roots
-            if root.trouble
-        ]
-        plan.notes += [
-            f"{path}: the repository there goes with its files; going back brings it back" for path in dropped
-        ]
-        plan.notes += [f"{note.path}: {note.reason}" for note in notes_of(wanted) if "case" in note.reason]
-        return plan
 
-    def _ignored_items(self, now: State, wanted: State, items: list[PlanItem]) -> list[PlanItem]:
-        """Files that are ignored now and would not be at the target: they stay, and the plan says so."""
-        excludes = [[root.exclude for root in state.roots] for state in (now, wanted)]
-        same_rules = now.meta["rules"] == wanted.meta["rules"] and excludes[0] == excludes[1]
-        if same_rules and not any(item.path.rpartition("/")[2] == ".gitignore" for item in items):
-            return []
-        found = []
-        said = {item.path for item in items}
-        for path in self._capturer.ignored_paths(limit=2000):
-            if path not in said and not wanted.rules.ignored(path):
-                found.append(PlanItem(path, "not_captured", "ignored now, so it was not captured; it stays"))
-        return found[:200]
+    def _ignored(self) -> list[str]:
+        return self._capturer.ignored_paths(limit=2000)
 
     @nogc.paused()
     def apply(
@@ -294,7 +241,7 @@ class Workspace:
             # First: what an undo puts back must be what was there, not what the power left of it.
             mended = settle.mend(self.store, tree, journal.staging if journal is not None else "")
             if journal is not None:
-                report = self._end(journal, tree, cursor_state)
+                report = ending.after_interruption(journal, tree, self.store, cursor_state)
                 mended += settle.mend(self.store, tree)
         finally:
             tree.close()
@@ -305,20 +252,6 @@ class Workspace:
             report.note = f"{report.note} {note}".strip()
         self._settler.add()
         return report
-
-    def _end(self, journal: Journal, tree: SafeTree, cursor_state: str) -> RecoveryReport:
-        known = journal.phase == "verified" and cursor_state == journal.target != journal.safety
-        known = known or home_note.is_made(journal.folder, self.work)
-        if journal.phase == "committed" or known:
-            saved = aside.note_of(ending.finish(journal, tree, self.store))
-            note = f"A jump that was interrupted has been finished. {saved}".strip()
-            return RecoveryReport(True, journal.target, note)
-        home_note.take_back(journal.folder)
-        back = ending.undo(journal, tree, self.store)
-        note = "A jump was interrupted; the files are as they were before it."
-        if back.lost:
-            note += f" Changed in the meantime and left alone: {', '.join(sorted(back.lost)[:20])}."
-        return RecoveryReport(False, journal.target, f"{note} {aside.note_of(back.saved)}".strip())
 
     # --- reading ----------------------------------------------------------------------------------------------
 

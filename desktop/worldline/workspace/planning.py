@@ -6,31 +6,25 @@ cannot change what it deletes.
 
 from __future__ import annotations
 
-import contextlib
 import fnmatch
-import hashlib
-import os
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
 
-from worldline.workspace import difftext
-from worldline.workspace.filesig import read_file
+from worldline.workspace.chosen import chosen_for
+from worldline.workspace.in_the_way import InTheWay
 from worldline.workspace.indexfile import INTENT_TO_ADD
 from worldline.workspace.model import PlanItem
-from worldline.workspace.objects import BLOB, EMPTY_TREE, MODE_DIR, MODE_EXEC, MODE_LINK
-from worldline.workspace.safefs import SafeTree, content_id, split
+from worldline.workspace.objects import MODE_DIR, MODE_EXEC, MODE_LINK
+from worldline.workspace.safefs import SafeTree, split
 from worldline.workspace.states import State, read_index
-from worldline.workspace.treediff import Difference, Leaf, diff
+from worldline.workspace.treediff import Difference, Leaf, diff, leaf_at
 
-MAX_FORCED = 1 << 30
-"""Larger files that are in the way are never moved aside."""
-_OTHER_PERMISSIONS = "is ignored now; its content is that of the node, its permissions are others"
 KEPT = ("keep_mine", "keep_foreign", "conflict")
 
 
 class Planner:
-    """Makes the items of one plan."""
+    """Makes the items of one plan. `tree`: the workspace, which is only asked what lies where."""
 
     def __init__(
         self,
@@ -46,14 +40,10 @@ class Planner:
     ) -> None:
         self.now, self.target, self.last = now, target, last
         self.users, self.choices, self.default_choice = users, choices, default_choice
-        self.tree = tree
         self.unsure, self.meanwhile = unsure, meanwhile
         self.store = now.store
-        self.aside: list[PlanItem] = []
-        """Copies of files that are in no state and have to make room."""
+        self.in_the_way = InTheWay(now, choices, tree)
         self._same_as_last = last.files == now.files
-        self._folders: dict[str, bool] = {}
-        """Whether a path above an item is free or a real folder."""
         self.only_mine = last.files == target.files and last.perms_tree == target.perms_tree
         """The node differs from the disk only by what the person did: a jump there can mean nothing else."""
 
@@ -68,7 +58,7 @@ class Planner:
             if path not in items:
                 items[path] = PlanItem(path, "not_captured", f"{reason}; it stays as it is")
         self.store.flush()
-        return sorted([*items.values(), *self.aside], key=lambda item: item.path)
+        return sorted([*items.values(), *self.in_the_way.aside], key=lambda item: item.path)
 
     def _gets_filled(self, item: PlanItem) -> bool:
         """An empty folder that the target has with something in it is not deleted."""
@@ -109,12 +99,6 @@ class Planner:
             return True
         entry = self.store.lookup(self._head_tree, path) if self._head_tree else None
         return entry is not None and (entry.mode, entry.oid) == now
-
-    def _leaf(self, state: State, path: str) -> Leaf | None:
-        entry = self.store.lookup(state.files, path)
-        if entry is None or (entry.mode == MODE_DIR and entry.oid != EMPTY_TREE):
-            return None
-        return Leaf(entry.mode, entry.oid)
 
     def _is_mine(self, path: str, now: Leaf | None, before: Leaf | None) -> bool:
         chmodded = now is not None and before is not None and self._is_chmodded(path)
@@ -158,11 +142,15 @@ class Planner:
             if not self._known_absent(path):
                 item.action, item.reason = "keep_foreign", "it was ignored or not captured at that node"
                 return item
-            if stat.S_ISDIR(item.expect_mode) and not self._gets_filled(item) and self._is_occupied(path):
+            if (
+                stat.S_ISDIR(item.expect_mode)
+                and not self._gets_filled(item)
+                and self.in_the_way.is_occupied(path)
+            ):
                 item.action, item.reason = "keep_foreign", "something that is not captured is in it"
                 return item
         elif now is None:
-            if self._is_in_the_way(item):
+            if self.in_the_way.blocks(item):
                 return None if item.action == "create" else item
         elif (
             now.mode != MODE_DIR
@@ -170,11 +158,11 @@ class Planner:
             and stat.S_IFMT(item.mode) == stat.S_IFMT(item.expect_mode)
         ):
             item.action = "chmod"
-        elif now.mode == MODE_DIR and wanted.mode != MODE_DIR and self._is_in_the_way(item):
+        elif now.mode == MODE_DIR and wanted.mode != MODE_DIR and self.in_the_way.blocks(item):
             return item  # empty but for what no state holds
         else:
             item.action = "overwrite"
-        before = now if self._same_as_last else self._leaf(self.last, path)
+        before = now if self._same_as_last else leaf_at(self.store, self.last.files, path)
         if self._is_mine(path, now, before):
             self._keep_mine(item, now, wanted, before)
         return item
@@ -218,108 +206,6 @@ class Planner:
             chosen and path not in self.target.omitted and not self.target.rules.ignored(split(path)[0], True)
         )
 
-    def _is_in_the_way(self, item: PlanItem) -> bool:
-        """Something that the state of now does not hold lies at a path to be created. True: nothing is created."""
-        try:
-            status = self.tree.lstat(item.path)
-        except PermissionError:
-            item.action, item.reason = "keep_foreign", "it lies in a folder that cannot be read; it stays"
-            return True
-        if status is None:
-            return False
-        if stat.S_ISDIR(status.st_mode):
-            if stat.S_ISDIR(item.mode):  # it was ignored meanwhile, or becomes empty
-                if status.st_mode != item.mode:
-                    item.action, item.expect_mode = "chmod", status.st_mode
-                return True
-            inside = [path for path in self._on_disk(item.path) if self._leaf(self.now, path) is None]
-            if not inside:
-                if self.store.lookup(self.now.files, item.path) is None:
-                    # Ignored and empty: nothing in it could be lost.
-                    item.action, item.expect_mode = "overwrite", status.st_mode
-                return False
-            item.action, item.reason = "keep_foreign", f"a folder with {inside[0]} is in its place"
-            return True
-        same = stat.S_IFMT(status.st_mode) == stat.S_IFMT(item.mode) and self._has(item.path, item.blob)
-        chosen = chosen_for(self.choices, item.path)
-        if same and (status.st_mode == item.mode or not stat.S_ISREG(item.mode)):
-            item.action = "create"  # already as the node has it, only not captured now
-            return True
-        if same:
-            if chosen == "restore":
-                item.action, item.choice, item.reason = "chmod", "restore", _OTHER_PERMISSIONS
-                item.expect, item.expect_mode = item.blob, status.st_mode
-            else:  # no state holds these permissions, so that nothing could bring them back
-                item.action, item.reason = "keep_foreign", f"{_OTHER_PERMISSIONS}; they stay"
-            return True
-        reason = self.now.omitted.get(item.path, "is ignored now and was not captured")
-        if chosen == "restore" and self._force(item, status):
-            item.reason = f"it {reason.removeprefix('is ')} and was put aside as {self._aside(item.path)}"
-            return False
-        item.action, item.reason = "keep_foreign", f"{reason}; it stays"
-        return True
-
-    def _has(self, path: str, blob: str) -> bool:
-        """Whether that is the content of what is at `path`; of what cannot be read nobody knows."""
-        try:
-            with self.tree.at(path) as (fd, name):
-                return content_id(name, fd)[0] == blob
-        except PermissionError:
-            return False
-
-    def _is_occupied(self, folder: str) -> bool:
-        """Whether a folder that is empty for the state of now holds something all the same, or may do so."""
-        try:
-            with os.scandir(self.tree.folder(folder)) as entries:
-                names = {entry.name for entry in entries}
-        except PermissionError:
-            return True
-        # Of a repository that is copied it is decided elsewhere whether it goes.
-        return bool(names - {".git"} if folder in self._copied else names)
-
-    @cached_property
-    def _copied(self) -> set[str]:
-        return {root.path for root in self.now.roots if not root.trouble}
-
-    def _aside(self, path: str) -> str:
-        """A free name beside it."""
-        number = 1
-        while self.tree.lstat(f"{path}.before-jump-{number}") is not None:
-            number += 1
-        return f"{path}.before-jump-{number}"
-
-    def _force(self, item: PlanItem, status: os.stat_result) -> bool:
-        """The person wants the node's file although what lies there is in no state: it moves aside, whole. The copy is
-        in the store too, so that the restore can be undone and replaces only what was seen."""
-        if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_FORCED:
-            return False
-        got = None
-        with contextlib.suppress(PermissionError), self.tree.at(item.path) as (fd, name):
-            got = read_file(name, fd, MAX_FORCED)
-        if got is None:
-            return False
-        oid = self.store.put(BLOB, got[0]).hex()
-        self.aside.append(
-            PlanItem(
-                self._aside(item.path), "create", f"what was at {item.path}", blob=oid, mode=got[1].st_mode
-            )
-        )
-        item.action, item.choice = "overwrite", "restore"
-        item.expect, item.expect_mode = oid, got[1].st_mode
-        return True
-
-    def _on_disk(self, folder: str) -> Iterator[str]:
-        """Files below a folder, and folders with nothing in them, or in which nobody can look."""
-        try:
-            with os.scandir(self.tree.folder(folder)) as entries:
-                found = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
-        except PermissionError:
-            return
-        for name, is_dir in found:
-            path = f"{folder}/{name}"
-            inner = list(self._on_disk(path)) if is_dir else []
-            yield from inner or [path]
-
     def _mode_item(self, path: str) -> PlanItem | None:
         now, wanted = self.store.lookup(self.now.files, path), self.store.lookup(self.target.files, path)
         if now is None or wanted is None or now.mode != wanted.mode or now.mode == MODE_LINK:
@@ -352,7 +238,7 @@ class Planner:
             # Above a file that is there are only folders.
             parent = split(path)[0] if item.action == "create" else ""
             while parent:
-                if parent in stays or (parent not in items and not self._is_passable(parent)):
+                if parent in stays or (parent not in items and not self.in_the_way.is_passable(parent)):
                     item.action, item.reason = "keep_foreign", f"{parent} stays and is in its way"
                     break
                 parent = split(parent)[0]
@@ -365,34 +251,6 @@ class Planner:
             else:
                 item.action, item.reason = "keep_foreign", "files inside a folder of that name stay"
 
-    def _is_passable(self, folder: str) -> bool:
-        known = self._folders.get(folder)
-        if known is None:
-            try:
-                status = self.tree.lstat(folder)
-                known = status is None or stat.S_ISDIR(status.st_mode)
-            except PermissionError:
-                known = False
-            self._folders[folder] = known
-        return known
-
-
-def chosen_for(choices: Mapping[str, str], path: str) -> str:
-    """What was chosen for a path, named as it is or as people are shown it; "" = nothing."""
-    return choices.get(path) or choices.get(difftext.path_text(os.fsencode(path))[0], "")
-
 
 def _hex(leaf: Leaf | None) -> str:
     return "" if leaf is None or leaf.mode == MODE_DIR else leaf.oid.hex()
-
-
-def token_of(target: str, now: State, items: Sequence[PlanItem], drop_git: Sequence[str]) -> str:
-    """See `RestorePlan.token`."""
-    deeds = sorted(
-        (i.path, "keep" if i.action in KEPT else i.action, i.choice, i.blob, i.mode, i.expect, i.expect_mode)
-        for i in items
-    )
-    # The staging area and what is in progress are replaced as well, and are nowhere else.
-    heads = [(root.path, root.head, root.ref, root.index, root.operation) for root in now.roots]
-    text = repr((target, heads, deeds, sorted(drop_git)))
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()

@@ -47,6 +47,12 @@ def _is_leaf(entry: TreeEntry) -> bool:
     return entry.mode != MODE_DIR or entry.oid == EMPTY_TREE
 
 
+def leaf_at(store: Store, tree: bytes, path: str) -> Leaf | None:
+    """None where nothing is, and for a folder with something in it."""
+    entry = store.lookup(tree, path)
+    return Leaf(entry.mode, entry.oid) if entry is not None and _is_leaf(entry) else None
+
+
 _Named = dict[str, TreeEntry]
 _FEW = 16
 """Differences that are looked for one by one."""
