@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from worldline.workspace.engine import Workspace
+from worldline.workspace.folders import Dir
 from worldline.workspace.model import RestoreReport
 
 from .conftest import run_sh
@@ -115,18 +116,19 @@ def test_what_may_change_in_the_moment_after_the_question_is_read_again(
     now = time.time_ns()
     monkeypatch.setattr(time, "time_ns", lambda: now)
     _jump(workspace, one, two)
-    refresh = workspace._capturer._refresh_roots
+    repos = workspace._capturer.repos
+    refresh = repos.refresh
 
-    def slow() -> None:
+    def slow(top: Dir) -> bool:
         nonlocal now
         now += 10**10
-        refresh()
+        return refresh(top)
 
-    monkeypatch.setattr(workspace._capturer, "_refresh_roots", slow)
+    monkeypatch.setattr(repos, "refresh", slow)
     assert workspace.capture(one).state == one
     sig = workspace._capturer.sig_of("a")  # folders that were just made are looked into
     assert sig is not None and sig[1] == -1
-    monkeypatch.setattr(workspace._capturer, "_refresh_roots", refresh)
+    monkeypatch.setattr(repos, "refresh", refresh)
     _jump(workspace, two, one)
     now = time.time_ns() + 10**10  # asked long after it
     assert workspace.capture(two).state == two

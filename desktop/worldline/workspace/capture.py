@@ -13,12 +13,11 @@ from worldline.workspace import memory
 from worldline.workspace.filesig import FileSig
 from worldline.workspace.folders import IGNORED, STAGING, Context, Dir
 from worldline.workspace.gitcopy import GitCopier
-from worldline.workspace.ignore import RuleSet, Stack
 from worldline.workspace.keep import Keeper
+from worldline.workspace.known_repos import KnownRepos
 from worldline.workspace.learned import Learned, remake
 from worldline.workspace.looking import Looker
 from worldline.workspace.model import ProgressCall
-from worldline.workspace.outer_rules import global_rules
 from worldline.workspace.repos import GitRoot, Head, operation_of
 from worldline.workspace.scan import Walk
 from worldline.workspace.states import VERSION, RootState, State, put_index, put_omitted, put_progress
@@ -49,21 +48,15 @@ class Capturer:
         mask = umask()
         self.context = Context(
             store, chosen=chosen, max_bytes=max_bytes, file_perm=0o666 & ~mask, dir_perm=0o777 & ~mask,
-            enter_root=self._enter_root, is_linked=self._is_linked,
         )  # fmt: skip
         self.top = Dir()
-        self.roots: dict[str, GitRoot] = {}
-        self.rules_text: list[list[str]] = []
+        self.repos = KnownRepos(work, self.context)
         self.keeper = Keeper(store)
         self.copier = GitCopier(store)
         self._omitted: dict[str, str] = {}
         self._clashes: list[str] = []
         self._found: list[str] = []
         self._walked = False
-        self._everything = True
-        """The next walk looks at all folders, whatever the watcher says."""
-        self._tracked_of: dict[str, tuple[Path, tuple[int, ...]]] = {}
-        """The staging areas that `context.tracked` was made of."""
         self._looker = Looker(work)
         self._watcher: Watcher | None = None
         self.learned = Learned(self._mark)
@@ -75,25 +68,15 @@ class Capturer:
         kept = memory.load(self.store.path, self.work, self.context)
         if kept is None:
             return
-        self.top, self.rules_text, index_sigs = kept
-        known = True
-        for path, sig in index_sigs.items():
-            root = GitRoot.find(self.work / path, path) or (None if path else GitRoot.find_outer(self.work))
-            if root is None:
-                known = False
-                continue
-            root.refresh_index()
-            self.roots[path] = root
-            known = known and root.index_sig == tuple(sig)
-        if not known:  # what is tracked decides what is ignored
-            _invalidate_all(self.top)
+        self.top, rules_text, index_sigs = kept
+        self.repos.remember(self.top, rules_text, index_sigs)
 
     def save(self) -> None:
         """Keep the walk for the next process."""
         if self._walked:
-            sigs = {path: root.index_sig for path, root in self.roots.items()}
+            sigs = self.repos.index_sigs()
             with contextlib.suppress(OSError):  # a full disk costs time, nothing else
-                memory.save(self.store.path, self.work, self.context, self.top, self.rules_text, sigs)
+                memory.save(self.store.path, self.work, self.context, self.top, self.repos.rules_text, sigs)
 
     def watch(self) -> None:
         """Let the kernel tell what changes; from the next capture on only that is looked at."""
@@ -126,7 +109,7 @@ class Capturer:
         self.context.special = {}
         self.keeper = Keeper(self.store)
         self.copier = GitCopier(self.store)
-        self.roots = {}
+        self.repos.forget()
         self._walked = False
         self.learned.clear()
         self._looked_up = None
@@ -159,9 +142,8 @@ class Capturer:
         dirty = self._told(known)
         if self._watcher is not None and not self._watcher.works:
             self.context.watch = None
-        self._everything = not self._walked
-        self._refresh_roots()
-        self.context.dirty = None if self._everything else dirty
+        everything = self.repos.refresh(self.top) or not self._walked
+        self.context.dirty = None if everything else dirty
         self.context.learned = self.learned.by_inode
         learned = self.learned.put(self.top, dirty)
         fd = os.open(self.work, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -176,8 +158,7 @@ class Capturer:
             self._walked = True
         remake(self.top, learned)
         self.learned.clear()
-        for path in [p for p in self.roots if p and p not in self._found]:
-            del self.roots[path]
+        self.repos.forget_all_but(self._found)
         files, perms = build_trees(self.top, self.context)
         return self._state(label, files, perms)
 
@@ -206,7 +187,7 @@ class Capturer:
                 continue
             if node.repo and prefix:
                 self._found.append(prefix[:-1])
-                if prefix[:-1] not in self.roots:
+                if prefix[:-1] not in self.repos.roots:
                     self._omitted[f"{prefix}.git"] = "is no repository that can be read"
             for name, reason in node.skipped.items():
                 if reason != IGNORED:
@@ -248,111 +229,15 @@ class Capturer:
         visit(self.top, "")
         return found
 
-    # --- repositories -----------------------------------------------------------------------------------------
-
-    def _refresh_roots(self) -> None:
-        main = self.roots.get("") or self._main_root()
-        if main is not None:
-            self.roots[""] = main
-        for path, root in list(self.roots.items()):
-            again = self._again(root)
-            if again is not root:
-                del self.roots[path]
-                self._invalidate(root.tracked())
-                if again is not None:
-                    self.roots[path] = again
-                    self._invalidate(again.refresh_index() or ())
-                continue
-            delta = root.refresh_index()
-            if delta is not None:
-                self._invalidate(delta[0] | delta[1])
-        main = self.roots.get("")
-        rules = [["", global_rules(main).decode("latin-1")]]
-        if main is not None:
-            rules += [[outer, text.decode("latin-1")] for outer, text in main.outside_rules()]
-        if rules != self.rules_text:
-            self.rules_text = rules
-            _invalidate_all(self.top)
-            self._everything = True
-            self.context.base = ()
-        if not self.context.base:  # a rule that was used once is ready to be used again
-            self.context.base = tuple(RuleSet(t.encode("latin-1"), outer=o) for o, t in rules)
-        self._gather_tracked()
-
-    @staticmethod
-    def _again(root: GitRoot) -> GitRoot | None:
-        """What is there now: `root` itself where it is the same repository, with nothing strange in it that was not."""
-        glance = root.glance()
-        if root.outer or (glance is not None and glance == root.goes_by):
-            return root
-        again = GitRoot.find(root.work, root.path)
-        if again is None or (again.gitdir, again.found_trouble) != (root.gitdir, root.found_trouble):
-            return again
-        root.goes_by = glance  # of before it was looked at: what changed meanwhile differs from it
-        return root
-
-    def _main_root(self) -> GitRoot | None:
-        root = GitRoot.find(self.work, "") or GitRoot.find_outer(self.work)
-        if root is not None:
-            root.refresh_index()
-        return root
-
-    def _gather_tracked(self) -> None:
-        sources = {path: (root.gitdir, root.index_sig) for path, root in self.roots.items()}
-        if sources == self._tracked_of:
-            return
-        self._tracked_of = sources
-        self.context.links = set().union(*(root.links() for root in self.roots.values()))
-        tracked: set[str] = set()
-        for root in self.roots.values():
-            tracked |= root.tracked()
-        if tracked != self.context.tracked:
-            self.context.tracked = tracked
-            folders: set[str] = set()
-            for path in tracked:
-                folder = path.rpartition("/")[0]
-                while folder and folder not in folders:
-                    folders.add(folder)
-                    folder = folder.rpartition("/")[0]
-            self.context.tracked_dirs = folders
-
-    def _invalidate(self, paths: object) -> None:
-        """What is ignored may have changed along these paths."""
-        self._everything = self._everything or bool(paths)
-        for path in paths if isinstance(paths, set) else ():
-            node: Dir | None = self.top
-            for part in path.split("/"):
-                if node is None:
-                    break
-                node.sig = None
-                node.stale = True
-                node = node.dirs.get(part)
-
-    def _enter_root(self, path: str) -> Stack:
-        root = self.roots.get(path)
-        if root is None:
-            root = GitRoot.find(self.work / path, path)
-            if root is None:
-                return self.context.base[:1]
-            root.refresh_index()
-            self.roots[path] = root
-            self._gather_tracked()
-        return (*self.context.base[:1], root.exclude_rules())
-
-    def _is_linked(self, path: str) -> bool:
-        root = GitRoot.find(self.work / path, path)
-        if root is None or root.common == root.gitdir:
-            return False
-        return any(root.common == known.common for known in self.roots.values())
-
     # --- the state --------------------------------------------------------------------------------------------
 
     def _state(self, label: str, files: bytes, perms: bytes) -> State:
-        roots = [self._root_state(self.roots[path]) for path in sorted(self.roots)]
+        known = self.repos.roots
+        roots = [self._root_state(known[path]) for path in sorted(known)]
         meta = {
             "version": VERSION,
             "roots": [root.meta() for root in roots],
-            "rules": self.rules_text,
+            "rules": self.repos.rules_text,
             "chosen": list(self.context.chosen),
             "file_perm": self.context.file_perm,
             "dir_perm": self.context.dir_perm,
@@ -393,10 +278,3 @@ class Capturer:
         except (KeyError, ValueError, pygit2.GitError):
             root.reopen()  # a `git gc` that ends just now has put it elsewhere
             return self.keeper.keep(root, commit)
-
-
-def _invalidate_all(node: Dir) -> None:
-    node.sig = None
-    node.stale = True
-    for child in node.dirs.values():
-        _invalidate_all(child)

@@ -220,7 +220,7 @@ class Workspace:
         self._begin()
         now, target = State.load(self.store, plan.safety), State.load(self.store, plan.target)
         restorer = applying.Restorer(
-            self.work, self._journal_folder, plan, now, target, dict(self._capturer.roots), progress,
+            self.work, self._journal_folder, plan, now, target, dict(self._capturer.repos.roots), progress,
             self._capturer.sig_of, self._capturer.learned, self._spares, self._settler.blanks,
         )  # fmt: skip
         try:
