@@ -13,8 +13,9 @@ import pygit2
 import pytest
 
 from tests_support import PATIENCE_S
-from worldline.workspace.bring_home import HomeReport, bring_home
+from worldline.workspace.bring_home import bring_home
 from worldline.workspace.engine import Workspace
+from worldline.workspace.home_report import HomeReport
 
 ENV = {
     **{k: v for k, v in os.environ.items() if not k.startswith("GIT_")},

@@ -10,8 +10,9 @@ import pytest
 
 from workspace.conftest import ENV, Sides, run_sh, snapshot
 from worldline.core.errors import WorkspaceError
-from worldline.workspace.bring_home import HomeReport, How, bring_home
+from worldline.workspace.bring_home import bring_home
 from worldline.workspace.engine import Workspace
+from worldline.workspace.home_report import HomeReport, How
 from worldline.workspace.model import NOT_CAPTURED
 
 

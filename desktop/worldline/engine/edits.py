@@ -27,8 +27,8 @@ from worldline.session.branches import common_ancestor
 from worldline.session.model import NodeDraft
 
 if TYPE_CHECKING:
-    from worldline.workspace.bring_home import HomeReport
     from worldline.workspace.engine import Workspace
+    from worldline.workspace.home_report import HomeReport
     from worldline.workspace.take import Taken
 
 _SAY_NOTHING = frozenset({NodeKind.ROOT, NodeKind.JUMP, NodeKind.EXTERNAL_CHANGE, NodeKind.CONTEXT_EDIT})

@@ -6,39 +6,26 @@ that only they can decide. A failure leaves both sides as they were.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import pygit2
 
 from worldline.core.errors import WorkspaceError
 from worldline.workspace import home_git
 from worldline.workspace.chosen import chosen_for
-from worldline.workspace.committed_form import Form, NotConvertible, form_of
-from worldline.workspace.home_changes import Brought, Change, Objects, changes_since, is_pointer
+from worldline.workspace.home_changes import Brought, Objects, changes_since
 from worldline.workspace.home_index import Staging
+from worldline.workspace.home_merge import HomeMerge, Side
 from worldline.workspace.home_report import Choice, HomeEntry, HomeReport, How
-from worldline.workspace.merge3 import merge_content
 from worldline.workspace.model import NOT_CAPTURED, ProgressCall, RestoreReport
-from worldline.workspace.objects import BLOB, MODE_FILE, MODE_LINK
 from worldline.workspace.putfiles import journal_of, leaf_of, obstacles, put_files, saved
 from worldline.workspace.states import State
 from worldline.workspace.treediff import Leaf
 
 if TYPE_CHECKING:
     from worldline.workspace.engine import Workspace
-__all__ = ["Choice", "HomeEntry", "HomeReport", "How", "bring_home"]
-
-
-@dataclass(slots=True)
-class _Side:
-    """What is merged into: the files on disk, or those of a commit."""
-
-    leaf: Callable[[str], Leaf | None]
-    committed: bool
-    """Content is as in a commit (line ends converted), not as on disk."""
 
 
 def bring_home(
@@ -86,9 +73,12 @@ class _Bringing:
         self.node = source.state(state)
         self.start = source.state(start) if start and start != NOT_CAPTURED else None
         self.repo = home_git.open_repository(home.work)
-        self._theirs = home_git.open_repository(source.work)
         self.objects = Objects(self._merge_repository())
         self.report = HomeReport(str(home.work), how)
+        self._merging = HomeMerge(
+            self.report, self.objects, home.store, ours=self.repo, theirs=home_git.open_repository(source.work),
+            choices=choices, progress=progress,
+        )  # fmt: skip
         self.staging: Staging | None = None
 
     def _merge_repository(self) -> pygit2.Repository:
@@ -140,7 +130,7 @@ class _Bringing:
         else:
             now = saved(self.home)
             report.safety = now.id
-            wanted = self._merge(brought, self._disk(now))
+            wanted = self._merging.merge(brought, self._disk(now))
             wanted = self._shown(now, wanted)
             self._check_places(now, wanted)
             self._finish_changes(now, wanted, dry_run)
@@ -149,7 +139,7 @@ class _Bringing:
 
     # -- what a sparse checkout keeps off the disk
 
-    def _disk(self, now: State) -> _Side:
+    def _disk(self, now: State) -> Side:
         """What is on disk, or would be there without a sparse checkout."""
 
         def leaf(path: str) -> Leaf | None:
@@ -157,7 +147,7 @@ class _Bringing:
             is_hidden = there is None and self._is_hidden(path)
             return self.staging.leaf(path) if is_hidden and self.staging is not None else there
 
-        return _Side(leaf, False)
+        return Side(leaf, False)
 
     def _is_hidden(self, path: str) -> bool:
         return self.staging is not None and self.staging.is_hidden(path)
@@ -174,114 +164,7 @@ class _Bringing:
                     entry.action, entry.reason = "create", _HIDDEN_SHOWN
         return shown
 
-    # -- merging
-
-    def _merge(self, brought: Brought, side: _Side, *, theirs_win: bool = False) -> dict[str, Leaf | None]:
-        """What each path becomes; also fills the entries and conflicts of the report."""
-        wanted: dict[str, Leaf | None] = {}
-        wanted_actions = ("create", "overwrite", "delete")
-        known = {entry.path for entry in self.report.entries}
-        for number, change in enumerate(brought.changes):
-            if self.progress is not None and number % 20 == 0:
-                self.progress("bring home", number, len(brought.changes))
-            entry, leaf = self._one(change, side, theirs_win)
-            if entry is None:
-                continue
-            if entry.action == "conflict" and change.path not in self.report.conflicts:
-                self.report.conflicts.append(change.path)
-            if entry.action in wanted_actions:
-                wanted[change.path] = leaf
-            if change.path not in known:
-                self.report.entries.append(entry)
-            elif entry.action == "not_captured":
-                for row in self.report.entries:
-                    if row.path == change.path and row.action in wanted_actions:
-                        row.reason = f"written, but not in the commit: {entry.reason.partition(':')[0]}"
-        self.home.store.flush()
-        return wanted
-
-    def _one(self, change: Change, side: _Side, theirs_win: bool) -> tuple[HomeEntry | None, Leaf | None]:
-        path, ours = change.path, side.leaf(change.path)
-        ours_data = self._data(ours)
-        form = self._form(path) if side.committed else Form()
-        if form.filter:
-            # Its program is not run: what it hides (git-crypt) or keeps elsewhere would be committed as it is.
-            return HomeEntry(
-                path,
-                "not_captured",
-                f"it is kept by a filter ({form.filter}): bring it as uncommitted changes",
-            ), None
-        if side.committed and ours_data is not None and is_pointer(ours_data):
-            return HomeEntry(
-                path, "not_captured", "it is kept by a filter (Git LFS): bring it as uncommitted changes"
-            ), None
-        try:
-            theirs = self._as_side(change.theirs, ours_data, form)
-            bases = [
-                base if base == change.committed else self._as_side(base, ours_data, form)
-                for base in change.bases
-            ]
-        except NotConvertible as error:
-            return HomeEntry(path, "not_captured", f"{error}: bring it as uncommitted changes"), None
-        if ours == theirs or theirs in bases[:1]:
-            return None, None
-        if ours == bases[0]:
-            return self._taken(path, ours, theirs, ""), theirs
-        merged = self._merged(bases[:1], ours, theirs)
-        if merged is None and ours in bases:
-            return self._taken(path, ours, theirs, ""), theirs
-        merged = merged or self._merged(bases[1:], ours, theirs)
-        if merged is not None:
-            if merged == ours:
-                return None, None
-            return self._taken(path, ours, merged, "merged with what is there"), merged
-        choice = "theirs" if theirs_win else chosen_for(self.choices, path)
-        if choice == "theirs":
-            return self._taken(path, ours, theirs, "taken from the node", choice), theirs
-        if choice == "ours":
-            return HomeEntry(path, "keep_mine", "yours is kept", choice), None
-        return HomeEntry(path, "conflict", _why(ours, theirs)), None
-
-    def _form(self, path: str) -> Form:
-        """Which filter either side names; the rest as it is where the file comes from."""
-        theirs, ours = form_of(self._theirs, path), form_of(self.repo, path)
-        return (ours if self._theirs is None else theirs)._replace(filter=ours.filter or theirs.filter)
-
-    def _taken(
-        self, path: str, ours: Leaf | None, theirs: Leaf | None, reason: str, choice: str = ""
-    ) -> HomeEntry:
-        action: Literal["create", "overwrite", "delete"] = (
-            "create" if ours is None else "delete" if theirs is None else "overwrite"
-        )
-        return HomeEntry(path, action, reason, choice)
-
-    def _data(self, leaf: Leaf | None) -> bytes | None:
-        return None if leaf is None else self.objects.read(leaf.oid)
-
-    def _store(self, mode: int, data: bytes) -> Leaf:
-        return Leaf(mode, self.home.store.put(BLOB, data))
-
-    def _as_side(self, leaf: Leaf | None, ours: bytes | None, form: Form) -> Leaf | None:
-        if leaf is None:
-            return None
-        data = self.objects.read(leaf.oid)
-        return self._store(leaf.mode, data if leaf.mode == MODE_LINK else form.apply(data, ours))
-
-    def _merged(self, bases: list[Leaf | None], ours: Leaf | None, theirs: Leaf | None) -> Leaf | None:
-        if ours is None or theirs is None or MODE_LINK in (ours.mode, theirs.mode):
-            return None
-        self.home.store.flush()
-        ours_data, theirs_data = self.objects.read(ours.oid), self.objects.read(theirs.oid)
-        for base in bases:
-            if base is None or base.mode == MODE_LINK:
-                continue
-            merged = merge_content(self.objects.repo, self.objects.read(base.oid), ours_data, theirs_data)
-            if merged is not None:
-                mode = theirs.mode if ours.mode == base.mode else ours.mode
-                return self._store(mode, merged)
-        if ours.oid == theirs.oid:
-            return Leaf(max(ours.mode, theirs.mode, MODE_FILE), ours.oid)
-        return None
+    # -- where it would come to lie
 
     def _check_places(self, now: State, wanted: dict[str, Leaf | None]) -> None:
         """What is in no state is not replaced: whoever wants the node's moves it away."""
@@ -332,9 +215,9 @@ class _Bringing:
         now = saved(self.home)
         report.safety = now.id
         head_tree = home_git.tree_of(repo, head.commit)
-        on_disk = self._merge(brought, self._disk(now))
-        committed = self._merge(
-            brought, _Side(lambda p: self.objects.leaf(head_tree, p) if head_tree else None, True)
+        on_disk = self._merging.merge(brought, self._disk(now))
+        committed = self._merging.merge(
+            brought, Side(lambda p: self.objects.leaf(head_tree, p) if head_tree else None, True)
         )
         on_disk = {p: leaf for p, leaf in on_disk.items() if leaf_of(now, p) or not self._is_hidden(p)}
         self._check_places(now, on_disk)
@@ -381,8 +264,8 @@ class _Bringing:
         repo, report = self.repo, self.report
         assert repo is not None
         name = home_git.free_branch(repo, branch)
-        side = _Side(lambda p: self.objects.leaf(base_tree, p) if base_tree else None, True)
-        wanted = self._merge(brought, side, theirs_win=True)
+        side = Side(lambda p: self.objects.leaf(base_tree, p) if base_tree else None, True)
+        wanted = self._merging.merge(brought, side, theirs_win=True)
         report.branch = name
         if self._blocked(dry_run):
             return
@@ -408,11 +291,3 @@ def _all_or_nothing(written: RestoreReport) -> None:
 _HIDDEN_SHOWN = "left out by your sparse checkout; it is put on disk"
 _HIDDEN_GONE = "left out by your sparse checkout: bring it as a commit"
 _HIDDEN_COMMITTED = "left out by your sparse checkout; it is only in the commit"
-
-
-def _why(ours: Leaf | None, theirs: Leaf | None) -> str:
-    if ours is None:
-        return "deleted by you, changed at the node"
-    if theirs is None:
-        return "changed by you, deleted at the node"
-    return "changed by you and at the node in the same place"
