@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from worldline.workspace import scan
+from worldline.workspace import reading
 from worldline.workspace.engine import Workspace
 from worldline.workspace.remembered import Remembered
 
@@ -79,7 +79,7 @@ def test_who_is_held_up_after_reading_does_not_take_a_new_file_for_an_old_one(
     work.mkdir()
     (work / "file").write_bytes(b"one")
     now = (work / "file").stat().st_ctime_ns
-    read_file = scan.read_file
+    read_file = reading.read_file
 
     def held_up(*words: Any) -> Any:
         nonlocal now
@@ -87,7 +87,7 @@ def test_who_is_held_up_after_reading_does_not_take_a_new_file_for_an_old_one(
         now += 10**10
         return got
 
-    monkeypatch.setattr(scan, "read_file", held_up)
+    monkeypatch.setattr(reading, "read_file", held_up)
     workspace = Workspace(work, tmp_path / "store", free_floor=0)
     workspace.capture(None)
     sig = workspace._capturer.sig_of("file")

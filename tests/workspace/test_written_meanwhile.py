@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from worldline.core.errors import WorkspaceError
-from worldline.workspace import apply, learned, scan, swapping, undo
+from worldline.workspace import apply, learned, reading, scan, swapping, undo
 from worldline.workspace.engine import Workspace
 from worldline.workspace.folders import STAGING
 from worldline.workspace.model import RestoreReport
@@ -333,7 +333,7 @@ def test_content_that_takes_long_to_store_is_not_older_for_that(
 ) -> None:
     """A write in the moment after the reading may leave the times that were read."""
     place.write("f", _MINE)
-    _once(monkeypatch, scan, "object_id", Clock(monkeypatch).forward, after=True)
+    _once(monkeypatch, reading, "object_id", Clock(monkeypatch).forward, after=True)
     place.ws.capture(place.second)
     sig = place.ws._capturer.sig_of("f")
     assert sig is not None and sig[1] == -1

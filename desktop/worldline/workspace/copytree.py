@@ -18,9 +18,10 @@ from worldline.workspace.folders import IGNORED, Context, Dir
 from worldline.workspace.ignore import RuleSet, Stack, is_ignored
 from worldline.workspace.model import ProgressCall
 from worldline.workspace.outer_rules import global_rules, stack_for
+from worldline.workspace.reading import Found
 from worldline.workspace.repos import GitRoot
 from worldline.workspace.safefs import SafeTree
-from worldline.workspace.scan import Found, Walk
+from worldline.workspace.scan import Walk
 from worldline.workspace.store import Store
 
 CHOSEN = (".env*",)

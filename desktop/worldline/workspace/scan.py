@@ -11,28 +11,17 @@ import errno
 import os
 import stat
 import time
-from typing import NamedTuple
 
-from worldline.workspace.filesig import SPECIAL, FileSig, clashes, is_fresh, read_file, signature, size_text
+from worldline.workspace.filesig import FileSig, clashes, is_fresh, read_file
 from worldline.workspace.folders import CHOSEN_CAP, IGNORED, RULING, STAGING, Context, Dir, differing
 from worldline.workspace.ignore import RuleSet, Stack, is_ignored
 from worldline.workspace.looker import OPEN_DIR
 from worldline.workspace.looking import Looker, known_folders
-from worldline.workspace.objects import BLOB, object_id
+from worldline.workspace.reading import Found, miss, take_file
 
 MAX_DEPTH = 300
 _ONLY_WATCHED = (-1, -1)
 """In place of a folder's times: its names are known from what the kernel told. Without that, list it again."""
-
-
-class Found(NamedTuple):
-    """What a folder was found to hold: signatures of files, and reasons of what is left out, by name; files that have
-    other names, too."""
-
-    fd: int
-    files: dict[str, FileSig]
-    skipped: dict[str, str]
-    linked: set[str]
 
 
 class Walk:
@@ -184,7 +173,7 @@ class Walk:
                         return None
                     if read is None:
                         read = Found(fd, {}, {}, set())
-                    self._read(read, name, limit, known, now)
+                    take_file(read, name, limit, known, now, self.c)
                     if name not in read.files:
                         return None
         except OSError:
@@ -222,7 +211,7 @@ class Walk:
             if known is None or name in RULING or now.st_size > limit:
                 return None
             if (now.st_mtime_ns, now.st_ctime_ns, now.st_size, now.st_ino) != known[:4]:
-                self._read(read, name, limit, known, now)
+                take_file(read, name, limit, known, now, self.c)
                 if name not in read.files:
                     return None
         changed = self._update(node, prefix, read)
@@ -354,46 +343,6 @@ class Walk:
                 here.files[name] = known
                 return
         except OSError as error:
-            _miss(here, name, error)
+            miss(here, name, error)
             return
-        self._read(here, name, limit, known, now)
-
-    def _read(self, here: Found, name: str, limit: int, known: FileSig | None, now: os.stat_result) -> None:
-        if now.st_nlink > 1:
-            here.linked.add(name)
-        learned = self.c.learned.get(now.st_ino)
-        if learned is not None and learned[:5] == (
-            now.st_mtime_ns,
-            now.st_ctime_ns,
-            now.st_size,
-            now.st_ino,
-            now.st_mode,
-        ):
-            here.files[name] = learned
-            return
-        before_ns = time.time_ns()
-        try:
-            if stat.S_ISLNK(now.st_mode):
-                data = os.fsencode(os.readlink(name, dir_fd=here.fd))
-            elif stat.S_ISREG(now.st_mode):
-                got = read_file(name, here.fd, limit)
-                if got is None:
-                    here.skipped[name] = f"is larger than {size_text(limit)}"
-                    return
-                data, now = got
-            else:
-                here.skipped[name] = SPECIAL.get(stat.S_IFMT(now.st_mode), "is a special file")
-                return
-        except OSError as error:
-            _miss(here, name, error)
-            return
-        oid = object_id(BLOB, data)
-        if known is None or known[5] != oid:
-            self.c.store.put_known(oid, BLOB, data)
-        here.files[name] = signature(now, oid, before_ns)
-
-
-def _miss(here: Found, name: str, error: OSError) -> None:
-    """A file that went away meanwhile is none; any other that cannot be read is named with the reason."""
-    if not isinstance(error, FileNotFoundError):
-        here.skipped[name] = f"cannot be read ({error.strerror or error})"
+        take_file(here, name, limit, known, now, self.c)
