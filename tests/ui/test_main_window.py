@@ -8,10 +8,18 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QMimeData, QPointF, QSettings, Qt, QUrl
+from PySide6.QtCore import QMimeData, QPoint, QPointF, QSettings, Qt, QUrl
 from PySide6.QtGui import QAccessible, QDropEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLabel, QLineEdit
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QComboBox,
+    QLabel,
+    QLineEdit,
+    QVBoxLayout,
+    QWidget,
+)
 
 from tests_support import PATIENCE_S
 from worldline.client.process import EngineProcess
@@ -19,6 +27,7 @@ from worldline.ui import gallery_data, main_window
 from worldline.ui.chat.pane import ChatPane
 from worldline.ui.dialogs.desk import desk_of
 from worldline.ui.main_window import MainWindow
+from worldline.ui.notices import Notices
 from worldline.ui.session_state import SessionState
 from worldline.ui.still import Still
 from worldline.ui.theme import theme
@@ -96,6 +105,61 @@ def test_a_retry_is_a_sentence_with_buttons(window_of: Open, qtbot: Any) -> None
     qtbot.waitUntil(lambda: any("retry_now" in error["message"] for error in failed))
 
 
+def lower(widget: QWidget, edge: int) -> int:
+    """How far down in its window the upper (0) or the lower (1) edge of a widget is."""
+    return widget.mapTo(widget.window(), QPoint(0, widget.height() * edge)).y()
+
+
+@pytest.mark.parametrize("width", [1280, 1000, 700])
+def test_a_line_that_comes_or_goes_leaves_the_message_where_it_is(
+    window_of: Open, qtbot: Any, width: int
+) -> None:
+    """Who was writing, or about to click there, had the field and its buttons move."""
+    window = window_of(width=width)
+    composer, view, lines = window.panes["chat"].composer, window.panes["chat"].view, window.notices  # type: ignore[attr-defined]
+    before, room = composer.mapTo(window, QPoint()), view.height()
+    window.notices.say("a", "Something happened.")
+    qtbot.waitUntil(lambda: lines.isVisible() and view.height() < room)
+    assert composer.mapTo(window, QPoint()) == before and lower(lines, 1) <= before.y()
+    window.notices.clear("a")
+    qtbot.waitUntil(lambda: view.height() == room)
+    assert composer.mapTo(window, QPoint()) == before
+
+
+def test_lines_are_seen_whatever_is_in_front(window_of: Open, qtbot: Any) -> None:
+    window = window_of(width=1000)
+    window.notices.say("a", "Something happened.")
+    qtbot.waitUntil(window.notices.isVisible)
+    window.places.show_pane("changes")
+    qtbot.waitUntil(
+        lambda: window.notices.isVisible() and lower(window.places.splitter, 1) <= lower(window.notices, 0)
+    )
+    window.places.show_pane("chat")
+    chat = window.panes["chat"]
+    qtbot.waitUntil(lambda: window.notices.isVisible() and chat.isAncestorOf(window.notices))
+    window.resize(1280, 800)
+    window.places.toggle_pane("chat")
+    qtbot.waitUntil(lambda: window.notices.isVisible() and not chat.isAncestorOf(window.notices))
+
+
+@pytest.mark.parametrize("width", [340, 1200])
+def test_buttons_of_a_line_leave_its_text_room(qtbot: Any, width: int) -> None:
+    """Beside three buttons in the column of the chat it was one word in each row."""
+    owner = QWidget()
+    qtbot.addWidget(owner)
+    layout = QVBoxLayout(owner)
+    lines = Notices(owner)
+    layout.addWidget(lines)
+    layout.addStretch(1)
+    owner.resize(width, 500)
+    owner.show()
+    notice = lines.say("a", "The folder of this session is not there any more, and what was in it is nowhere else.",
+                       buttons=[("Make the folder anew", print), ("Try again", print), ("Other sessions…", print)])  # fmt: skip
+    low = width < 1000
+    qtbot.waitUntil(lambda: (lower(notice.text, 1) <= lower(notice.buttons[0], 0)) is low)
+    assert notice.text.width() >= 200
+
+
 def test_narrow_and_small_windows_keep_everything_within_reach(window_of: Open, qtbot: Any) -> None:
     window = window_of()
     window.resize(1000, 700)
@@ -113,7 +177,7 @@ def test_narrow_and_small_windows_keep_everything_within_reach(window_of: Open, 
     window.notices.say("a", "Something happened.")
     shade, tree, lines = window.places.shade, window.tree, window.notices
     # A line is not under the drawer.
-    qtbot.waitUntil(lambda: shade.geometry().bottom() < lines.geometry().top())
+    qtbot.waitUntil(lambda: lower(shade, 1) <= lower(lines, 0) > 0)
     qtbot.waitUntil(lambda: tree.geometry().bottom() == shade.geometry().bottom())
     QTest.mouseClick(window.places.shade, Qt.MouseButton.LeftButton)
     assert not window.tree.isVisible()

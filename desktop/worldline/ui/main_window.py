@@ -145,11 +145,12 @@ class MainWindow(QMainWindow):
         self._status_place.deleteLater()
 
     def _add_notices(self) -> None:
+        from worldline.ui.line_place import LinePlace
         from worldline.ui.notices import Notices
 
         self.notices = Notices(self._body)
-        # Below: a line that comes or goes must not move what somebody is about to click.
-        self._layout.insertWidget(2, self.notices)
+        line_place = LinePlace(self.notices, self._layout, 2, self.places.shade)
+        self.places.chat_put.connect(line_place.follow)
 
     def _add_actions(self) -> None:
         from worldline.ui.actions import Actions

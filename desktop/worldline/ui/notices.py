@@ -1,11 +1,11 @@
-"""Quiet lines above the status: what just happened, what is unusual. They never take the focus."""
+"""Quiet lines above the message: what just happened, what is unusual. They never take the focus."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QAccessible, QAccessibleEvent
+from PySide6.QtGui import QAccessible, QAccessibleEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QApplication,
     QFrame,
@@ -25,6 +25,8 @@ from worldline.ui.still import Still
 from worldline.ui.theme import SPACE_L, SPACE_S, SPACE_XS, theme
 
 Button = tuple[str, Callable[[], object]]
+LEAST_CHARS = 32
+"""Of the text that must fit into a line beside the buttons."""
 
 
 class Notice(QFrame):
@@ -33,9 +35,15 @@ class Notice(QFrame):
     ) -> None:
         super().__init__(parent)
         self.setProperty("role", "notice")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(SPACE_L, SPACE_XS, SPACE_S, SPACE_XS)
+        rows = QVBoxLayout(self)
+        rows.setContentsMargins(SPACE_L, SPACE_XS, SPACE_S, SPACE_XS)
+        rows.setSpacing(0)
+        self._row = row = QHBoxLayout()
         row.setSpacing(SPACE_S)
+        rows.addLayout(row)
+        self._below = QHBoxLayout()
+        self._below.addStretch(1)
+        rows.addLayout(self._below)
         self._icon, self._color = icon, color
         self._picture = QLabel(self)
         row.addWidget(self._picture, 0, Qt.AlignmentFlag.AlignVCenter)
@@ -46,12 +54,18 @@ class Notice(QFrame):
         self.text.setSizePolicy(policy)
         row.addWidget(self.text, 1)
         self.buttons: list[QPushButton] = []
+        self._choices = QWidget(self)
+        choices = QHBoxLayout(self._choices)
+        choices.setContentsMargins(0, 0, 0, 0)
+        choices.setSpacing(SPACE_S)
         for label, call in buttons:
             button = QPushButton(as_label(label), self)
             button.setProperty("role", "link")
             button.clicked.connect(lambda _checked=False, call=call: call())
-            row.addWidget(button)
+            choices.addWidget(button)
             self.buttons.append(button)
+        row.addWidget(self._choices)
+        self._choices.setVisible(bool(buttons))
         self.close_button = QToolButton(self)
         self.close_button.setAccessibleName(self.tr("Close this line"))
         self.close_button.setVisible(closable)
@@ -59,6 +73,19 @@ class Notice(QFrame):
         Still(self, (*self.buttons, self.close_button))
         theme().changed.connect(self._recolour)
         self._recolour()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Beside many buttons a narrow line would have a word in each row: they go below it."""
+        super().resizeEvent(event)
+        text, choices = self.text, self._choices
+        least = min(text.fontMetrics().averageCharWidth() * LEAST_CHARS, text.sizeHint().width())
+        others = sum(one.sizeHint().width() + SPACE_S for one in (self._picture, self.close_button, choices))
+        beside = event.size().width() - SPACE_L - SPACE_S - others >= least
+        if beside != (self._row.indexOf(choices) >= 0):
+            if beside:
+                self._row.insertWidget(2, choices)
+            else:
+                self._below.addWidget(choices)
 
     def _recolour(self) -> None:
         self._picture.setPixmap(icons.pixmap(self._icon, self._color, ratio=self.devicePixelRatioF()))

@@ -32,6 +32,8 @@ class Places(QObject):
 
     layout_changed = Signal(str)
     """wide | narrow | small."""
+    chat_put = Signal(object)
+    """The pane of the chat is where its empty place was."""
 
     def __init__(self, state: SessionState, settings: QSettings, body: QWidget) -> None:
         super().__init__(body)
@@ -95,6 +97,8 @@ class Places(QObject):
             self.splitter.setSizes(sizes)
         empty.hide()
         empty.deleteLater()
+        if place == "chat":
+            self.chat_put.emit(pane)
 
     # What is in front -----------------------------------------------------------------------------------------
     def show_pane(self, place: str) -> None:

@@ -98,7 +98,7 @@ class ChatPane(QWidget):
         self._end = QPushButton(self.tr("↓ New text"), self)
         self._end.clicked.connect(self.view.follow)
         self._end.hide()
-        layout = QVBoxLayout(self)
+        self._layout = layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addWidget(self._head)
@@ -118,6 +118,10 @@ class ChatPane(QWidget):
         if not empty:
             for step in self.beginning():
                 step()
+
+    def take_lines(self, lines: QWidget) -> None:
+        """The lines of the window, over what waits and over the message: neither moves when one comes or goes."""
+        self._layout.insertWidget(self._layout.indexOf(self.waiting), lines)
 
     def beginning(self) -> Iterator[Callable[[], object]]:
         """Show the session as it is by now."""
