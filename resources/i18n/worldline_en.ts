@@ -118,6 +118,13 @@
 <context>
     <name>DividerRow</name>
     <message numerus="yes">
+        <source>%n remark(s) on the files</source>
+        <translation>
+            <numerusform>%n remark on the files</numerusform>
+            <numerusform>%n remarks on the files</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
         <source>%n thing(s) not captured</source>
         <translation>
             <numerusform>%n thing not captured</numerusform>
@@ -423,6 +430,13 @@
         <translation>
             <numerusform>%n file</numerusform>
             <numerusform>%n files</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n thing(s) not captured</source>
+        <translation>
+            <numerusform>%n thing not captured</numerusform>
+            <numerusform>%n things not captured</numerusform>
         </translation>
     </message>
     <message numerus="yes">

@@ -1091,6 +1091,12 @@
         <translation>隐藏</translation>
     </message>
     <message numerus="yes">
+        <source>%n remark(s) on the files</source>
+        <translation>
+            <numerusform>关于文件的 %n 条说明</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
         <source>%n thing(s) not captured</source>
         <translation>
             <numerusform>%n 项未捕获</numerusform>
@@ -3670,6 +3676,12 @@ Every step becomes a node, and a click on a node takes the files back to it.</so
     <message>
         <source>runs code later</source>
         <translation>稍后会运行代码</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n thing(s) not captured</source>
+        <translation>
+            <numerusform>%n 项未保存</numerusform>
+        </translation>
     </message>
     <message>
         <source>secret masked</source>

@@ -424,7 +424,31 @@ def test_what_was_not_captured_is_listed_with_its_reason(qtbot: Any) -> None:
     )
     card = ToolCard(ChatRow("t", RowKind.TOOL, tool, body), RowSignals())
     qtbot.addWidget(card)
-    assert "pipe_x: is a named pipe" in card._note_words()
+    assert "pipe_x: is a named pipe" in card._note_words() and "⚠ 2 thing(s) not captured" in card._fact_words()
+    found = NodeHeader(3, "c" * 16, 1, NodeKind.EXTERNAL_CHANGE, 0, "", flags=NodeFlag.PARTLY_CAPTURED)
+    row = ChatRow("e", RowKind.DIVIDER, found, Body(uid="c" * 16, kind="external_change", detail=detail))
+    row.divider = DividerKind.EXTERNAL_CHANGE
+    divider = DividerRow(row, RowSignals())
+    qtbot.addWidget(divider)
+    assert divider._summary is not None and r"pipe\_x" in divider._summary_text()
+
+
+def test_what_is_worth_knowing_of_captured_files_is_listed(qtbot: Any) -> None:
+    clash = "case_collision: another name here differs only by case"
+    detail = {"not_captured": [], "remarks": [{"path": "ONE", "reason": clash}]}
+    start = NodeHeader(1, "a" * 16, 0, NodeKind.ROOT, 0, "")
+    row = ChatRow("s", RowKind.DIVIDER, start, Body(uid="a" * 16, kind="root", detail=detail))
+    row.divider = DividerKind.START
+    divider = DividerRow(row, RowSignals())
+    qtbot.addWidget(divider)
+    assert divider._button.text() == "1 remark(s) on the files"
+    divider._button.click()
+    assert divider._summary_text() == "* ONE: another name here differs only by case"
+    tool = NodeHeader(2, "b" * 16, 1, NodeKind.TOOL, 0, "", outcome=Outcome.OK, tool="bash")
+    body = Body(uid="b" * 16, kind="tool", call={"name": "bash", "input": {"command": "x"}}, detail=detail)
+    card = ToolCard(ChatRow("t", RowKind.TOOL, tool, body), RowSignals())
+    qtbot.addWidget(card)
+    assert "ONE: another name here differs only by case" in card._note_words()
 
 
 def test_all_lines_of_a_card_can_be_had(qtbot: Any) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
 
 from worldline.core.background import while_ran
 from worldline.core.kinds import NodeFlag, NodeKind
 from worldline.session.document import SessionDocument
 from worldline.session.model import NodeDraft, NodeEnd
-from worldline.workspace.model import NOT_CAPTURED, CaptureResult
+from worldline.workspace.model import NOT_CAPTURED, CaptureResult, Omitted
 
 OUTSIDE = "outside"
 """Kind of the record of a tool node that says what was changed on disk just before it, and by no step: its state and paths,
@@ -27,12 +28,59 @@ def last_good_state(doc: SessionDocument, uid: str) -> str:
     return ""
 
 
+_ROWS = 200
+"""Paths with reasons that a node lists at most."""
+
+
+def lacks(result: CaptureResult, doc: SessionDocument, uid: str) -> dict[str, Any]:
+    """For the detail of a node that follows on `uid`: what its files lack (`not_captured`) and what else there is to say of
+    them (`remarks`), each a list of paths with reasons; left out where it was said before on the path."""
+    tree = doc.tree
+    up = list(tree.ancestors(doc.seq(uid)))
+    told = next(at for at in up if at == up[-1] or tree.flags(at) & NodeFlag.PARTLY_CAPTURED)
+    last, first = (_said(doc, seq) for seq in (told, up[-1]))
+    return _news(result, {**last, "remarks": [*last.get("remarks", ()), *first.get("remarks", ())]})
+
+
+def _said(doc: SessionDocument, seq: int) -> dict[str, Any]:
+    body = doc.body(doc.headers_of([seq])[0].uid)
+    return {**body.detail, **body.end_detail}
+
+
+def root_lacks(result: CaptureResult) -> dict[str, Any]:
+    """`lacks` for the first node: all there is to say."""
+    return {"not_captured": _listed(result.omitted), **_news(result, {})}
+
+
+def _news(result: CaptureResult, told: dict[str, Any]) -> dict[str, Any]:
+    detail: dict[str, Any] = {}
+    known = {row.get("path") for row in told.get("not_captured") or []}
+    if any(one.path not in known for one in result.omitted):
+        detail["not_captured"] = _listed(result.omitted)
+    said = {(row.get("path"), row.get("reason")) for row in told.get("remarks") or []}
+    if remarks := [one for one in result.notes if (one.path, one.reason) not in said]:
+        detail["remarks"] = _listed(remarks)
+    return detail
+
+
+def _listed(found: Sequence[Omitted]) -> list[dict[str, str]]:
+    return [{"path": one.path, "reason": one.reason} for one in found[:_ROWS]]
+
+
+def partly(detail: dict[str, Any]) -> NodeFlag:
+    """The flag of a node that lists what it lacks."""
+    return NodeFlag.PARTLY_CAPTURED if detail.get("not_captured") else NodeFlag.NONE
+
+
 _NAMED = 50
 
 
-def change_from_outside(result: CaptureResult, parent: str, commands: Sequence[str] = ()) -> NodeDraft:
+def change_from_outside(
+    result: CaptureResult, doc: SessionDocument, parent: str, commands: Sequence[str] = ()
+) -> NodeDraft:
     """The node for what no step changed, as it was found on disk. `commands` ran in the background meanwhile: it was one
     of them or the person."""
+    lack = lacks(result, doc, parent)
     names = ", ".join(result.paths[:3])
     how = while_ran(commands, mark=",") if commands else "from outside"
     if not names:
@@ -44,7 +92,8 @@ def change_from_outside(result: CaptureResult, parent: str, commands: Sequence[s
     return NodeDraft(
         kind=NodeKind.EXTERNAL_CHANGE,
         parent=parent,
-        detail={"paths": result.paths, "head": result.head, **doubt(commands)},
+        detail={"paths": result.paths, "head": result.head, **doubt(commands), **lack},
+        flags=partly(lack),
         preview=shown,
         state=result.state,
         added=result.added,
@@ -68,7 +117,9 @@ class StateTracker:
         self._capture = capture
         self._good = last_good_state(doc, tip)
         self._lost = doc.state(tip) == NOT_CAPTURED
-        self._omitted: set[str] | None = None
+        self._doc, self._tip = doc, tip
+        self._told: dict[str, Any] | None = None
+        """What was said last of what the files lack; None = nothing by this run."""
         self._moved = False
         """A change before this step is in no node yet."""
 
@@ -112,9 +163,7 @@ class StateTracker:
             end.detail["runs_later"] = result.runs_later[:_NAMED]
         if result.head:
             end.detail["head"] = result.head
-        omitted = {o.path for o in result.omitted}
-        if omitted - (self._omitted or set()):
-            end.detail["not_captured"] = [{"path": o.path, "reason": o.reason} for o in result.omitted[:200]]
-            if self._omitted is not None:
-                end.flags |= NodeFlag.PARTLY_CAPTURED
-        self._omitted = omitted
+        said = lacks(result, self._doc, self._tip) if self._told is None else _news(result, self._told)
+        end.detail.update(said)
+        end.flags |= partly(said)
+        self._told = root_lacks(result)

@@ -50,7 +50,7 @@ class Onlooker:
             result, seen = found
             self._note(result.paths, seen.commands)
             if self._untold:
-                draft = change_from_outside(result, self.journal.tip, seen.commands)
+                draft = change_from_outside(result, self.journal.doc, self.journal.tip, seen.commands)
                 with self.journal.doc.transaction():
                     header = self.journal.append(draft, announce=False)
                     self._settle(seen)

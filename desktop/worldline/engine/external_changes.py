@@ -44,7 +44,7 @@ async def note_external_change(shared: Shared) -> str:
         return ""
     journal = shared.journal()
     with doc.transaction():
-        header = journal.append(change_from_outside(result, doc.cursor, seen.commands), announce=False)
+        header = journal.append(change_from_outside(result, doc, doc.cursor, seen.commands), announce=False)
         shared.meanwhile.settle(seen)
     journal.announce(header)
     shared.status.files_changed(doc.cursor)

@@ -8,7 +8,7 @@ import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from worldline.agent.capture import OUTSIDE, doubt
+from worldline.agent.capture import OUTSIDE, doubt, lacks, partly
 from worldline.agent.stops import RunEnd
 from worldline.context.branch_summary import BranchSummary
 from worldline.core.background import while_ran
@@ -357,12 +357,14 @@ class Jumps:
         if not now.changed or (before and await work.call(lambda w: same_but_for_branch(w, before, after))):
             shared.meanwhile.settle(seen)
             return ""
+        lack = lacks(now, shared.doc, shared.doc.cursor)
         counted = "1 file changed" if now.files == 1 else f"{now.files} files changed"
         draft = NodeDraft(
             kind=NodeKind.JUMP,
             parent=shared.doc.cursor,
             state=after,
-            detail={"paths": now.paths, **doubt(commands)},
+            detail={"paths": now.paths, **doubt(commands), **lack},
+            flags=partly(lack),
             preview=f"{why}: {counted} {while_ran(commands, mark=',')}" if commands else f"{why}: {counted}",
             added=now.added,
             removed=now.removed,

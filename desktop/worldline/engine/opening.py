@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from worldline.agent.capture import root_lacks
 from worldline.core import paths
 from worldline.core.errors import BadInput, SessionError, WorldlineError
 from worldline.core.kinds import NodeFlag, NodeKind
@@ -295,8 +296,7 @@ async def plant_root(opened: Opened) -> None:
     result = await opened.work.capture(None, "start")
     doc = opened.doc
     stores.note(opened.work.store_path, doc.path, opened.info.title, opened.info.root)
-    omitted = [{"path": o.path, "reason": o.reason} for o in result.omitted[:200]]
-    detail: dict[str, Any] = {"not_captured": omitted, "head": result.head}
+    detail: dict[str, Any] = {**root_lacks(result), "head": result.head}
     if result.state == NOT_CAPTURED:
         detail["not_captured_why"] = result.error
     if result.branch and not opened.branch:

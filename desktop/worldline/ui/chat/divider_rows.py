@@ -18,10 +18,12 @@ from worldline.ui.still import Still
 from worldline.ui.theme import theme
 from worldline.viewmodel import engine_words
 from worldline.viewmodel.chat_rows import ChatRow, DividerKind, text_of
-from worldline.viewmodel.gaps import gap_lines
+from worldline.viewmodel.gaps import all_lines
 from worldline.viewmodel.visible import settled
 
 translate = words.translate
+_FOUND = (DividerKind.EXTERNAL_CHANGE, DividerKind.JUMP)
+"""Nodes for what was found on disk: what they lack is rare, and said without being asked for."""
 
 
 def divider_words(row: ChatRow) -> tuple[str, str, str]:
@@ -133,7 +135,8 @@ class DividerRow(RowWidget):
         self._button.setText(action)
         self._button.setAccessibleName(f"{action}: {text}")
         self._button.setVisible(bool(action))
-        summary = self._summary_text() if self.signals.open.get(row.key) else ""
+        shown = self.signals.open.get(row.key) or row.divider in _FOUND
+        summary = self._summary_text() if shown else ""
         if summary and self._summary is None:
             self._summary = MarkdownView(self, muted=True)
             self._layout.addWidget(self._summary)
@@ -145,8 +148,8 @@ class DividerRow(RowWidget):
         body = self.row.body
         if body is None:
             return ""
-        if self.row.divider is DividerKind.START:
-            lines = gap_lines(body.detail)
+        if self.row.divider is DividerKind.START or self.row.divider in _FOUND:
+            lines = all_lines(body.detail)
             if why := str(body.detail.get("not_captured_why") or ""):
                 lines.insert(0, engine_words.say(why))
             return "\n".join(f"* {literal(line)}" for line in lines)
@@ -156,13 +159,15 @@ class DividerRow(RowWidget):
         kind = self.row.divider
         if kind is DividerKind.START:
             detail = self.row.body.detail if self.row.body is not None else {}
-            gaps = detail.get("not_captured") or []
-            if not gaps and not detail.get("not_captured_why"):
+            gaps, remarks = detail.get("not_captured") or [], detail.get("remarks") or []
+            if not (gaps or remarks or detail.get("not_captured_why")):
                 return ""
             if self.signals.open.get(self.row.key):
                 return self.tr("Hide")
             if detail.get("not_captured_why"):
                 return self.tr("Why")
+            if not gaps:
+                return self.tr("%n remark(s) on the files", "", len(remarks))
             return self.tr("%n thing(s) not captured", "", len(gaps))
         if kind in (DividerKind.COMPACTION, DividerKind.BRANCH_SUMMARY):
             return self.tr("Hide") if self.signals.open.get(self.row.key) else self.tr("Show")

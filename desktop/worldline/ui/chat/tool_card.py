@@ -27,7 +27,7 @@ from worldline.ui.syntax.code_view import CodeLine, CodeView
 from worldline.ui.theme import theme
 from worldline.viewmodel.chat_rows import ChatRow, ToolCall, ToolResult, tool_call, tool_result
 from worldline.viewmodel.diff import DiffModel, language_of
-from worldline.viewmodel.gaps import gap_lines
+from worldline.viewmodel.gaps import gap_lines, remark_lines
 from worldline.viewmodel.repeated import note as repeated_note
 from worldline.viewmodel.visible import visible
 
@@ -172,6 +172,9 @@ class ToolCard(RowWidget):
             facts.append("↶ " + self.tr("was countered") if countered else "⚠ " + self.tr("cannot be undone"))
         if header.flags & NodeFlag.CODE_RUNS_LATER:
             facts.append("● " + self.tr("runs code later"))
+        if header.flags & NodeFlag.PARTLY_CAPTURED and self.row.body is not None:
+            left = len(self.row.body.detail.get("not_captured") or [])
+            facts.append("⚠ " + self.tr("%n thing(s) not captured", "", left))
         if header.flags & NodeFlag.SECRET_MASKED:
             facts.append("🔒︎ " + self.tr("secret masked"))
         if header.duration_ms >= 50:
@@ -203,6 +206,8 @@ class ToolCard(RowWidget):
         if header is not None and header.flags & NodeFlag.PARTLY_CAPTURED and self.row.body is not None:
             notes.append(self.tr("Not captured, so going back does not bring it back:"))
             notes += gap_lines(self.row.body.detail)
+        if self.row.body is not None:
+            notes += remark_lines(self.row.body.detail)
         return notes
 
     def _show_body(self, opened: bool) -> None:
