@@ -321,3 +321,25 @@ def test_a_patch_says_files_that_became_links_as_git_wants_it(
     there.mkdir()
     run_sh("seq 9 > a && seq 20 > b && ln -s a l && git init -q && git apply ../p", there)
     assert snapshot(there) == snapshot(work)
+
+
+@pytest.mark.parametrize("much", [False, True])
+def test_a_renamed_file_is_one_that_changed(ws: Workspace, work: Path, much: bool) -> None:
+    """On the node as in the list of changes: there it was two, with all of its lines added and removed."""
+    run_sh(
+        f"seq 200 >same; seq 300 >touched; seq {200_000 if much else 5} >gone; seq 100 >stays; : >empty", work
+    )
+    a = state(ws)
+    run_sh(
+        "mkdir to; mv same to/same; sed s/^7$/x/ touched >to/touched; rm touched gone; echo y >>stays", work
+    )
+    got = ws.capture(a)
+    found = changes(ws, a, got.state)
+    assert by_path(found)["to/same"].status == "R"
+    if not much:
+        assert (got.files, got.added, got.removed) == (4, 2, 6)
+        assert (len(found), sum(c.added for c in found), sum(c.removed for c in found)) == (4, 2, 6)
+    else:
+        # Of so much only what is equal is joined: capturing must not be felt.
+        assert got.files == 5
+    assert {"same", "to/same"} <= set(got.paths)

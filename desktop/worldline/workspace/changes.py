@@ -17,7 +17,8 @@ from worldline.protocol.model import FileChange
 from worldline.workspace import difftext, nested_code
 from worldline.workspace.authorship import USER, Step, last_authors
 from worldline.workspace.model import ProgressCall, _Disk
-from worldline.workspace.pair import MAX_COUNTED, Pair, both, compared
+from worldline.workspace.pair import Pair, both, compared
+from worldline.workspace.renames import MAX_COUNTED
 from worldline.workspace.runs_later import asks_content, runs_later
 from worldline.workspace.sources import Ref, Source
 

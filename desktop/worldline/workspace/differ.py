@@ -23,8 +23,8 @@ from worldline.workspace import linecount
 from worldline.workspace.authorship import Step
 from worldline.workspace.changes import changes
 from worldline.workspace.file_diff import file_diff
-from worldline.workspace.pair import MAX_COUNTED
 from worldline.workspace.patching import patch
+from worldline.workspace.renames import MAX_COUNTED
 from worldline.workspace.states import State
 from worldline.workspace.store import Store
 

@@ -16,7 +16,6 @@ from worldline.workspace import (
     changes,
     ending,
     file_diff,
-    linecount,
     memory,
     nested_code,
     nogc,
@@ -40,20 +39,17 @@ from worldline.workspace.model import (
 )
 from worldline.workspace.objects import MODE_DIR
 from worldline.workspace.planning import Planner
-from worldline.workspace.remarks import gaps_of, notes_of
-from worldline.workspace.runs_later import difference_runs_later
+from worldline.workspace.remarks import gaps_of, notes_of, tell_changes
 from worldline.workspace.safefs import SafeTree
 from worldline.workspace.sources import Ref
 from worldline.workspace.spares import Spares
 from worldline.workspace.states import State
 from worldline.workspace.storage import PruneReport
 from worldline.workspace.store import FREE_FLOOR, Store
-from worldline.workspace.treediff import diff
 
 log = logging.getLogger(__name__)
 
 MAX_FILE_BYTES = 50 << 20
-_MAX_PATHS = 1000
 
 
 class Workspace:
@@ -140,15 +136,7 @@ class Workspace:
             result.branch = main.ref.removeprefix("refs/heads/")
         result.notes = [*late, *notes_of(state)]
         if before is not None and not same and count:
-            found = list(diff(self.store, before.files, state.files))
-            result.files = len(found)
-            result.paths = [d.path for d in found[:_MAX_PATHS]]
-            result.runs_later = [
-                *(d.path for d in found[:_MAX_PATHS] if difference_runs_later(self.store, d)),
-                *nested_code.changed(before, state),
-            ]
-            lines = linecount.count(self.store, found)
-            result.added, result.removed = lines or (0, 0)
+            tell_changes(self.store, before, state, result)
         return result, state
 
     def _look_again(self) -> list[Omitted]:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pygit2
-from pygit2.enums import DiffFind, DiffOption
+from pygit2.enums import DiffOption
 
+from worldline.workspace import renames
 from worldline.workspace.model import NOT_CAPTURED
 from worldline.workspace.sources import Ref, Source, load
 from worldline.workspace.states import State
-
-MAX_COUNTED = 2_000
-"""Above so many changed files, lines are not counted and renames are found by equal content only."""
 
 
 @dataclass(slots=True)
@@ -34,8 +32,5 @@ def compared(workspace: Source, old: bytes, new: bytes, flags: DiffOption, conte
     repo = workspace.store.repo
     trees = [repo[pygit2.Oid(raw=tree)].peel(pygit2.Tree) for tree in (old, new)]
     diff = trees[0].diff_to_tree(trees[1], flags=flags, context_lines=context)
-    many = len(diff) > MAX_COUNTED
-    diff.find_similar(
-        flags=DiffFind.FIND_RENAMES | (DiffFind.FIND_EXACT_MATCH_ONLY if many else 0), rename_limit=400
-    )
+    renames.find(diff)
     return diff

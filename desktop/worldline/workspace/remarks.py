@@ -2,8 +2,27 @@
 
 from __future__ import annotations
 
-from worldline.workspace.model import Omitted
+from worldline.workspace import linecount, nested_code, renames
+from worldline.workspace.model import CaptureResult, Omitted
+from worldline.workspace.runs_later import difference_runs_later
 from worldline.workspace.states import State
+from worldline.workspace.store import Store
+from worldline.workspace.treediff import diff
+
+_MAX_PATHS = 1_000
+
+
+def tell_changes(store: Store, before: State, state: State, result: CaptureResult) -> None:
+    """Fill in what has changed, for the node: a renamed file is one that changed, and both of its paths are named."""
+    found = list(diff(store, before.files, state.files))
+    result.paths = [d.path for d in found[:_MAX_PATHS]]
+    result.runs_later = [
+        *(d.path for d in found[:_MAX_PATHS] if difference_runs_later(store, d)),
+        *nested_code.changed(before, state),
+    ]
+    joined = renames.join(store, before.files, state.files, found)
+    result.files = len(joined)
+    result.added, result.removed = linecount.count(store, joined) or (0, 0)
 
 
 def gaps_of(state: State) -> list[Omitted]:
