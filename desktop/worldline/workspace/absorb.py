@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+import time
+from collections.abc import Collection
 from pathlib import Path
 
 import pygit2
 
 _TWO = re.compile(r"[0-9a-f]{2}")
+_LEFT_S = 86_400
+"""A passing file that nobody has written to for so long is nobody's any more."""
 MOST_BYTES = 1_000_000_000
 """Of one object. A larger one is left where it is: a few bytes can say that they unpack to all the memory there is."""
 
@@ -16,8 +20,9 @@ def absorb(private: Path, objects: Path) -> int:
     """Write every object of the folder `private` into the object folder `objects`, then take it away from `private`.
 
     Nothing that is there already is touched, and what arrives gets the name of its own contents: a planted file cannot
-    stand in for an object. What is written meanwhile stays for the next time. Returns how many were taken over. Raises OSError when the repository cannot be
-    written, or an object is too large; then `private` keeps what it has.
+    stand in for an object. What is written meanwhile, and what is not whole yet, stays for the next time. Returns how many
+    were taken over. Raises OSError when the repository cannot be written, or an object is too large; then `private` keeps
+    what it has.
     """
     if not private.is_dir():
         return 0
@@ -51,14 +56,32 @@ def absorb(private: Path, objects: Path) -> int:
 
 
 def _files(private: Path) -> list[Path]:
-    """Objects and packs; no link is followed."""
+    """Objects and packs that are whole; no link is followed."""
     found: list[Path] = []
     for folder in private.iterdir():
         if folder.is_symlink():
             folder.unlink()
         elif folder.is_dir() and (folder.name == "pack" or _TWO.fullmatch(folder.name)):
-            found += [path for path in folder.iterdir() if path.is_symlink() or path.is_file()]
+            there = [path for path in folder.iterdir() if path.is_symlink() or path.is_file()]
+            packs = {path.stem for path in there if path.suffix == ".idx"}
+            found += [path for path in there if _is_whole(path, packs)]
     return found
+
+
+def _is_whole(path: Path, packs: Collection[str]) -> bool:
+    """Not so as long as git writes: first to a passing file, and of a pack (`packs`: those that have one) the index, by which
+    alone its objects are found, gets its name last."""
+    if path.name.startswith("tmp_"):
+        return _is_left(path)
+    return not path.name.startswith("pack-") or path.stem in packs
+
+
+def _is_left(path: Path) -> bool:
+    """Whether a command that was killed has left it."""
+    try:
+        return path.lstat().st_mtime < time.time() - _LEFT_S
+    except FileNotFoundError:
+        return False
 
 
 def move_ref(workspace: Path, name: str, expected: str, target: str) -> None:
