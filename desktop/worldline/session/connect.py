@@ -183,7 +183,7 @@ def connect_write(path: Path) -> sqlite3.Connection:
     """Raises SessionError `not_a_session`, `newer_schema`, `damaged`, `not_saved`."""
     with told(path):
         connection = sqlite3.connect(
-            f"file:{quote(str(path.absolute()))}?mode=rw",
+            _uri(path, "rw"),
             uri=True,
             isolation_level=None,
             check_same_thread=False,
@@ -204,9 +204,35 @@ def connect_write(path: Path) -> sqlite3.Connection:
             ):
                 connection.execute(f"PRAGMA {pragma}").fetchall()
     except BaseException:
-        connection.close()
+        close_as_found(connection, path)
         raise
     return connection
+
+
+def close_as_found(connection: sqlite3.Connection, path: Path) -> None:
+    """Close a connection for writing, and leave the file and its log as they are: SQLite writes the log into the file when the
+    last connection is closed, and what a crash has damaged is not to be written to. `recover` reads both."""
+    with contextlib.ExitStack() as stack:
+        if _has_frames(path):
+            with contextlib.suppress(sqlite3.Error):
+                # One for reading, that is closed last and cannot write: Python 3.11 has no way to say so.
+                last = sqlite3.connect(_uri(path, "ro"), uri=True, isolation_level=None, timeout=0)
+                stack.callback(last.close)
+                last.execute("BEGIN")
+                last.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        connection.close()
+
+
+def _has_frames(path: Path) -> bool:
+    """Whether anything is in the log of a session; an empty one may go."""
+    try:
+        return path.with_name(path.name + "-wal").stat().st_size > 0
+    except OSError:
+        return False
+
+
+def _uri(path: Path, mode: str) -> str:
+    return f"file:{quote(str(path.absolute()))}?mode={mode}"
 
 
 def connect_read(path: Path) -> sqlite3.Connection:

@@ -90,7 +90,8 @@ class SessionDocument(TransactionalSession):
     @classmethod
     def open(cls, path: Path, mode: Literal["write", "read"] = "write") -> SessionDocument:
         """Open a session. Raises SessionError `missing`, `not_a_session`, `damaged`, `unreadable`, and for writing also `locked`,
-        `newer_schema` and `not_saved`. A file is never repaired, migrated or shortened by opening it.
+        `newer_schema` and `not_saved`. A file is never repaired, migrated or shortened by opening it, and a damaged one keeps its
+        bytes, with what a crash has left in its log.
 
         For writing, runs without an end are closed as `interrupted`, and nodes without one are shown as interrupted. Where
         there is neither, the file keeps its bytes until the first write."""
@@ -106,6 +107,11 @@ class SessionDocument(TransactionalSession):
             raise
         try:
             document._after_crash()
+        except SessionError as problem:
+            if problem.kind == "damaged":
+                document.damage = [problem.message]
+            document.close()
+            raise
         except BaseException:
             document.close()
             raise

@@ -53,7 +53,7 @@ class NodeReader:
                 self.tree = SessionTree(header_reader.read_columns(connection, live=live))
                 self._cursor = header_reader.read_cursor(connection)
         except BaseException:
-            connection.close()
+            self._let_go(as_found=True)
             raise
 
     # -- life -------------------------------------------------------------------------------------------------------
@@ -62,7 +62,11 @@ class NodeReader:
         """Idempotent."""
         if not self._closed:
             self._closed = True
-            self._db.close()
+            self._let_go(as_found=bool(self.damage))
+
+    def _let_go(self, *, as_found: bool) -> None:
+        """Close the connection. `as_found`: nothing more may be written to the file."""
+        self._db.close()
 
     def __enter__(self) -> Self:
         return self

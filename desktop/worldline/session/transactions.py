@@ -42,6 +42,12 @@ class TransactionalSession(SessionReader):
         if self._lock is not None:
             self._lock.release()
 
+    def _let_go(self, *, as_found: bool) -> None:
+        if as_found and self._lock is not None:
+            connect.close_as_found(self._db, self.path)
+        else:
+            super()._let_go(as_found=as_found)
+
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
         """Several writes, one commit. Inner ones join the outer one. If anything in it fails, nothing of it stays, neither in
