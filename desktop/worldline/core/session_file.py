@@ -14,8 +14,8 @@ from worldline.core.kinds import NodeKind, Outcome
 
 APPLICATION_ID = 0x574C444E
 """Marks a SQLite file as a session ("WLDN")."""
-SCHEMA_VERSION = 2
-"""What new files get. 2: `bodies.head`, see `session.heads`."""
+SCHEMA_VERSION = 3
+"""What new files get. 2: `bodies.head`, see `session.heads`. 3: `sum` in the rows beside the tree, see `session.sums`."""
 FIRST_SCHEMA = 1
 """Files from this version on are read and written as they are; none is ever migrated."""
 

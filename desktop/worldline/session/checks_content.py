@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from worldline.core.jsontext import loads
-from worldline.session import bodies
+from worldline.session import bodies, sums
 from worldline.session.facts import is_fact, unreadable
 from worldline.session.faults import Found, bad
 
@@ -64,8 +64,10 @@ def _users(connection: sqlite3.Connection) -> dict[int, str]:
 
 
 def check_facts(connection: sqlite3.Connection, path: Path) -> Found:
+    named: set[tuple[str, int]] = set()
     for number, key, value in connection.execute("SELECT id, key, value FROM meta"):
         if not is_fact(key, value):
+            named.add(("meta", number))
             yield bad(
                 "bad_fact",
                 f"meta {number}",
@@ -73,7 +75,17 @@ def check_facts(connection: sqlite3.Connection, path: Path) -> Found:
                 "The tree, and every node.",
             )
     for table, row in unreadable(connection, thorough=True):
+        named.add((table, row))
         yield bad("bad_record", f"{table} {row}", "It is no JSON object.", "The tree, and every node.")
+    for table, row in sums.changed(connection):
+        if (table, row) in named:
+            continue
+        yield bad(
+            "row_changed",
+            f"{table} {row}",
+            "It says something else than when it was stored: it is damaged.",
+            "The tree, and every node; what the row says now is shown.",
+        )
 
 
 def check_states(connection: sqlite3.Connection, state_exists: Callable[[str], bool]) -> Found:

@@ -18,7 +18,7 @@ from worldline.core.jsontext import clean_text, dumps
 from worldline.core.kinds import NodeKind, Outcome
 from worldline.core.stop import StopReason
 from worldline.core.usage import Usage
-from worldline.session import bodies, connect, heads, lock, search, text, writing
+from worldline.session import bodies, connect, heads, lock, search, sums, text, writing
 from worldline.session.marks import MARK_KINDS, MarkKind
 from worldline.session.model import NodeDraft, NodeEnd, Record, RunRecord
 from worldline.session.transactions import TransactionalSession
@@ -47,7 +47,8 @@ class SessionDocument(TransactionalSession):
         self.runs_ended_on_open = 0
         """Runs without an end that this opening has closed as interrupted."""
         super().__init__(path, connection, writer=writer)
-        self._with_heads = writer is not None and header_reader.schema_of(connection) > 1
+        self._with_heads = writer is not None and header_reader.schema_of(connection) >= heads.SINCE_SCHEMA
+        self._summed = writer is not None and sums.has_sums(connection)
 
     # -- opening and closing ----------------------------------------------------------------------------------------
 
@@ -137,6 +138,7 @@ class SessionDocument(TransactionalSession):
                     "The program ended in the middle of it.",
                     "",
                     Usage(),
+                    summed=self._summed,
                 )
         self.interrupted_on_open = self.uids(columns.unfinished)
         self.runs_ended_on_open = len(open_runs)
@@ -157,9 +159,8 @@ class SessionDocument(TransactionalSession):
 
     def _first_write(self) -> None:
         # Rows that are unfinished up to here are interrupted ones, for whoever reads the file from now on.
-        self._db.execute(
-            "INSERT INTO openings(at, pid, app, last_node) VALUES(?, ?, ?, ?)",
-            (now_ms(), os.getpid(), __version__, len(self.tree)),
+        writing.insert_opening(
+            self._db, now_ms(), __version__, os.getpid(), len(self.tree), summed=self._summed
         )
 
     # -- the tree ---------------------------------------------------------------------------------------------------
@@ -205,7 +206,7 @@ class SessionDocument(TransactionalSession):
                 heads=self._node_heads(header, draft, payload, move_cursor),
             )  # fmt: skip
             if draft.usage is not None:
-                writing.insert_usage(self._db, header.seq, draft.usage)
+                writing.insert_usage(self._db, header.seq, draft.usage, summed=self._summed)
             length = len(self.tree)
             self.tree.append(header)
             self._undo.append(lambda: self.tree.truncate(length))
@@ -256,7 +257,7 @@ class SessionDocument(TransactionalSession):
     def set_cursor(self, uid: str, why: Why = "jump") -> None:
         seq = self.seq(uid)
         with self.transaction():
-            writing.insert_cursor(self._db, seq, now_ms(), why, len(self.tree))
+            writing.insert_cursor(self._db, seq, now_ms(), why, len(self.tree), summed=self._summed)
             self._moved_to(seq)
 
     def _moved_to(self, seq: int) -> None:
@@ -268,12 +269,8 @@ class SessionDocument(TransactionalSession):
     def begin_run(self, run: RunRecord) -> None:
         if self._rows("SELECT 1 FROM runs WHERE uid = ?", (run.uid,)):
             raise BadInput(f"There is already a run {run.uid}.")
-        settings = dumps(run.settings).decode()
         with self.transaction():
-            self._db.execute(
-                "INSERT INTO runs(uid, prompt, started, settings, after_node) VALUES(?, ?, ?, ?, ?)",
-                (run.uid, run.prompt, run.started or now_ms(), settings, len(self.tree)),
-            )
+            writing.insert_run(self._db, run, now_ms(), len(self.tree), summed=self._summed)
 
     def end_run(
         self,
@@ -294,8 +291,9 @@ class SessionDocument(TransactionalSession):
             raise SessionError(f"Run {uid} has ended already ({rows[0][1]}).", kind="already_ended")
         with self.transaction():
             writing.insert_run_end(
-                self._db, rows[0][0], now_ms(), stop_reason.value, detail, api_said, usage or Usage()
-            )
+                self._db, rows[0][0], now_ms(), stop_reason.value, detail, api_said, usage or Usage(),
+                summed=self._summed,
+            )  # fmt: skip
 
     # -- beside the tree --------------------------------------------------------------------------------------------
 
@@ -303,7 +301,7 @@ class SessionDocument(TransactionalSession):
         seq = self.seq(node) if node else 0
         at = now_ms()
         with self.transaction():
-            record_id = writing.insert_record(self._db, kind, at, seq, run, data)
+            record_id = writing.insert_record(self._db, kind, at, seq, run, data, summed=self._summed)
         return Record(record_id, kind, at, node, run, data)
 
     def set_mark(self, uid: str, what: MarkKind, content: str, color: str = "") -> Record:
@@ -323,7 +321,7 @@ class SessionDocument(TransactionalSession):
 
     def set_meta(self, key: str, value: str) -> None:
         with self.transaction():
-            writing.insert_meta(self._db, key, value, now_ms())
+            writing.insert_meta(self._db, key, value, now_ms(), summed=self._summed)
 
     def set_title(self, title: str) -> None:
         self.set_meta("title", " ".join(clean_text(title).split()))

@@ -1,6 +1,6 @@
 """What a session file says in JSON beside its tree (its folder, the records, its runs), and whether that can be read.
 
-No hash goes with these texts, and a damaged byte in them breaks no page: only taking them apart tells."""
+A damaged byte in them breaks no page: only taking them apart tells, and the sum of the row (`session.sums`)."""
 
 from __future__ import annotations
 

@@ -15,8 +15,9 @@ from pathlib import Path
 
 from worldline.core.errors import SessionError
 from worldline.core.ids import is_node_id
+from worldline.core.jsontext import clean_text
 from worldline.core.kinds import NodeKind, Outcome
-from worldline.session import bodies, connect
+from worldline.session import bodies, connect, sums
 from worldline.session.copies import Copies, Rows, beside
 from worldline.session.document import now_ms
 from worldline.session.facts import COLUMNS, is_fact
@@ -109,7 +110,14 @@ _SHAPES: dict[int, tuple[tuple[str, Callable[[list[Value]], bool]], ...]] = {
     23: (("nodes", _is_node),),
 }
 """Number of columns → tables with rows of that width. The first value of each row is the key, which SQLite keeps as the rowid.
-Bodies are kept as the first schema has them, without `head`."""
+Bodies are kept as the first schema has them, without `head`, and the rows beside the tree without their sum."""
+_SUMMED = {
+    name: (width + 1, fits)
+    for width, shapes in _SHAPES.items()
+    for name, fits in shapes
+    if name in sums.COLUMNS
+}
+"""Table → the width of its rows with a sum, which comes last."""
 
 _JSON_AT = {"records": 5, "runs": 4, "run_ends": 6}
 """Table → place of the column that is JSON."""
@@ -124,7 +132,7 @@ def recover(path: Path, out: Path) -> Recovered:
     if out.exists():
         raise SessionError(f"{out} is already there.", "Choose another name.", kind="exists")
     with connect.told(path):
-        rows, copies = _collect(path)
+        rows, copies, changed = _collect(path)
     # A word that nobody knows is that of a newer version, or a damaged one: then the copy beside the text has it right.
     doubtful = {seq: row for seq, row in rows["nodes"].items() if not _known_words(row)}
     for seq in doubtful:
@@ -143,7 +151,7 @@ def recover(path: Path, out: Path) -> Recovered:
     try:
         with connect.told(out, saving=True), contextlib.closing(connect.connect_write(out)) as target:
             target.execute("BEGIN IMMEDIATE")
-            _write(target, rows, report, path)
+            _write(target, rows, changed, report, path)
             target.execute("COMMIT")
     except BaseException:
         for left in (out, out.with_name(out.name + "-wal"), out.with_name(out.name + "-shm")):
@@ -152,7 +160,9 @@ def recover(path: Path, out: Path) -> Recovered:
     return report
 
 
-def _collect(path: Path) -> tuple[Rows, Copies]:
+def _collect(path: Path) -> tuple[Rows, Copies, set[tuple[str, int]]]:
+    """Rows; what the copies say; rows (table and key) that say something else than when they were stored."""
+    changed: set[tuple[str, int]] = set()
     found: Rows = {name: {} for shapes in _SHAPES.values() for name, _ in shapes}
     copies = Copies()
     with contextlib.closing(PageFile(path)) as pages:
@@ -169,17 +179,39 @@ def _collect(path: Path) -> tuple[Rows, Copies]:
                     kept = [*values[:5], values[6]] if (name, len(values)) == ("bodies", 7) else values
                     found[name].setdefault(rowid, kept)
                     break
-    return found, copies
+            else:
+                _take_summed(found, changed, rowid, values)
+    return found, copies, changed
 
 
-def _leave_out(rows: Rows, report: Recovered) -> None:
-    """What is stored as JSON and is none: a session that holds it cannot be opened."""
+def _take_summed(found: Rows, changed: set[tuple[str, int]], rowid: int, values: list[Value]) -> None:
+    """A row of a table beside the tree. One that does not fit its sum is kept: what else it says is worth more."""
+    if not isinstance(values[-1], bytes | None):
+        return
+    row = values[:-1]
+    for name, (width, fits) in _SUMMED.items():
+        if width == len(values) and fits(row):
+            if rowid not in found[name] and not sums.fits(name, _of_sum(name, rowid, row), values[-1]):
+                changed.add((name, rowid))
+            found[name].setdefault(rowid, row)
+            return
+
+
+def _of_sum(name: str, key: int, row: list[Value]) -> list[Value]:
+    """What the sum of a row is made of."""
+    return [key, *row[1:]] if name == "usage" else row[1:]
+
+
+def _leave_out(rows: Rows, changed: set[tuple[str, int]], report: Recovered) -> None:
+    """What is stored as JSON and is none: a session that holds it cannot be opened. Of other rows that were changed it is
+    said."""
     for table, _, fits in COLUMNS:
         for rowid, row in list(rows[table].items()):
             at = _JSON_AT[table]
             if fits(row[at]):
                 continue
             report.notes.append(f"{table} {rowid}: what it says is damaged")
+            changed.discard((table, rowid))
             if table == "records":
                 del rows[table][rowid]
             else:
@@ -188,10 +220,14 @@ def _leave_out(rows: Rows, report: Recovered) -> None:
         if not is_fact(row[1], row[2]):
             report.notes.append(f"what was stored of the session under {row[1]!r} is damaged")
             del rows["meta"][rowid]
+            changed.discard(("meta", rowid))
+    report.notes += [f"{table} {rowid}: the damage changed what it says" for table, rowid in sorted(changed)]
 
 
-def _write(target: sqlite3.Connection, rows: Rows, report: Recovered, source: Path) -> None:
-    _leave_out(rows, report)
+def _write(
+    target: sqlite3.Connection, rows: Rows, changed: set[tuple[str, int]], report: Recovered, source: Path
+) -> None:
+    _leave_out(rows, changed, report)
     report.bodies, report.rows = len(rows["bodies"]), sum(map(len, rows.values()))
     numbers = _write_tree(target, rows, report)
     for rowid, row in sorted(rows["usage"].items()):
@@ -221,10 +257,10 @@ def _write(target: sqlite3.Connection, rows: Rows, report: Recovered, source: Pa
             report.notes.append(f"the end of run {row[1]!r}: its beginning is gone")
     at_ms = now_ms()
     for key, value in (("recovered_from", str(source)), ("recovered_at", str(at_ms))):
-        target.execute("INSERT INTO meta(key, value, at) VALUES(?, ?, ?)", (key, value, at_ms))
+        sums.insert(target, "meta", (key, clean_text(value), at_ms), summed=True)
     # Whatever was running ended with the damaged file.
     last = target.execute("SELECT ifnull(max(seq), 0) FROM nodes").fetchone()[0]
-    target.execute("INSERT INTO openings(at, app, pid, last_node) VALUES(?, 'recover', 0, ?)", (at_ms, last))
+    sums.insert(target, "openings", (at_ms, "recover", 0, last), summed=True)
 
 
 def _write_tree(target: sqlite3.Connection, rows: Rows, report: Recovered) -> dict[int, int]:
@@ -242,4 +278,6 @@ def _write_tree(target: sqlite3.Connection, rows: Rows, report: Recovered) -> di
 
 
 def _insert(target: sqlite3.Connection, table: str, rowid: int, values: list[Value]) -> None:
+    if table in sums.COLUMNS:
+        values = [*values, sums.sum_of(table, _of_sum(table, rowid, [None, *values]))]
     target.execute(f"INSERT INTO {table} VALUES({','.join('?' * (len(values) + 1))})", (rowid, *values))

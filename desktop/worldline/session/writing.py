@@ -8,9 +8,9 @@ from typing import Any
 from worldline.core.headers import NodeHeader
 from worldline.core.jsontext import clean_text, dumps
 from worldline.core.usage import Usage
-from worldline.session import bodies
+from worldline.session import bodies, sums
 from worldline.session.heads import Heads
-from worldline.session.model import NodeDraft, NodeEnd
+from worldline.session.model import NodeDraft, NodeEnd, RunRecord
 
 _INSERT_NODE = (
     "INSERT INTO nodes(seq, uid, parent, kind, created, preview, outcome, flags, size, run, branch, tool, model, state,"
@@ -121,48 +121,62 @@ def insert_end(
     return done.lastrowid
 
 
-def insert_usage(connection: sqlite3.Connection, seq: int, usage: Usage) -> None:
-    connection.execute(
-        "INSERT INTO usage(node, input, output, cache_read, cache_write, thinking, cost, answers) VALUES(?,?,?,?,?,?,?,?)",
-        (
-            seq,
-            usage.input_tokens,
-            usage.output_tokens,
-            usage.cache_read_tokens,
-            usage.cache_write_tokens,
-            usage.thinking_tokens,
-            usage.cost,
-            usage.answers,
-        ),
-    )
+def insert_usage(connection: sqlite3.Connection, seq: int, usage: Usage, *, summed: bool) -> None:
+    values = (
+        seq, usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens,
+        usage.thinking_tokens, usage.cost, usage.answers,
+    )  # fmt: skip
+    sums.insert(connection, "usage", values, summed=summed)
 
 
-def insert_cursor(connection: sqlite3.Connection, seq: int, at: int, why: str, after_node: int) -> None:
-    connection.execute(
-        "INSERT INTO cursor_moves(node, at, why, after_node) VALUES(?, ?, ?, ?)", (seq, at, why, after_node)
-    )
+def insert_cursor(
+    connection: sqlite3.Connection, seq: int, at: int, why: str, after_node: int, *, summed: bool
+) -> None:
+    sums.insert(connection, "cursor_moves", (seq, at, why, after_node), summed=summed)
 
 
 def insert_record(
-    connection: sqlite3.Connection, kind: str, at: int, node: int, run: str, data: dict[str, Any]
+    connection: sqlite3.Connection,
+    kind: str,
+    at: int,
+    node: int,
+    run: str,
+    data: dict[str, Any],
+    *,
+    summed: bool,
 ) -> int:
     """Id of the record."""
-    done = connection.execute(
-        "INSERT INTO records(kind, at, node, run, data) VALUES(?, ?, ?, ?, ?)",
-        (kind, at, node or None, run, dumps(data).decode()),
-    )
-    assert done.lastrowid is not None
-    return done.lastrowid
+    values = (kind, at, node or None, run, dumps(data).decode())
+    return sums.insert(connection, "records", values, summed=summed)
 
 
-def insert_meta(connection: sqlite3.Connection, key: str, value: str, at: int) -> None:
-    connection.execute("INSERT INTO meta(key, value, at) VALUES(?, ?, ?)", (key, clean_text(value), at))
+def insert_meta(connection: sqlite3.Connection, key: str, value: str, at: int, *, summed: bool) -> None:
+    sums.insert(connection, "meta", (key, clean_text(value), at), summed=summed)
+
+
+def insert_run(
+    connection: sqlite3.Connection, run: RunRecord, at: int, after_node: int, *, summed: bool
+) -> None:
+    values = (run.uid, run.prompt, run.started or at, dumps(run.settings).decode(), after_node)
+    sums.insert(connection, "runs", values, summed=summed)
 
 
 def insert_run_end(
-    connection: sqlite3.Connection, run: int, at: int, reason: str, detail: str, api_said: str, usage: Usage
+    connection: sqlite3.Connection,
+    run: int,
+    at: int,
+    reason: str,
+    detail: str,
+    api_said: str,
+    usage: Usage,
+    *,
+    summed: bool,
 ) -> None:
-    connection.execute(
-        "INSERT INTO run_ends(run, at, stop_reason, detail, api_said, usage) VALUES(?, ?, ?, ?, ?, ?)",
-        (run, at, reason, clean_text(detail), clean_text(api_said), dumps(usage.model_dump()).decode()),
-    )
+    values = (run, at, reason, clean_text(detail), clean_text(api_said), dumps(usage.model_dump()).decode())
+    sums.insert(connection, "run_ends", values, summed=summed)
+
+
+def insert_opening(
+    connection: sqlite3.Connection, at: int, app: str, pid: int, last_node: int, *, summed: bool
+) -> None:
+    sums.insert(connection, "openings", (at, app, pid, last_node), summed=summed)

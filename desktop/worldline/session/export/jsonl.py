@@ -29,7 +29,7 @@ from worldline.core import header_reader
 from worldline.core.errors import BadInput
 from worldline.core.ids import is_node_id
 from worldline.core.jsontext import dumps, loads
-from worldline.session import bodies, connect, heads, schema
+from worldline.session import bodies, connect, heads, schema, sums
 
 VERSION = 1
 _NODE = (
@@ -198,6 +198,9 @@ class _Reader:
             handler(record)
 
     def _put(self, table: str, values: dict[str, Any]) -> None:
+        if table in sums.COLUMNS:
+            sums.insert(self.db, table, [values[name] for name in sums.COLUMNS[table]], summed=True)
+            return
         names = ", ".join(values)
         marks = ", ".join("?" * len(values))
         self.db.execute(f"INSERT INTO {table}({names}) VALUES({marks})", tuple(values.values()))
@@ -282,5 +285,5 @@ _KINDS = frozenset({"meta", "body", "node", "end", "usage", "run", "run_end", "r
 _TEXTS = frozenset({"uid", "kind", "preview", "outcome", "run", "branch", "tool", "model", "state"})
 _EMPTY: dict[str, Any] = {name: "" if name in _TEXTS else 0 for name in (*_NODE, *_END)}
 
-assert header_reader.SCHEMA_VERSION == 2, "look through this module when the schema changes"
+assert header_reader.SCHEMA_VERSION == 3, "look through this module when the schema changes"
 assert set(schema.HISTORY_TABLES) >= {"nodes", "node_ends", "records"}
