@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton, QWidget
 
 from worldline.protocol.commands import BringHomeResult, Compare, Effects, View
 from worldline.protocol.model import PlanEntry, ProcessInfo, ProcessPort
@@ -20,6 +20,7 @@ from worldline.ui import i18n
 from worldline.ui.chat import words
 from worldline.ui.compare.dialog import CompareDialog, open_compare
 from worldline.ui.dialogs import jump_plan
+from worldline.ui.dialogs.base import Dialog
 from worldline.ui.dialogs.bring_home import BringHomeDialog
 from worldline.ui.dialogs.diagnostics import open_diagnostics
 from worldline.ui.dialogs.effects import open_effects
@@ -433,3 +434,40 @@ def test_a_server_that_still_runs_is_opened_in_the_browser_by_the_person(
     assert asked[-1]["show"] is False and len(opened) == 1
     qtbot.waitUntil(lambda: "Close again" not in buttons(), timeout=5000)
     dialog.close()
+
+
+def test_enter_in_a_field_goes_on_or_does_nothing_and_never_leaves(qtbot: Any, tmp_path: Path) -> None:
+    """The default of most dialogs is the way out: what was written went with it. Where it was none, nothing happened."""
+
+    def enter(dialog: Any, field: QLineEdit) -> None:
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+        qtbot.addWidget(dialog)
+        dialog.show()
+        field.setFocus()
+        QTest.keyClick(field, Qt.Key.Key_Return)
+
+    first = FirstStartDialog()
+    first._ways.buttons()[2].click()
+    first.base_url.setText("http://127.0.0.1:1")
+    chosen: list[dict[str, str]] = []
+    first.chosen.connect(chosen.append)
+    enter(first, first.base_url)
+    assert [one["base_url"] for one in chosen] == ["http://127.0.0.1:1"]
+    new = NewSessionDialog()
+    new.folder.setText(str(tmp_path))
+    wanted: list[Any] = []
+    new.chosen.connect(wanted.append)
+    enter(new, new.title)
+    assert len(wanted) == 1
+    summary = BranchSummaryDialog(3)
+    summaries: list[str] = []
+    summary.chosen.connect(summaries.append)
+    QTest.keyClicks(summary._own, "why it failed")
+    enter(summary, summary._own)
+    assert summaries == ["why it failed"]
+    leaving = Dialog("Something")
+    field = QLineEdit(leaving)
+    leaving.body.addWidget(field)
+    leaving.add_cancel()
+    enter(leaving, field)
+    assert leaving.isVisible()

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import (
     QDialog,
     QHBoxLayout,
     QLayout,
+    QLineEdit,
     QPushButton,
     QScrollArea,
     QVBoxLayout,
@@ -58,6 +59,7 @@ class Dialog(QDialog):
         self._fitter = _Fitter(self)
         self.installEventFilter(self._fitter)
         self._ring = FocusRing(self)
+        self._goes_on: dict[QLineEdit, QPushButton] = {}
         self._outer = QVBoxLayout(self)
         self._outer.setContentsMargins(20, 16, 20, 16)
         self._outer.setSpacing(12)
@@ -92,8 +94,25 @@ class Dialog(QDialog):
         if enter and plain and isinstance(focus, QPushButton) and focus.isEnabled():
             if not event.isAutoRepeat():
                 focus.click()
+        elif enter and plain and isinstance(focus, QLineEdit):
+            if not event.isAutoRepeat():
+                self._entered(focus)
         else:
             super().keyPressEvent(event)
+
+    def _entered(self, field: QLineEdit) -> None:
+        """Whoever ends a line with Enter wants to go on, or only to have it read: not to leave by the default button,
+        and lose what was written."""
+        button = self._goes_on.get(field)
+        if button is None:
+            default = next((one for one in self.findChildren(QPushButton) if one.isDefault()), None)
+            button = default if default is not None and default.property("role") == "primary" else None
+        if button is not None and button.isEnabled():
+            button.click()
+
+    def enter_presses(self, field: QLineEdit, button: QPushButton) -> None:
+        """Enter in this field is a press of this button, though it is not the default."""
+        self._goes_on[field] = button
 
     def fit(self) -> None:
         """As wide as the buttons, and as high as the wrapped texts need: a layout alone takes the height they would have

@@ -117,7 +117,7 @@ class FirstStartDialog(Dialog):
         looks.addStretch(1)
         self.body.addLayout(looks)
         self.add_button(self.tr("Later"), self.reject)
-        self._go = self.add_button(self.tr("Start"), self._start, role="primary")
+        self._go = self.add_button(self.tr("Start"), self._start, role="primary", default=True)
         self._changed()
 
     def values(self) -> dict[str, str]:

@@ -49,7 +49,7 @@ class NewSessionDialog(Dialog):
         self._says = ColorLabel("", "muted", self)
         self._says.setFont(theme().font_ui())
         self._says.setWordWrap(True)
-        self._go = self.add_button(self.tr("Start"), self._start, role="primary")
+        self._go = self.add_button(self.tr("Start"), self._start, role="primary", default=True)
         self._isolated_wanted = True
         """The person's wish, which a folder that is passed on the way to another does not change."""
         self._modes = QButtonGroup(self)

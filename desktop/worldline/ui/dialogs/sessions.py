@@ -105,6 +105,7 @@ class SessionsDialog(Dialog):
         self.storage_button.setVisible(state is not None)
         self.add_button(self.tr("Close"), self.reject)
         self.open_button: QPushButton = self.add_button(self.tr("Open"), self.open_chosen, role="primary")
+        self.enter_presses(self.search, self.open_button)
         self._waiting = session_paths(self._folder)
         self._timer = QTimer(self, interval=0)
         self._timer.timeout.connect(self._read_some)

@@ -80,7 +80,7 @@ class BranchSummaryDialog(Dialog):
             self.tr("A summary is one request to the model and becomes a node of its own."), "muted"
         )
         self.add_cancel()
-        self.add_button(self.tr("Go"), self._go, role="primary")
+        self.enter_presses(self._own, self.add_button(self.tr("Go"), self._go, role="primary"))
 
     def _go(self) -> None:
         value = checked_value(self._group)
