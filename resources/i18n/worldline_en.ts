@@ -433,10 +433,10 @@
         </translation>
     </message>
     <message numerus="yes">
-        <source>%n thing(s) not captured</source>
+        <source>%n not captured</source>
         <translation>
-            <numerusform>%n thing not captured</numerusform>
-            <numerusform>%n things not captured</numerusform>
+            <numerusform>%n not captured</numerusform>
+            <numerusform>%n not captured</numerusform>
         </translation>
     </message>
     <message numerus="yes">

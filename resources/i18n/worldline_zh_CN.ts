@@ -3678,7 +3678,7 @@ Every step becomes a node, and a click on a node takes the files back to it.</so
         <translation>稍后会运行代码</translation>
     </message>
     <message numerus="yes">
-        <source>%n thing(s) not captured</source>
+        <source>%n not captured</source>
         <translation>
             <numerusform>%n 项未保存</numerusform>
         </translation>

@@ -424,9 +424,7 @@ def test_what_was_not_captured_is_listed_with_its_reason(qtbot: Any) -> None:
     )
     card = ToolCard(ChatRow("t", RowKind.TOOL, tool, body), RowSignals())
     qtbot.addWidget(card)
-    assert (
-        "pipe_x: is a named pipe" in card._note_words() and "⚠ 2 thing(s) not captured" in card._fact_words()
-    )
+    assert "pipe_x: is a named pipe" in card._note_words() and "⚠ 2 not captured" in card._fact_words()
     found = NodeHeader(3, "c" * 16, 1, NodeKind.EXTERNAL_CHANGE, 0, "", flags=NodeFlag.PARTLY_CAPTURED)
     row = ChatRow("e", RowKind.DIVIDER, found, Body(uid="c" * 16, kind="external_change", detail=detail))
     row.divider = DividerKind.EXTERNAL_CHANGE

@@ -11,6 +11,7 @@ import pytest
 from workspace.conftest import ENV, run_sh, snapshot
 from worldline.core.errors import WorkspaceError
 from worldline.protocol.model import FileChange, FileDiff
+from worldline.workspace import linecount
 from worldline.workspace.authorship import Step, authors_of, last_authors
 from worldline.workspace.changes import changes
 from worldline.workspace.engine import Workspace
@@ -343,3 +344,6 @@ def test_a_renamed_file_is_one_that_changed(ws: Workspace, work: Path, much: boo
         # Of so much only what is equal is joined: capturing must not be felt.
         assert got.files == 5
     assert {"same", "to/same"} <= set(got.paths)
+    # Counted later, in the other process: of every pair, however large.
+    lines = linecount.count_all(ws, a, got.state)
+    assert lines["to/same"] == (0, 0) and lines["to/touched"] == (1, 1) and "same" not in lines

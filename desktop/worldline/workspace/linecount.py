@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pygit2
 
-from worldline.workspace import difftext
+from worldline.workspace import difftext, renames
 from worldline.workspace.objects import MODE_DIR, MODE_GITLINK, MODE_LINK
 from worldline.workspace.store import Store
 from worldline.workspace.treediff import Difference, Leaf, diff
@@ -93,7 +93,7 @@ def count_all(source: Source, a: str, b: str) -> dict[str, tuple[int, int]]:
     if known is not None:
         return known
     counts: dict[str, tuple[int, int]] = {}
-    for row in diff(store, old.files, new.files):
+    for row in renames.join(store, old.files, new.files, list(diff(store, old.files, new.files))):
         sides = [_text(store, leaf, _LARGEST) for leaf in (row.old, row.new)]
         links = any(leaf is not None and leaf.mode == MODE_LINK for leaf in (row.old, row.new))
         if sides[0] is not None and sides[1] is not None and not links:

@@ -20,7 +20,7 @@ def tell_changes(store: Store, before: State, state: State, result: CaptureResul
         *(d.path for d in found[:_MAX_PATHS] if difference_runs_later(store, d)),
         *nested_code.changed(before, state),
     ]
-    joined = renames.join(store, before.files, state.files, found)
+    joined = renames.join(store, before.files, state.files, found, quick=True)
     result.files = len(joined)
     result.added, result.removed = linecount.count(store, joined) or (0, 0)
 

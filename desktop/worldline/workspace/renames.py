@@ -17,7 +17,7 @@ MAX_COUNTED = 2_000
 _LIMIT = 400
 """Files with a new name that are compared with those that are gone."""
 _MAX_BYTES = 1 << 20
-"""Of all that came and went. Where it is felt how long something takes, more is compared by equal content only."""
+"""Of all that came and went. Where somebody waits more is compared by equal content only."""
 
 
 def find(diff: pygit2.Diff, *, equal_only: bool = False) -> None:
@@ -26,14 +26,17 @@ def find(diff: pygit2.Diff, *, equal_only: bool = False) -> None:
     diff.find_similar(flags=DiffFind.FIND_RENAMES | equal, rename_limit=_LIMIT)
 
 
-def join(store: Store, old: bytes, new: bytes, found: Sequence[Difference]) -> list[Difference]:
+def join(
+    store: Store, old: bytes, new: bytes, found: Sequence[Difference], *, quick: bool = False
+) -> list[Difference]:
     """`found`, all that differs between the trees `old` and `new`, with one row for each renamed file in place of two: the
-    new path and both sides. Costs nothing where nothing came or nothing went, which is nearly always."""
+    new path and both sides. Costs nothing where nothing came or nothing went, which is nearly always. `quick`: not what
+    would be felt where somebody waits."""
     gone = [row.old for row in found if row.new is None and _is_file(row.old)]
     came = [row.new for row in found if row.old is None and _is_file(row.new)]
-    if not gone or not came or len(found) > MAX_COUNTED:
+    if not gone or not came or (quick and len(found) > MAX_COUNTED):
         return list(found)
-    moved = _moved(store, old, new, _size(store, [*gone, *came]) > _MAX_BYTES)
+    moved = _moved(store, old, new, quick and _size(store, [*gone, *came]) > _MAX_BYTES)
     sides = {row.path: row.old for row in found}
     left = set(moved.values())
     return [

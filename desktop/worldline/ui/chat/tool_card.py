@@ -174,7 +174,7 @@ class ToolCard(RowWidget):
             facts.append("● " + self.tr("runs code later"))
         if header.flags & NodeFlag.PARTLY_CAPTURED and self.row.body is not None:
             left = len(self.row.body.detail.get("not_captured") or [])
-            facts.append("⚠ " + self.tr("%n thing(s) not captured", "", left))
+            facts.append("⚠ " + self.tr("%n not captured", "", left))
         if header.flags & NodeFlag.SECRET_MASKED:
             facts.append("🔒︎ " + self.tr("secret masked"))
         if header.duration_ms >= 50:
