@@ -4190,6 +4190,10 @@ Click a node to go back to it, files included.</source>
         <translation>打开设置</translation>
     </message>
     <message>
+        <source>New session…</source>
+        <translation>新会话…</translation>
+    </message>
+    <message>
         <source>At “{title}”</source>
         <translation>位于“{title}”</translation>
     </message>

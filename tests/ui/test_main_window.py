@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,6 +27,7 @@ from worldline.client.process import EngineProcess
 from worldline.ui import gallery_data, main_window
 from worldline.ui.chat.pane import ChatPane
 from worldline.ui.dialogs.desk import desk_of
+from worldline.ui.dialogs.new_session import NewSessionDialog
 from worldline.ui.main_window import MainWindow
 from worldline.ui.notices import Notices
 from worldline.ui.session_state import SessionState
@@ -343,7 +345,12 @@ def test_a_session_that_nobody_writes_any_more_can_be_opened_for_writing(window_
     notice = window.notices.items["read_only"]
     assert [button.text() for button in notice.buttons] == ["Open for writing"]
     window.state.client.batch.emit([("writer_changed", {"lives": True})])
-    assert window.notices.items["read_only"].buttons == []
+    (new,) = window.notices.items["read_only"].buttons
+    assert new.text() == "New session…", "in the same folder, beside the one that is open elsewhere"
+    new.click()
+    (dialog,) = window.findChildren(NewSessionDialog)
+    assert dialog.isVisible() and dialog.folder.text() == window.state.info["root"]
+    dialog.close()
     window.state.client.batch.emit([("writer_changed", {"lives": False})])
     before = window.state.client.pid
     with qtbot.waitSignal(window.state.hello, timeout=15_000):
@@ -447,7 +454,25 @@ def test_a_session_that_cannot_be_opened_says_what_to_do(fake: Any, settings: QS
     assert window.title_label.text() == "shop-3cee", "it is not being opened any more"
     notice = window.notices.items["engine"]
     assert notice.text.text() == "The session is open elsewhere. Close it."
-    assert [button.text() for button in notice.buttons] == ["Try again", "Other sessions…"]
+    assert [button.text() for button in notice.buttons] == ["New session…", "Try again", "Other sessions…"]
+    window.close()
+
+
+def test_a_folder_in_which_another_session_works_can_have_a_new_one(
+    fake: Any, settings: QSettings, qtbot: Any, tmp_path: Path
+) -> None:
+    client = fake(refuse="Another session works there already.")
+    window = MainWindow(SessionState(client), settings)
+    window.opened_with = str(tmp_path)
+    qtbot.addWidget(window)
+    with qtbot.waitSignal(window.state.refused, timeout=10_000):
+        window.show()
+        client.start()
+    buttons = window.notices.items["engine"].buttons
+    buttons[0].click()
+    (dialog,) = window.findChildren(NewSessionDialog)
+    assert dialog.folder.text() == str(tmp_path)
+    dialog.close()
     window.close()
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol, runtime_checkable
+from weakref import ref
 
 from PySide6.QtCore import QEvent, QObject, QTimer
 from PySide6.QtWidgets import QVBoxLayout, QWidget
@@ -29,16 +31,17 @@ class LinePlace(QObject):
         """`at`: where in `below` they are while no chat shows them. `shade`: what lies over the chat when it is seen."""
         super().__init__(lines)
         self._lines, self._below, self._at, self._shade = lines, below, at, shade
-        self._chat: QWidget | None = None
+        self._chat: Callable[[], QWidget | None] = lambda: None
+        """Not held: what a window was made of goes with it."""
         self._inside = False
         below.insertWidget(at, lines)
         shade.installEventFilter(self)
 
     def follow(self, chat: QWidget) -> None:
         """This is the pane of the chat from now on."""
-        if self._chat is not None and isValid(self._chat):
-            self._chat.removeEventFilter(self)
-        self._chat = chat
+        if (before := self._chat()) is not None and isValid(before):
+            before.removeEventFilter(self)
+        self._chat = ref(chat)
         self._inside = False
         chat.installEventFilter(self)
         self._put()
@@ -52,7 +55,7 @@ class LinePlace(QObject):
         return False
 
     def _put(self) -> None:
-        chat = self._chat
+        chat = self._chat()
         if chat is None or not isValid(chat):
             return  # the window is coming or going
         # Seen in the window, even if that is hidden itself.

@@ -70,7 +70,8 @@ class WindowNotices(QObject):
                 self.tr("Read only. {why}").format(why=why),
                 icon="lock",
                 color="warn",
-                buttons=[self._window.recovering.button()] if info.get("damaged") else [],
+                # Who opens a folder wants to work in it, whoever else does.
+                buttons=[self._window.recovering.button() if info.get("damaged") else self._new_session()],
                 closable=False,
             )
         else:
@@ -118,6 +119,8 @@ class WindowNotices(QObject):
             buttons.insert(0, (self.tr("Make the folder anew"), lambda: client.restart("--remake-folder")))
         elif error.get("kind") == "damaged":
             buttons.insert(0, self._window.recovering.button())
+        elif error.get("kind") in ("leased", "locked"):
+            buttons.insert(0, self._new_session())
         self._window.notices.say(
             "engine", refusal(error), icon="warn", color="bad",
             buttons=buttons, closable=False,
@@ -157,6 +160,14 @@ class WindowNotices(QObject):
         elif "sandbox" not in notices.items or notices.items["sandbox"].text.text() != text:
             buttons: list[Button] = [(self.tr("Open settings"), self._open_settings)]
             notices.say("sandbox", text, icon="warn", color="bad", buttons=buttons)
+
+    def _new_session(self) -> Button:
+        def ask() -> None:
+            from worldline.ui.dialogs.opening import new_session
+
+            new_session(self._window, self._window.state)
+
+        return (self.tr("New session…"), ask)
 
     def _open_settings(self) -> None:
         from worldline.ui.dialogs.settings import open_settings

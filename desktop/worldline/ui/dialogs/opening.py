@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt
@@ -197,7 +198,9 @@ def first_start_if_needed(window: MainWindow, state: SessionState) -> None:
 def new_session(window: MainWindow, state: SessionState) -> None:
     from worldline.ui.dialogs.new_session import NewSessionDialog
 
-    dialog = NewSessionDialog(str(state.info.get("root", "")), window)
+    # Where none was opened: the folder that it was wanted for.
+    named = window.opened_with if Path(window.opened_with).is_dir() else ""
+    dialog = NewSessionDialog(str(state.info.get("root", "")) or named, window)
 
     def chosen(values: dict[str, str]) -> None:
         if window.windows is not None:
