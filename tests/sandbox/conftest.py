@@ -18,7 +18,10 @@ import pytest
 from tests_support import PATIENCE_S
 from worldline.agent.confined import ConfinedRunner, SandboxPlace
 from worldline.core.access import CommandResult
+from worldline.policy.closed import Closed, closed_to_commands
 from worldline.policy.copies import Copies
+from worldline.policy.rule import Rule
+from worldline.policy.rules import RuleSet
 from worldline.policy.sandbox import selftest
 from worldline.policy.sandbox.model import Grant, Label
 from worldline.policy.sandbox.network import SessionNetwork
@@ -67,6 +70,9 @@ class Lab:
     entered: list[dict[str, Any]] = field(default_factory=list)
     """Effects of commands whose call was over."""
     network: SessionNetwork | None = None
+    rules: list[Rule] = field(default_factory=list)
+    """What is kept from being read."""
+    copies: list[Path] = field(default_factory=list)
 
     @property
     def workspace(self) -> Path:
@@ -79,6 +85,10 @@ class Lab:
     @property
     def outside(self) -> Path:
         return self.base / "outside"
+
+    def closed(self) -> Closed:
+        rules = RuleSet(self.rules, self.workspace.resolve(), self.repo.resolve())
+        return closed_to_commands(rules, self.copies)
 
     async def _ask(self, host: str, port: int, method: str, command: str) -> str:
         self.asked.append((host, port, method))
@@ -98,6 +108,7 @@ class Lab:
             absorb,
             network=self.network,
             enter=lambda node, effects: self.entered.extend(effects),
+            closed=self.closed,
         )
         runner = ConfinedRunner(place, self.table, "node", lambda _: self.grants, self._ask)
         return await runner.run(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from worldline.policy.sandbox import bubblewrap, places, selftest
+from worldline.policy.sandbox import below, bubblewrap, places, selftest
 from worldline.policy.sandbox.confine import Confinement
 from worldline.policy.sandbox.model import Label, Profile
 
@@ -16,7 +16,7 @@ from worldline.policy.sandbox.model import Label, Profile
 def test_refs_and_pipes_are_seen_again_after_any_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(places, "_SETTLED_NS", 0)
+    monkeypatch.setattr(below, "SETTLED_NS", 0)
     heads = tmp_path / "refs" / "heads"
     (heads / "a").mkdir(parents=True)
     ref = heads / "a" / "b"
@@ -53,7 +53,7 @@ def test_what_changed_a_moment_ago_is_read_again(tmp_path: Path) -> None:
 def test_thousands_of_refs_take_little_time_the_second_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(places, "_SETTLED_NS", 0)
+    monkeypatch.setattr(below, "SETTLED_NS", 0)
     (tmp_path / "refs").mkdir()
     for number in range(2000):
         (tmp_path / "refs" / f"r{number}").write_text("1" * 40)

@@ -40,6 +40,7 @@ def in_chinese() -> Iterator[None]:
         ("Nothing has come from the model for 60 s. You can stop it and ask in another way.",
          "模型已 60 秒没有输出。你可以停止它并换一种方式提问。"),
         ("A turn of 200,000. Only reads.", "A turn of 200,000. 仅读取。"),
+        ("it writes to /etc/x; commands are not confined on this machine", "它会写入 /etc/x；此机器上的命令不受限制"),
         ("no rule allows `git push a; b`; commands are not confined on this machine",
          "没有规则允许 `git push a; b`；此机器上的命令不受限制"),
         (

@@ -8,6 +8,7 @@ import itertools
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,7 +33,8 @@ TABLES = {
     "provider/failure_words.py": ("_WORDS",), "provider/cache_health.py": ("_WORDS",),
     "policy/wording.py": ("_GIT", "_EFFECT", "_PUSH"), "policy/decide.py": ("_TITLES",),
     "policy/judging.py": ("_LASTING", "_PUSHES", "_PUSHES_SOMEWHERE"),
-    "tools/breaker.py": ("_HINTS",),
+    "tools/breaker.py": ("_HINTS",), "policy/closed.py": ("_HOLDS_WORKSPACE", "_NEEDED", "_TOO_MANY", "_NOT_ALL_SEEN"),
+    "engine/approvals.py": ("_READS_KEPT", "_READS_OTHER_NAMES", "_READS_NOT_KEPT"),
 }  # fmt: skip
 NEVER_SEEN = (
     "session/importers/claude", "session/importers/codex.py", "session/importers/pi.py", "session/importers/tree.py",
@@ -155,6 +157,90 @@ def test_every_sentence_has_a_template() -> None:
     assert len(found) > 500, "the search finds the sentences"
     if missing:
         pytest.fail(f"{len(missing)} of {len(found)} sentences have no template:\n" + "\n".join(missing))
+
+
+NO_SENTENCES = {
+    "git push", " with data", "<standard input>:", "X X to X", "X X at X", "X was X", "an ssh key", "a stored password",
+    "X is no plain file of a sensible size",
+}  # fmt: skip
+NOT_READ = {
+    "policy/sandbox/seatbelt.py": (),
+    "policy/sandbox/selftest.py": ("import os", "A server that one command"),
+    "policy/sandbox/proxy.py": ("this name leads", "this proxy is that", "not a proxy", "the host has no"),
+    "policy/pushing.py": (
+        "could not read (?:",
+        "This push goes to",
+        "The person is asked",
+        "Run exactly this",
+    ),
+}
+"""Where texts are for a program or the model, or the beginning of a sentence. () = all of them."""
+
+
+def literals_of_the_policy() -> Iterator[tuple[str, str]]:
+    """All that looks like words, wherever it stands: a reason may be put into a variable, a table or a call that no list
+    of places knows."""
+    for file in sorted((ROOT / "policy").rglob("*.py")):
+        short = file.relative_to(ROOT).as_posix()
+        excused = NOT_READ.get(short)
+        if short.startswith(NEVER_SEEN) or excused == ():
+            continue
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        notes = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        parts = {
+            id(p) for j in ast.walk(tree) if isinstance(j, ast.JoinedStr) for p in ast.walk(j) if p is not j
+        }
+        for node in ast.walk(tree):
+            if isinstance(node, ast.JoinedStr | ast.Constant) and id(node) not in notes | parts:
+                for text in texts(node) or ():
+                    known = text in NO_SENTENCES or text.strip().startswith(excused or ("\0",))
+                    if not known and re.search(r"[a-z]{2,} [a-z]|[a-z]{2,}[ ,;:]+X", text):
+                        yield f"{short}:{node.lineno}", text
+
+
+def test_no_reason_of_the_policy_is_in_english_alone() -> None:
+    engine_words.use("zh_CN")
+    try:
+        found = list(dict.fromkeys(literals_of_the_policy()))
+        missing = [f"{where}  {text!r}" for where, text in found if not fits(text) and not fits(f"X{text}")]
+    finally:
+        engine_words.use("en")
+    assert len(found) > 150, "the search finds them"
+    assert not missing, "write a template, or say in NO_SENTENCES why it is none:\n" + "\n".join(missing)
+
+
+LINES = (
+    "cat x", "git push origin main", "npm publish", "rm -rf x", "sudo ls", "x=$(ls); $x", "eval $x", "bash -c \"$x\"", "((", "ls > /etc/x",
+    "PATH=x ls", "docker ps", "curl h", "pip install x", "cat ~/.ssh/id", "python -c 1", "[[ 'a[$(x)]' -eq 1 ]]", "./git status",
+    "cat secrets/x", "ssh host ls", "> $x", "*x a", "find . -exec rm {} +",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("sandbox", ["complete", "partial", "none"])
+def test_what_is_said_of_a_command_is_said_in_chinese(tmp_path: Path, sandbox: Any) -> None:
+    """As it is put together: reason, effect and marks."""
+    from worldline.core.access import AccessRequest
+    from worldline.policy.closed import closed_to_commands, names_closed
+    from worldline.policy.judging import Judge
+    from worldline.policy.rules import RuleSet, parse_rule
+    from worldline.policy.wording import marks
+
+    sets: tuple[tuple[tuple[str, Any], ...], ...] = (
+        (), (("Bash(git push:*)", "ask"), ("Bash(rm:*)", "deny"), ("Bash(cat:*)", "allow")), (("Read(secrets)", "ask"), ("Read(/**)", "deny")),
+    )  # fmt: skip
+    engine_words.use("zh_CN")
+    try:
+        for line, given, mode in itertools.product(LINES, sets, ("ask", "work")):
+            rules = RuleSet([parse_rule(text, decision) for text, decision in given], tmp_path)
+            judge = Judge(
+                rules, mode, sandbox, closed_to_commands(rules), names_closed(line, rules, tmp_path)
+            )  # type: ignore[arg-type]
+            asked = judge.judge(AccessRequest("", "bash", "execute", {}, tmp_path, command=line))
+            for text in (asked.judgement.why, asked.effect, *(mark[2] for mark in marks(line))):
+                said = re.sub(r"`[^`]*`|\(`?\w[^()]*\)|1:\d+.*", "", engine_words.say(text))
+                assert not re.search(r"[a-z]{2,},? [a-z]{2,} [a-z]{2,}", said), (text, said)
+    finally:
+        engine_words.use("en")
 
 
 def test_no_text_of_the_window_hides_in_an_f_string() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from worldline.core.errors import ErrorClass, ToolError, ToolFailure
@@ -66,6 +67,26 @@ def _quiet(denial: Denial) -> bool:
     if denial.kind == "write":
         return any(part in denial.target for part in _QUIET_WRITES)
     return denial.kind == "lookup" and "." not in denial.target
+
+
+def closed_reads(places: Sequence[Path], said: str) -> list[dict[str, Any]]:
+    """Which of these a command was kept from reading, as far as its output tells: no kernel names that."""
+    if "Permission denied" not in said:
+        return []
+    named = [place for place in places if place.name in said][:10]
+    return [{"kind": "read", "target": str(place), "how": "", "by": "", "count": 1} for place in named]
+
+
+def folder_is_closed() -> ToolFailure:
+    return ToolFailure(
+        ToolError(
+            error_class=ErrorClass.PERMISSION,
+            type="permission_denied",
+            message="A rule denies reading in the folder in which the command should run, so it was not run.",
+            hint="This is a boundary of the person or the project, not a fault.",
+            next="Run it in another folder, or tell the person what you would need and why.",
+        )
+    )
 
 
 def repository_changed() -> ToolFailure:

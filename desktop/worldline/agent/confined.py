@@ -12,8 +12,10 @@ from typing import Any
 
 from worldline.agent import beforehand
 from worldline.agent.aftermath import (
+    closed_reads,
     denials_of,
     effect_key,
+    folder_is_closed,
     not_seen,
     remove_unused_places,
     repository_changed,
@@ -24,6 +26,7 @@ from worldline.agent.hosts import AskHost, hold_for_answer
 from worldline.agent.pushing import cancelled_push, push_with_keys
 from worldline.core.access import CommandResult, Emit
 from worldline.core.errors import ErrorClass, ToolError, ToolFailure
+from worldline.policy.closed import Closed
 from worldline.policy.copies import Copies
 from worldline.policy.ledger import effects_of
 from worldline.policy.pushing import Push, push_outside, way_on
@@ -82,6 +85,8 @@ class SandboxPlace:
     absorb: Callable[[Path, Path], int]
     """(private objects, objects of the repository): take new objects over (see workspace.absorb)."""
     hidden: list[Path] = field(default_factory=list)
+    closed: Callable[[], Closed] = Closed
+    """What rules keep from being read, as it is now. Blocking, any thread."""
     network: SessionNetwork | None = None
     """Shared by its commands; None = each has one for itself."""
     git: GitPlaces | None = None
@@ -122,11 +127,15 @@ class ConfinedRunner:
             return await self._push(push, git, timeout_s, emit)
         if self._place.label == "none" or any(g.kind == "unconfined" for g in grants):
             return await self._plain(command, grants, cwd, timeout_s, emit, background)
+        closed = await asyncio.to_thread(self._place.closed)
+        if any(cwd.is_relative_to(place) for place in closed.places):
+            raise folder_is_closed()
         profile = Profile(
             workspace=self._place.workspace,
             private_tmp=self._place.private_tmp,
             git=git,
             hidden=self._place.hidden,
+            closed=closed.places,
             grants=grants,
             host_policy=hold_for_answer(asyncio.get_running_loop(), self._ask_host, command, grants),
             network=self._place.network,
@@ -171,6 +180,7 @@ class ConfinedRunner:
         result.effects += effects
         if result.exit_code:
             said = result.output[-4000:].decode("utf-8", "replace")
+            result.denials += closed_reads(closed.places, said)
             whole = self._place.label == "complete"
             result.way_on = await asyncio.to_thread(way_on, command, self._place.workspace, said, whole)
         return result

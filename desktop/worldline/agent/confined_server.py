@@ -70,8 +70,9 @@ class ConfinedServer:
         place = self._place
         loop = asyncio.get_running_loop()
         title = f"MCP server {self._name}"
+        closed = await asyncio.to_thread(place.closed)
         profile = Profile(
-            workspace=place.workspace, private_tmp=place.private_tmp, git=git_places(place.workspace), hidden=place.hidden,
+            closed=closed.places, workspace=place.workspace, private_tmp=place.private_tmp, git=git_places(place.workspace), hidden=place.hidden,
             grants=self._grants, host_policy=hold_for_answer(loop, self._ask_host, title, self._grants),
             network=place.network,
         )  # fmt: skip

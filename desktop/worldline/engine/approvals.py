@@ -12,12 +12,14 @@ from worldline.core.access import AccessAnswer, AccessRequest, CommandRunner
 from worldline.core.secrets import mask_value
 from worldline.engine.confinement import SandboxDesk
 from worldline.engine.effects import EffectList
+from worldline.engine.places import copies_elsewhere, folder_of_person
 from worldline.engine.recovery import waits_for_the_person
 from worldline.engine.settings import lists_of
 from worldline.engine.shared import Shared
 from worldline.engine.waiting_rows import show_row
 from worldline.policy.approvals import DEFAULT_TIMEOUT_S, ApprovalDesk
 from worldline.policy.decide import PolicyGate
+from worldline.policy.rule import Rule
 from worldline.policy.rules import RuleSet, explain, parse_rules
 from worldline.policy.sandbox.confine import NOT_RUN
 from worldline.policy.seal import Seal
@@ -31,6 +33,14 @@ logger = logging.getLogger(__name__)
 
 _RISKY = frozenset({"publish", "remote", "rights", "service", "net"})
 """Kinds of commands whose effects no state can take back, where nothing confined them."""
+_READS_KEPT = (
+    "What your rules keep from being read is hidden from commands as far as it is there when they start. "
+    "What of it was committed can still be read from the history of the repository."
+)
+_READS_OTHER_NAMES = (
+    "Some of these files have other names (hard links) outside the workspace, which are not hidden."
+)
+_READS_NOT_KEPT = "Nothing hides here what your rules keep from being read, so every command is asked about."
 Unattended = Literal["", "deny", "allow", "rules"]
 
 
@@ -49,6 +59,7 @@ class Approvals:
             rules, self._desk, unattended=unattended, save_rule=self._save_rule,
             seal=Seal(paths.grants_key_file(), shared.slug),
         )  # fmt: skip
+        self.gate.copies = lambda: copies_elsewhere(shared.root)
         self.sandbox = SandboxDesk(shared, self.gate, effects)
         self.sandbox.on_problem = self.describe
         self._sandbox_why = "The sandbox is being checked."
@@ -80,11 +91,21 @@ class Approvals:
         for problem in self.problems:
             logger.warning(problem)
         outside = f"Not confined: the MCP servers {', '.join(self._outside)}." if self._outside else ""
+        said = [self._sandbox_why, outside, self._closed_words()]
         self._shared.status.set(
             sandbox=self.gate.sandbox if self.sandbox.checked.is_set() else "unknown",
-            sandbox_why=f"{self._sandbox_why} {outside}".strip(),
+            sandbox_why=" ".join(filter(None, said)),
             sandbox_problem=f"{self.sandbox.problem} {NOT_RUN}" if self.sandbox.problem else "",
         )
+
+    def _closed_words(self) -> str:
+        """What rules about reading mean for commands here."""
+        rules = self.gate.rules
+        if not (rules.of("Read", "deny") or rules.of("Read", "ask")):
+            return ""
+        if self.gate.sandbox != "complete":
+            return _READS_NOT_KEPT
+        return f"{_READS_KEPT} {_READS_OTHER_NAMES}" if self.sandbox.other_names else _READS_KEPT
 
     def say_outside(self, servers: list[str]) -> None:
         """Programs of the session that run outside the sandbox belong into its status."""
@@ -110,6 +131,8 @@ class Approvals:
         if request.access == "execute":
             await self.ready()
         answer = await self.gate.decide(request)
+        if self.sandbox.found_other_names():
+            self.describe()
         if answer.error is None:
             self._note(request, answer)
             if request.command and answer.why.startswith(
@@ -131,7 +154,10 @@ class Approvals:
 
     def _rules(self) -> tuple[RuleSet, list[str]]:
         rules, problems = parse_rules(self._shared.settings.get("permissions"), "settings")
-        return RuleSet(rules, self._shared.root.resolve()), problems
+        return self._rule_set(rules), problems
+
+    def _rule_set(self, rules: list[Rule]) -> RuleSet:
+        return RuleSet(rules, self._shared.root.resolve(), folder_of_person(self._shared.info))
 
     def _save_rule(self, rule: str) -> None:
         """ "Always here": for this folder, in the person's own settings."""
@@ -198,7 +224,7 @@ class Approvals:
         rules = self.gate.rules
         if p.rules is not None:
             parsed, problems = parse_rules(p.rules, "test")
-            rules = RuleSet(parsed, self._shared.root.resolve())
+            rules = self._rule_set(parsed)
             if problems:
                 return c.RuleVerdict(
                     decision="ask",

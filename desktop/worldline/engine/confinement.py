@@ -14,6 +14,7 @@ from worldline.core.access import AccessRequest, CommandResult, CommandRunner, E
 from worldline.core.errors import SandboxError, ToolFailure, WorldlineError
 from worldline.engine.effects import EffectList
 from worldline.engine.shared import Shared
+from worldline.policy.closed import Closed
 from worldline.policy.copies import Copies
 from worldline.policy.decide import PolicyGate
 from worldline.policy.openings import counter_push, publish_grants, push_grants
@@ -50,6 +51,8 @@ class SandboxDesk:
         """Why the sandbox does not start for this session, though this machine has one: then no command is run."""
         self.on_problem: Callable[[], None] = lambda: None
         """Called when that changed."""
+        self.other_names = False
+        self._other_names = 0
         self._proven = False
         """The session's own profile has been started."""
         self._proving = asyncio.Lock()
@@ -90,6 +93,7 @@ class SandboxDesk:
             private_tmp=place.private_tmp,
             git=git,
             hidden=place.hidden,
+            closed=(await asyncio.to_thread(place.closed)).places,
             network=self._network,
         )
         argv = shell_argv("echo READY")
@@ -140,14 +144,27 @@ class SandboxDesk:
             absorb=absorb,
             hidden=[
                 paths.config_file(), paths.grants_key_file(), paths.sessions_dir(), paths.stores_dir(), paths.logs_dir(),
-                self._private.with_name("copies"), Path(self._shared.doc.path),
+                paths.trash_dir(), self._private.with_name("copies"), Path(self._shared.doc.path),
             ],
+            closed=self._closed,
             network=self._network,
             git=self._git,
             enter=self._effects.add,
             watchers=self._watchers,
             ongoing=self._ongoing,
         )  # fmt: skip
+
+    def _closed(self) -> Closed:
+        """Blocking."""
+        closed = self._gate.closed(self._shared.root)
+        self._other_names = closed.other_names
+        return closed
+
+    def found_other_names(self) -> bool:
+        """Whether that changed since it was asked last: closed files have names where nothing hides them."""
+        changed = (self._other_names > 0) != self.other_names
+        self.other_names = self._other_names > 0
+        return changed
 
     def runner(self, table: ProcessTable, node: str, grants: list[dict[str, Any]]) -> CommandRunner:
         """For the commands of one call. `grants` are those given for this branch."""

@@ -17,6 +17,7 @@ from typing import Any, Literal
 from worldline.core.access import AccessAnswer, AccessRequest
 from worldline.policy.answers import denied_by_rule, file_diff, nobody_there, plan_mode, refused
 from worldline.policy.approvals import ApprovalDesk, digest_of
+from worldline.policy.closed import Closed, closed_to_commands, names_closed
 from worldline.policy.copies import copy_first
 from worldline.policy.grants import GrantBook
 from worldline.policy.judging import Confinement, Judge, Question
@@ -59,6 +60,8 @@ class PolicyGate:
         self.unattended = unattended
         """What stands for the person where nobody is there; "" = somebody is."""
         self.grants = GrantBook(save_rule, seal)
+        self.copies: Callable[[], list[Path]] = list
+        """Where else the files of the workspace lie, see `closed_to_commands`."""
 
     async def decide(self, request: AccessRequest) -> AccessAnswer:
         """See `core.access.Policy`."""
@@ -67,7 +70,7 @@ class PolicyGate:
         for line in (request.command, request.target.partition(":")[2]):
             if line:  # kept for the judge: the parser is a program, which may take its time
                 await asyncio.to_thread(parse, line)
-        question = self._judge(request)
+        question = (await self._judge(request)).judge(request)
         judgement = question.judgement
         if judgement.decision == "deny":
             return AccessAnswer(denied_by_rule(judgement))
@@ -99,13 +102,23 @@ class PolicyGate:
         """What is open for this command, see `GrantBook.opened`."""
         return self.grants.opened(self.rules, branch_grants, command, root)
 
-    def _judge(self, request: AccessRequest) -> Question:
+    async def _judge(self, request: AccessRequest) -> Judge:
         rules = self.rules
         if rules.root != request.root.resolve():
             rules = replace(rules, root=request.root.resolve())
         if self.unattended == "deny":
             rules = replace(rules, rules=[rule for rule in rules.rules if rule.decision != "allow"])
-        return Judge(rules, self.mode, self.sandbox).judge(request)
+        judge = Judge(rules, self.mode, self.sandbox)
+        if request.command and (rules.of("Read", "deny") or rules.of("Read", "ask")):
+            cwd = request.cwd or rules.root
+            judge.closed = await asyncio.to_thread(self.closed, rules.root)
+            judge.named = await asyncio.to_thread(names_closed, request.command, rules, cwd)
+            judge.walled = not self.grants.outside(rules, request.grants, request.command, rules.root)
+        return judge
+
+    def closed(self, root: Path) -> Closed:
+        """What commands in this workspace must not see. Blocking, any thread."""
+        return closed_to_commands(replace(self.rules, root=root.resolve()), self.copies())
 
     def _approval(self, request: AccessRequest, question: Question, digest: str) -> Approval:
         path = request.writes[0] if request.writes else None

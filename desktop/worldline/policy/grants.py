@@ -47,12 +47,22 @@ class GrantBook:
     def opened(self, rules: RuleSet, branch: list[dict[str, Any]], command: str, root: Path) -> list[Grant]:
         """What is open for this command, which takes what was granted for one call. A rule that denies or asks beats each
         rule and grant that opens; only what was granted for this one call was asked about already."""
-        rules, given = replace(rules, root=root.resolve()), set(self.once)
-        grants = grants_of(self.openings(rules, branch), command, root)
+        found = self._open(rules, branch, command, root)
         self.once.clear()
+        return found
+
+    def outside(self, rules: RuleSet, branch: list[dict[str, Any]], command: str, root: Path) -> bool:
+        """Whether this command would run without the sandbox by a rule."""
+        return any(
+            grant.kind == "unconfined" and grant.rule not in self.once
+            for grant in self._open(rules, branch, command, root)
+        )
+
+    def _open(self, rules: RuleSet, branch: list[dict[str, Any]], command: str, root: Path) -> list[Grant]:
+        rules, given = replace(rules, root=root.resolve()), set(self.once)
         return [
             grant
-            for grant in grants
+            for grant in grants_of(self.openings(rules, branch), command, root)
             if (judged := rules.opening(grant.kind, grant.target, command)).decision != "deny"
             and (judged.rule is None or not judged.strict or grant.rule in given)
         ]

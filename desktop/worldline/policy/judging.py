@@ -4,12 +4,13 @@ before, is no matter of this module."""
 from __future__ import annotations
 
 import urllib.parse
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
 from worldline.core.access import AccessRequest
 from worldline.policy.approvals import Scope
+from worldline.policy.closed import Closed
 from worldline.policy.pushing import push_outside, pushes_of, uses_lfs
 from worldline.policy.rules import Judgement, RuleSet
 from worldline.policy.secrets import secret_place
@@ -49,11 +50,16 @@ class Question:
 
 @dataclass(slots=True)
 class Judge:
-    """`rules` are those that count for this call; `mode` and `sandbox` as they are now."""
+    """`rules` are those that count for this call; `mode` and `sandbox` as they are now. `closed` is what rules keep from being
+    read, of a call that runs a command; `named` what they say of a file that it names."""
 
     rules: RuleSet
     mode: Mode
     sandbox: Confinement
+    closed: Closed = field(default_factory=Closed)
+    named: Judgement | None = None
+    walled: bool = True
+    """Under a sandbox it would run in it: no rule opens that for this command."""
 
     def judge(self, request: AccessRequest) -> Question:
         by_name = self.rules.tool(request.tool)
@@ -123,6 +129,8 @@ class Judge:
 
     def _judge_command(self, request: AccessRequest) -> Question:
         judgement = self.rules.command(request.command)
+        if judgement.decision != "deny":
+            judgement = self._not_closed(request, judgement)
         kind, says = effect(request.command)
         scopes, rule = remember(request.command)
         question = Question(
@@ -143,6 +151,9 @@ class Judge:
             question.effect = "Runs code in the sandbox. What it changes in the workspace can be undone."
         if judgement.decision != "ask" or not judgement.by_default:
             question.scopes = ("once",) if judgement.strict else question.scopes
+            if judgement.rule is not None and judgement.rule.kind == "Read":
+                # A rule that allows the command says nothing of what it may read.
+                question.scopes = tuple(scope for scope in question.scopes if scope != "always")
             if judgement.decision == "ask" and kind == "remote" and (lasting := _why_lasting(kind, request)):
                 question.judgement = replace(judgement, why=f"{judgement.why}; {lasting}")
             return question
@@ -156,6 +167,27 @@ class Judge:
             judgement = replace(judgement, why=f"{judgement.why}; commands are not confined on this machine")
         question.judgement = judgement
         return question
+
+    def _not_closed(self, request: AccessRequest, judgement: Judgement) -> Judgement:
+        """With what rules say of reading. The sandbox keeps that for every command; where it does not, only a person can say
+        whether this one reads what it should not."""
+        if not self.closed.rules:
+            return judgement
+        in_sandbox = self.sandbox == "complete" and self.walled
+        git = any(command.program == "git" for command in parse(request.command).commands)
+        if self.named is not None and (not in_sandbox or git):  # git has what was committed, under any roof
+            return self.named
+        if judgement.decision == "ask" and judgement.strict:
+            return judgement
+        if not in_sandbox:
+            rule = self.closed.rules[0]
+            return Judgement(
+                "ask", rule, f"nothing keeps this command from reading what {rule.text} is about"
+            )
+        if self.closed.open:
+            rule, why = self.closed.open[0]
+            return Judgement("ask", rule, f"{rule.text} cannot be kept for commands: {why}")
+        return judgement
 
     def _judge_net(self, url: str) -> Question:
         place = host_of(url)

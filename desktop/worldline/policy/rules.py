@@ -12,7 +12,6 @@ import fnmatch
 import os
 import re
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,6 +19,7 @@ from worldline.policy.programs import HARMLESS, STEERING
 from worldline.policy.rule import Decision, Rule, pattern_words
 from worldline.policy.secrets import names_secret
 from worldline.policy.shell import STARTS_FILE, ParsedLine, SimpleCommand, has_glob, parse, shell_text
+from worldline.policy.where import meant, meant_names, split_pattern
 
 KINDS = ("Bash", "Net", "Write", "Read", "Socket", "Unsandboxed", "Tool")
 
@@ -49,10 +49,17 @@ class Judgement:
 
 @dataclass(slots=True)
 class RuleSet:
-    """All rules that hold for a call. `root` is the workspace, for relative patterns."""
+    """All rules that hold for a call. `root` is the workspace, for relative patterns.
+
+    `twin` is the person's folder of which the workspace is a worktree. They think of one project that lies in two places:
+    what they deny, or want to be asked about, in one of them (by a relative pattern or by its whole path) holds for the
+    same place in the other. What they allow does not: a worktree may be written to anyway, and a rule that opens a path
+    of it must not open their own folder, which no state of the session holds, nor the other way round.
+    """
 
     rules: list[Rule] = field(default_factory=list)
     root: Path = field(default_factory=Path.cwd)
+    twin: Path | None = None
 
     def of(self, kind: str, decision: Decision) -> list[Rule]:
         return [rule for rule in self.rules if rule.kind == kind and rule.decision == decision]
@@ -150,13 +157,22 @@ class RuleSet:
         return Judgement("ask", None, "no rule allows it", by_default=True)
 
     def _match_path(self, pattern: str, path: Path, *, below: bool) -> bool:
-        """`below`: what is said of a folder is said of all that lies in it."""
+        """`below`: what is said of a folder is said of all that lies in it, and of the same place in the `twin`."""
         if pattern in ("", "*", "**"):
             return True
-        full = os.path.normpath(self.root / Path(pattern).expanduser())
-        names = dict.fromkeys((full, _led(full)))
-        places = (path, *path.parents) if below else (path,)
-        return any(_meant(name).fullmatch(str(place)) for name in names for place in places)
+        names = meant_names(pattern, self.root)
+        same = [path, *((other,) if below and (other := self.other(path)) is not None else ())]
+        places = [place for one in same for place in ((one, *one.parents) if below else (one,))]
+        return any(meant(name).fullmatch(str(place)) for name in names for place in places)
+
+    def other(self, path: Path) -> Path | None:
+        """The same place in the person's folder, or in the worktree of it; None = it is in neither, or there is but one."""
+        if self.twin is None:
+            return None
+        for here, there in ((self.root, self.twin), (self.twin, self.root)):
+            if path.is_relative_to(here):
+                return there / path.relative_to(here)
+        return None
 
     def net(self, host: str, port: int) -> Judgement:
         decisions: tuple[Decision, ...] = ("deny", "ask", "allow")
@@ -194,10 +210,10 @@ class RuleSet:
                 return Judgement("allow")
 
     def _lies_in(self, pattern: str, folder: Path) -> bool:
-        """What the pattern names lies in this folder, which would be opened as a whole."""
-        parts = Path(_led(os.path.normpath(self.root / Path(pattern).expanduser()))).parts
-        plain = next((at for at, part in enumerate(parts) if has_glob(part)), len(parts))
-        return Path(*parts[:plain]).is_relative_to(folder)
+        """What the pattern names, here or in the `twin`, lies in this folder, which would be opened as a whole."""
+        base = split_pattern(meant_names(pattern, self.root)[-1])[0]
+        other = self.other(base)
+        return base.is_relative_to(folder) or (other is not None and other.is_relative_to(folder))
 
     def tool(self, name: str) -> Judgement:
         decisions: tuple[Decision, ...] = ("deny", "ask", "allow")
@@ -206,23 +222,6 @@ class RuleSet:
                 if fnmatch.fnmatchcase(name, rule.pattern or "*"):
                     return Judgement(decision, rule, f"the rule {rule.text}", strict=decision == "ask")
         return Judgement("ask", None, "no rule names this tool", by_default=True)
-
-
-def _led(pattern: str) -> str:
-    """The pattern with links followed in what stands before its first wildcard, as they are in the paths it is held against."""
-    parts = Path(pattern).parts
-    plain = next((at for at, part in enumerate(parts) if has_glob(part)), len(parts))
-    return str(Path(os.path.realpath(Path(*parts[:plain])), *parts[plain:]))
-
-
-@lru_cache(maxsize=512)
-def _meant(full: str) -> re.Pattern[str]:
-    """Of a pattern of paths: `**` is any number of folders, none as well; `*` stays within a name."""
-    if full.endswith("/**"):
-        return re.compile(_meant(full[:-3]).pattern + "(?:/.*)?" if full != "/**" else "/.*", re.DOTALL)
-    said = {"/**/": "/(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    parts = re.split(r"(/\*\*/|\*\*|\*|\?)", full)
-    return re.compile("".join(said.get(part) or re.escape(part) for part in parts), re.DOTALL)
 
 
 def _could_be(rule: Rule, command: SimpleCommand) -> bool:

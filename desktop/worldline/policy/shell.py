@@ -59,6 +59,8 @@ class SimpleCommand:
     assigns: dict[str, str | None] = field(default_factory=dict)
     writes: list[str | None] = field(default_factory=list)
     """Files that redirections write."""
+    reads: list[str | None] = field(default_factory=list)
+    """Files that redirections read."""
     inner: bool = False
     """Stands in a substitution."""
     via: str = ""
@@ -161,6 +163,7 @@ def _parse(line: str, depth: int) -> ParsedLine:
             if redir.get("Op") in (">", ">>", ">|", "&>", "&>>", "<>")
             or (redir.get("Op") == ">&" and not re.fullmatch(r"\d+-?|-", _word(redir.get("Word", {})) or ""))
         ]
+        command.reads = [_word(redir.get("Word", {})) for redir in redirs if redir.get("Op") in ("<", "<>")]
         result.commands.append(command)
     for node in _walk(tree):
         kind = node.get("Type")

@@ -65,6 +65,9 @@ class Catalogue:
         known = self._exact.get(text)
         if known is not None:
             return known
+        # Reasons, which are no sentences. First: a place of the first one's template would take the rest for a name.
+        if not text[:1].isupper() and (beside := self._beside(text, depth)):
+            return beside
         for template in self._candidates(text):
             found = template.match(text, strict)
             if found is None:
@@ -83,10 +86,14 @@ class Catalogue:
     def _inside(self, text: str, depth: int) -> str:
         if depth > _DEEPEST:
             return text
+        return self._beside(text, depth) or self.text(text, depth)
+
+    def _beside(self, text: str, depth: int) -> str:
+        """Reasons that stand beside each other: `A; B`. "" = not all of them are known."""
         parts = text.split("; ")
         if len(parts) > 1 and all(self.fits(part, depth) for part in parts):
             return "；".join(self.text(part, depth) for part in parts)
-        return self.text(text, depth)
+        return ""
 
     def text(self, text: str, depth: int = 0) -> str:
         """The text in this language as far as it is known. English stands apart by a space, Chinese needs none."""

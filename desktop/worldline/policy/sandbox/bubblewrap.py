@@ -10,6 +10,7 @@ import sys
 from functools import cache
 from pathlib import Path
 
+from worldline.policy.sandbox import closing
 from worldline.policy.sandbox.model import PUSH, Profile
 from worldline.policy.sandbox.names import is_name_service
 from worldline.policy.sandbox.places import (
@@ -43,7 +44,7 @@ _NOT_NEEDED = frozenset(
     }
 )
 """In the folder of a repository: shown in another way, or not needed by a worktree. Each mount takes its time."""
-_COVERED = ("/run", "/tmp", "/var/tmp")
+_COVERED = closing.COVERED
 _KERNEL = (
     "sys", "sysrq-trigger", "fs", "driver", "scsi", "acpi", "mtrr", "tty", "asound", "dynamic_debug",
 )  # fmt: skip
@@ -62,6 +63,14 @@ def helper_python() -> tuple[str, list[Path]]:
     roots = {Path(sys.base_prefix).resolve(), Path(python).parent}
     covered = [r for r in sorted(roots) if any(r.is_relative_to(c) for c in _COVERED)]
     return python, covered
+
+
+@cache
+def needed_places() -> tuple[Path, ...]:
+    """What no command can start without."""
+    python, _ = helper_python()
+    named = (python, "/bin/bash", "/lib", "/usr/lib", "/dev", "/proc", INSIDE, sys.base_prefix)
+    return tuple(dict.fromkeys(path for name in named for path in (Path(name), Path(os.path.realpath(name)))))
 
 
 def arguments(profile: Profile, names_folder: Path | None, seccomp: int = -1) -> list[str]:
@@ -104,14 +113,16 @@ def arguments(profile: Profile, names_folder: Path | None, seccomp: int = -1) ->
     writable = [workspace, *profile.writable]
     for folder in writable:
         args += ["--bind", str(folder), str(folder)]
-    for grant in profile.grants:
-        if grant.kind == "write" and Path(grant.target).exists():
-            args += ["--bind", grant.target, grant.target]
-            if grant.rule == PUSH:  # what runs in the remote stays as it is
-                target = Path(grant.target)
-                args += _protect(
-                    [t / n for t in (target, target / ".git") for n in ("hooks", "config")], [target]
-                )
+    granted = [g for g in profile.grants if g.kind == "write" and Path(g.target).exists()]
+    for grant in granted:
+        args += ["--bind", grant.target, grant.target]
+    args += closing.pins(profile)
+    for grant in granted:
+        if grant.rule == PUSH:  # what runs in the remote stays as it is
+            target = Path(grant.target)
+            args += _protect(
+                [t / n for t in (target, target / ".git") for n in ("hooks", "config")], [target]
+            )
     args += _repository(profile)
     args += _protect(profile.read_only, writable)
     for path in profile.masked:
@@ -122,7 +133,7 @@ def arguments(profile: Profile, names_folder: Path | None, seccomp: int = -1) ->
     for grant in profile.grants:
         if grant.kind == "socket" and Path(grant.target).exists():
             args += ["--bind", grant.target, grant.target]
-    return args
+    return args + closing.covers(profile)
 
 
 def _kernel() -> list[str]:
@@ -281,20 +292,8 @@ def _refs(real: Path, private: Path) -> list[str]:
 
 
 def _protect(read_only: list[Path], writable: list[Path]) -> list[str]:
-    """Bind what must not change read only. Every folder above it, up to the writable root, becomes a mount point of its
-    own: otherwise `mv .git x` would get round it."""
-    pins: list[Path] = []
-    for path in read_only:
-        root = next((w for w in writable if path != w and path.is_relative_to(w)), None)
-        above = path.parent
-        while root is not None and above != root and above.is_relative_to(root):
-            if above not in pins:
-                pins.append(above)
-            above = above.parent
-    args: list[str] = []
-    for folder in sorted(pins, key=lambda p: len(p.parts)):
-        if folder.is_dir():
-            args += ["--bind", str(folder), str(folder)]
+    """Bind what must not change read only, and pin it."""
+    args = closing.pinned(read_only, writable)
     for path in read_only:
         if path.exists():
             args += ["--ro-bind", str(path), str(path)]

@@ -82,6 +82,9 @@ class Profile:
     outlives: bool = False
     """The command may leave something running when its shell ends: the sandbox stays as long as that does."""
 
+    closed: list[Path] = field(default_factory=list)
+    """What rules keep from being read: not to be opened, and said so. Unlike `hidden` also in the workspace itself."""
+
     covered: list[Path] | None = None
     """What of `hidden` and of the usual secret places is there; None = not looked for yet."""
     masked: list[Path] = field(default_factory=list)

@@ -9,11 +9,12 @@ import contextlib
 import os
 import re
 import stat
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from worldline.core.plainfile import read_plain
+from worldline.policy.sandbox import below
+from worldline.policy.sandbox.below import Below
 
 CACHE_ENV = {
     "XDG_CACHE_HOME": "/tmp/cache",
@@ -25,7 +26,6 @@ CACHE_ENV = {
 _REF = re.compile(rb"(?:[0-9a-f]{40}|[0-9a-f]{64}|ref: refs/[^\n]+)\n?")
 _MOST_TEXT = 10_000
 """Of a file that says where a repository is."""
-_MOST_ENTRIES = 200_000
 OBJECTS_MOUNT = "/run/worldline-objects"
 """Where a command sees the objects of the person's repository, to read."""
 
@@ -264,25 +264,13 @@ def refs_of(common_dir: Path) -> dict[str, str]:
     return refs
 
 
-_Stamp = tuple[int, int, int, int, int]
-_SETTLED_NS = 2_000_000_000
-"""What was changed more recently than this could change again without another time."""
-_known_refs: dict[str, tuple[_Stamp, str]] = {}
-_known_folders: dict[str, tuple[_Stamp, list[str], list[str]]] = {}
-"""Folder → its folders and named pipes."""
+_known_refs: dict[str, tuple[below.Stamp, str]] = {}
 _MOST_KNOWN = 100_000
-
-
-def _settled(info: os.stat_result) -> _Stamp | None:
-    """What changes with every change (nobody can set the time of the inode back), None = too recent to rely on."""
-    if max(info.st_ctime_ns, info.st_mtime_ns) > time.time_ns() - _SETTLED_NS:
-        return None
-    return (info.st_dev, info.st_ino, info.st_ctime_ns, info.st_mtime_ns, info.st_size)
 
 
 def _ref(entry: os.DirEntry[str]) -> str:
     """Contents of a loose ref. A repository with thousands of them is looked at twice for each command."""
-    stamp = _settled(entry.stat(follow_symlinks=False))
+    stamp = below.settled(entry.stat(follow_symlinks=False))
     known = _known_refs.get(entry.path)
     if known is not None and stamp is not None and known[0] == stamp:
         return known[1]
@@ -296,45 +284,17 @@ def _ref(entry: os.DirEntry[str]) -> str:
 
 def pipes_below(workspace: Path) -> list[Path]:
     """Named pipes in the workspace: somebody outside may be reading what is written into one. Looks at no more than
-    `_MOST_ENTRIES` entries and not into `.git`. A folder that did not change is not gone through again."""
-    found: list[Path] = []
-    folders = [str(workspace)]
-    seen = 0
-    while folders and seen < _MOST_ENTRIES:
-        folder = folders.pop()
-        with contextlib.suppress(OSError):
-            stamp = _settled(os.lstat(folder))
-            known = _known_folders.get(folder)
-            if known is not None and stamp is not None and known[0] == stamp:
-                seen += 1
-                inner, pipes = known[1], known[2]
-            else:
-                inner, pipes, count = _look_into(folder)
-                seen += count
-                if stamp is not None:
-                    if len(_known_folders) >= _MOST_KNOWN:
-                        _known_folders.clear()
-                    _known_folders[folder] = (stamp, inner, pipes)
-            folders += inner
-            found += map(Path, pipes)
-    return found
+    `below.MOST_ENTRIES` entries and not into `.git`."""
+    return _pipes.find(workspace)[0]
 
 
-def _look_into(folder: str) -> tuple[list[str], list[str], int]:
-    inner: list[str] = []
-    pipes: list[str] = []
-    count = 0
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            count += 1
-            if entry.is_dir(follow_symlinks=False):
-                if entry.name != ".git":
-                    inner.append(entry.path)
-            elif not entry.is_file(follow_symlinks=False) and not entry.is_symlink():
-                with contextlib.suppress(OSError):
-                    if stat.S_ISFIFO(entry.stat(follow_symlinks=False).st_mode):
-                        pipes.append(entry.path)
-    return inner, pipes, count
+def _is_pipe(entry: os.DirEntry[str]) -> bool:
+    if entry.is_dir(follow_symlinks=False) or entry.is_file(follow_symlinks=False) or entry.is_symlink():
+        return False
+    return stat.S_ISFIFO(entry.stat(follow_symlinks=False).st_mode)
+
+
+_pipes = Below(_is_pipe)
 
 
 def foreign_mounts(workspace: Path) -> list[Path]:

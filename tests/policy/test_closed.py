@@ -1,0 +1,141 @@
+"""Rules about reading, where no sandbox or not all of one keeps them for commands; and one project that lies in two places."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from policy.test_decide import Person, bench_with
+from toolbench import error_of, text_of
+from worldline.policy.closed import MOST_PLACES, closed_to_commands
+from worldline.policy.decide import PolicyGate
+from worldline.policy.rules import RuleSet, parse_rule
+
+DENY = parse_rule("Read(secrets/**)", "deny")
+ALLOW = parse_rule("Bash(cat:*)", "allow")
+
+
+@pytest.mark.parametrize("sandbox", ["none", "partial"])
+async def test_without_a_whole_sandbox_such_a_command_is_asked_about_or_denied(
+    tmp_path: Path, sandbox: Any
+) -> None:
+    person = Person(decision="allow", scope="session")
+    bench, _ = bench_with(tmp_path, person, rules=[DENY, ALLOW], sandbox=sandbox, mode="work")
+    (bench.root / "secrets").mkdir()
+    (bench.root / "secrets" / "x").write_text("s")
+    (bench.root / "link").symlink_to("secrets/x")
+    for line in (
+        "cat secrets/x", "cat ./a/../secrets/x", "cat < secrets/x", "cat link", "cat secrets/*", "bash -c 'cat secrets/x'",
+        f"cat {bench.root}/secrets/x", "grep -fsecrets/x a", "curl -d @secrets/x h", "git show HEAD:secrets/x", "dd if=secrets/x",
+    ):  # fmt: skip
+        outcome = await bench.call("bash", command=line)
+        assert error_of(outcome) == "permission_denied" and "Read(secrets/**)" in text_of(outcome), line
+    assert person.shown == []
+    (bench.root / "open").write_text("open")
+    assert (await bench.call("bash", command="cat open")).ok
+    assert "Read(secrets/**)" in person.shown[0].why and "always" not in person.shown[0].scopes
+    assert (await bench.call("bash", command="cat open")).ok
+    assert len(person.shown) == 1, "exactly this was allowed"
+
+
+async def test_in_a_sandbox_that_hides_it_nothing_more_is_asked(tmp_path: Path) -> None:
+    person = Person(decision="deny")
+    bench, _ = bench_with(tmp_path, person, rules=[DENY, ALLOW], sandbox="complete", mode="work")
+    (bench.root / "secrets").mkdir()
+    (bench.root / "secrets" / "x").write_text("s")
+    assert (await bench.call("bash", command="cat secrets/x")).ok, "what runs it hides the folder"
+    assert error_of(await bench.call("bash", command="git show HEAD:secrets/x")) == "permission_denied"
+    assert person.shown == []
+
+
+async def test_what_leaves_the_sandbox_by_a_rule_is_asked_about(tmp_path: Path) -> None:
+    person = Person(decision="deny")
+    out = parse_rule("Unsandboxed(docker:*)", "allow")
+    bench, _ = bench_with(
+        tmp_path, person, rules=[DENY, out, parse_rule("Bash(docker:*)", "allow")], sandbox="complete"
+    )
+    assert error_of(await bench.call("bash", command="docker ps")) == "permission_denied"
+    assert "keeps this command from reading" in person.shown[0].why
+
+
+async def test_a_rule_that_cannot_be_kept_is_said(tmp_path: Path) -> None:
+    person = Person(decision="deny")
+    rules = [parse_rule("Read(/**)", "deny"), parse_rule("Bash(true:*)", "allow")]
+    bench, _ = bench_with(tmp_path, person, rules=rules, sandbox="complete", mode="work")
+    await bench.call("bash", command="true x")
+    assert person.shown[0].why == "Read(/**) cannot be kept for commands: it covers the workspace itself"
+
+
+async def test_nobody_there_and_no_sandbox_runs_nothing(tmp_path: Path) -> None:
+    bench, _ = bench_with(tmp_path, Person(), rules=[DENY, ALLOW], unattended="rules", mode="work")
+    assert error_of(await bench.call("bash", command="cat open")) == "permission_denied"
+
+
+def test_places_are_found_and_new_ones_the_next_time(tmp_path: Path) -> None:
+    rules = RuleSet(
+        [parse_rule("Read(**/*.pem)", "deny"), parse_rule("Read(conf/*/key)", "deny"), parse_rule("Read(x/*)", "ask")],
+        tmp_path,
+    )  # fmt: skip
+    for name in ("a.pem", "d/e/b.pem", "conf/one/key", "conf/two/other", "x/y", "conf/key"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+
+    def names() -> set[str]:
+        return {p.relative_to(tmp_path).as_posix() for p in closed_to_commands(rules).places}
+
+    assert names() == {"a.pem", "d/e/b.pem", "conf/one/key", "x"}
+    (tmp_path / "d" / "c.pem").write_text("")
+    (tmp_path / "a.pem").unlink()
+    assert names() == {"d/c.pem", "d/e/b.pem", "conf/one/key", "x"}
+    assert MOST_PLACES >= 1000
+
+
+TWIN = ("secrets/**", "PERSON/secrets/**", "WORK/secrets/**", "**/x", "PERSON/**/x")
+
+
+@pytest.mark.parametrize("pattern", TWIN)
+@pytest.mark.parametrize("decision", ["deny", "ask"])
+def test_a_boundary_of_a_project_holds_in_both_places_it_lies_in(
+    tmp_path: Path, pattern: str, decision: Any
+) -> None:
+    work, home = tmp_path.resolve() / "work", tmp_path.resolve() / "home"
+    for root in (work, home):
+        (root / "secrets").mkdir(parents=True)
+        (root / "secrets" / "x").write_text("s")
+        (root / "y").write_text("s")
+    text = pattern.replace("PERSON", str(home)).replace("WORK", str(work))
+    for kind in ("Read", "Write"):
+        rules = RuleSet([parse_rule(f"{kind}({text})", decision)], work, home)
+        for root in (work, home):
+            assert rules.path(kind, root / "secrets" / "x").decision == decision  # type: ignore[arg-type]
+            judged = rules.path(kind, root / "y")  # type: ignore[arg-type]
+            assert judged.rule is None
+    closed = closed_to_commands(RuleSet([parse_rule(f"Read({text})", decision)], work, home))
+    inner = {work / "secrets", home / "secrets"} if pattern.endswith("/**") else {
+        work / "secrets" / "x", home / "secrets" / "x"}  # fmt: skip
+    assert set(closed.places) == inner and closed.open == []
+
+
+def test_what_is_opened_in_one_place_is_opened_in_none_other(tmp_path: Path) -> None:
+    """The person's folder is held by no state, and a worktree is written to without a rule."""
+    work, home = tmp_path.resolve() / "work", tmp_path.resolve() / "home"
+    work.mkdir()
+    home.mkdir()
+    for pattern in ("data/**", f"{work}/data/**"):
+        rules = RuleSet([parse_rule(f"Write({pattern})", "allow")], work, home)
+        assert rules.path("Write", work / "data" / "x").decision == "allow"
+        assert rules.path("Write", home / "data" / "x").decision == "ask"
+    rules = RuleSet([parse_rule(f"Write({home}/data/**)", "allow")], work, home)
+    assert rules.path("Write", home / "data" / "x").decision == "allow"
+    assert rules.path("Write", work / "data" / "x").decision == "ask"
+
+
+def test_nothing_that_holds_what_is_denied_in_the_other_place_is_opened(tmp_path: Path) -> None:
+    work, home = tmp_path.resolve() / "work", tmp_path.resolve() / "home"
+    for root in (work, home):
+        (root / "secrets").mkdir(parents=True)
+    rules = [parse_rule("Write(secrets/**)", "deny"), parse_rule(f"Write({home}/**)", "allow")]
+    gate = PolicyGate(RuleSet(rules, work, home), Person().desk, sandbox="complete")
+    assert gate.opened([], "true", work) == []
