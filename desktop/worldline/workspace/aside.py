@@ -13,11 +13,8 @@ from collections.abc import Mapping, Sequence
 from worldline.workspace.durable import is_hollow
 from worldline.workspace.filesig import FileSig, read_file
 from worldline.workspace.model import PlanItem
-from worldline.workspace.safefs import SafeTree, content_id, is_occupied, rename_new, split
+from worldline.workspace.safefs import SafeTree, content_id, is_occupied, rename_new, short_name, split
 from worldline.workspace.store import Store
-
-_LONGEST = 200
-"""Bytes of a name that another part can be added to, on any file system."""
 
 
 def save(
@@ -84,11 +81,18 @@ def _is_stored(
     )
 
 
+def give_back(tree: SafeTree, staging: int, name: str, path: str) -> None:
+    """Put what was moved out of its place back there; where something else is by now, beside it. Raises OSError."""
+    folder, base = split(path)
+    try:
+        rename_new(name, staging, base, tree.folder(folder))
+    except OSError:
+        _put_beside(tree, staging, name, path)
+
+
 def _put_beside(tree: SafeTree, staging: int, name: str, path: str) -> str:
     folder, base = split(path)
-    raw = os.fsencode(base)
-    if len(raw) > _LONGEST:
-        base = raw[:_LONGEST].decode("utf-8", "ignore") or "file"
+    base = short_name(base)
     try:
         tree.make_folder(folder, 0o755)
         return _rename(tree, staging, name, folder, base)

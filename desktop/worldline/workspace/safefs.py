@@ -34,9 +34,11 @@ def _many() -> int:
     except ImportError:
         return 200
     soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    return 2000 if soft == resource.RLIM_INFINITY else max(200, min(2000, soft // 8))
+    return 2000 if soft == resource.RLIM_INFINITY else max(_IN_USE, min(2000, soft // 8))
 
 
+_IN_USE = 8
+"""Folders that were asked for last and are not let go: whoever asked for them may hold two or three at a time."""
 _MAX_OPEN = _many()
 
 _renameat2: Callable[[int, bytes, int, bytes, int], int] | None
@@ -103,6 +105,16 @@ def split(path: str) -> tuple[str, str]:
     return folder, name
 
 
+def short_name(name: str) -> str:
+    """The name, or its beginning: one that another part can be added to, on any file system."""
+    raw = os.fsencode(name)
+    return name if len(raw) <= _LONGEST else os.fsdecode(raw[:_LONGEST])
+
+
+_LONGEST = 200
+"""Bytes."""
+
+
 def _check_name(name: str) -> None:
     """A state may come from somebody else: no name in it leads upwards. Raises OSError."""
     if name in ("", ".", ".."):
@@ -153,18 +165,34 @@ class SafeTree:
         is a link or a file, FileNotFoundError when it is missing."""
         if not path:
             return self.root_fd
-        known = self._open.get(path)
-        if known is not None:
-            return known
+        known = self._open.pop(path, None)
+        if known is None:
+            if len(self._open) >= _MAX_OPEN:
+                self._let_go(_MAX_OPEN // 2)
+            try:
+                known = self._opened(path)
+            except OSError as error:
+                # This process, or the machine, may open no more: it must do with fewer.
+                if error.errno not in (errno.EMFILE, errno.ENFILE) or not self._let_go(_IN_USE):
+                    raise
+                known = self._opened(path)
+        self._open[path] = known  # the last one asked for comes last
+        return known
+
+    def _opened(self, path: str) -> int:
         fd = self._beneath(path, _DIR_BENEATH) if "/" in path else -1
         if fd < 0:
             parent, name = split(path)
             _check_name(name)
             fd = os.open(name, _OPEN_DIR, dir_fd=self.folder(parent))
-        if len(self._open) >= _MAX_OPEN:
-            self.drop()
-        self._open[path] = fd
         return fd
+
+    def _let_go(self, keep: int) -> bool:
+        """Close all but so many, those that were asked for last. False: there are no others."""
+        old = list(self._open)[: -max(keep, _IN_USE)]
+        for path in old:
+            os.close(self._open.pop(path))
+        return bool(old)
 
     def make_folder(self, path: str, mode: int) -> None:
         """Make the folder and its parents; those that are there stay as they are."""
