@@ -20,6 +20,8 @@ from worldline.workspace.model import RestoreReport
 from worldline.workspace.safefs import SafeTree
 from worldline.workspace.watch import Watcher
 
+from .conftest import run_sh
+
 _MINE = "mine, just now"
 
 
@@ -359,3 +361,93 @@ def test_what_was_read_back_is_not_older_than_the_last_that_was_told(
     sig = place.ws._capturer.sig_of("f")
     assert sig is not None and sig[1] == -1
     place.ws.close()
+
+
+@pytest.mark.parametrize("deed", ["saved", "written", "removed", "chmod", "folder"])
+def test_an_edit_before_the_files_are_read_back_stays_and_the_rest_is_done(
+    place: Place, monkeypatch: pytest.MonkeyPatch, deed: str
+) -> None:
+    def edit(*_: Any) -> None:
+        if deed == "saved":
+            place.save("f", _MINE)
+        elif deed == "written":
+            place.write("f", _MINE)
+        elif deed == "chmod":
+            (place.work / "f").chmod(0o600)
+        else:
+            (place.work / "f").unlink()
+            if deed == "folder":
+                (place.work / "f").mkdir()
+
+    _once(monkeypatch, apply.Restorer, "_verify", edit, after=False)
+    report = place.jump()
+    assert report.done and [left.path for left in report.failed] == ["f"], report.note
+    assert "your version is kept" in report.failed[0].reason
+    assert (place.work / "d/gone").read_text() == "gone gone gone " and not (place.work / "d/made").exists()
+    if deed in ("saved", "written"):
+        assert place.found() == ["f"]
+
+
+def test_git_sees_an_edit_that_comes_as_a_jump_is_verified(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The staging area of the target must not say of such a file that it is as it was staged."""
+    work = tmp_path / "work"
+    work.mkdir()
+    run_sh("git init -q; echo one one >f; git add f; git commit -qm 1", work)
+    ws = Workspace(work, tmp_path / "store", free_floor=0)
+    first = ws.capture(None).state
+    run_sh("echo two two >f; git add f", work)
+    second = ws.capture(first).state
+    _once(
+        monkeypatch,
+        apply.Restorer,
+        "_move_roots",
+        lambda *_: (work / "f").write_text("own own\n"),
+        after=False,
+    )
+    assert ws.apply(ws.plan(first, last=second)).done
+    ws.close()
+    os.utime(work / ".git/index", (time.time() + 60,) * 2)  # git trusts what it says of older files
+    assert run_sh("git status --short", work) == " M f\n"
+
+
+@pytest.mark.parametrize("deed", ["echo own >own; git add own", "git switch -q -c other"])
+def test_what_is_done_with_git_while_the_files_are_put_back_is_not_undone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deed: str
+) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    run_sh("git init -q; echo one one >f; git add f; git commit -qm 1", work)
+    ws = Workspace(work, tmp_path / "store", free_floor=0)
+    first = ws.capture(None).state
+    run_sh("echo two two >f; git add f", work)
+    second = ws.capture(first).state
+    seen = "git ls-files -s; git symbolic-ref HEAD"
+    found: list[str] = []
+
+    def act(*_: Any) -> None:
+        run_sh(deed, work)
+        found.append(run_sh(seen, work))
+
+    _once(monkeypatch, apply.Restorer, "_swap", act, after=True)
+    report = ws.apply(ws.plan(first, last=second), new_branch="worldline/t/1")
+    ws.close()
+    assert report.rolled_back and "another git command" in report.note and "Jump again." in report.note
+    assert run_sh(seen, work) == found[0] and (work / "f").read_text() == "two two\n"
+
+
+def test_a_look_of_git_while_the_files_are_put_back_is_in_nobodys_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    run_sh("git init -q; echo one one >f; echo k >k; git add .; git commit -qm 1", work)
+    ws = Workspace(work, tmp_path / "store", free_floor=0)
+    first = ws.capture(None).state
+    run_sh("echo two two >f; git add f; touch -d '1 hour ago' k", work)
+    second = ws.capture(first).state
+    _once(monkeypatch, apply.Restorer, "_swap", lambda *_: run_sh("git status", work) and None, after=True)
+    assert ws.apply(ws.plan(first, last=second), new_branch="worldline/t/1").done
+    ws.close()
+    assert run_sh("git status --short", work) == ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import errno
 import hashlib
 import logging
 import os
@@ -10,7 +11,6 @@ import secrets
 import stat
 import time
 from collections.abc import Callable
-from functools import cached_property
 from pathlib import Path
 
 from worldline.core.errors import WorkspaceError
@@ -27,10 +27,13 @@ from worldline.workspace.repos import GitRoot
 from worldline.workspace.safefs import SafeTree, is_same
 from worldline.workspace.spares import Spares
 from worldline.workspace.states import RootState, State, read_progress
-from worldline.workspace.swapping import Swap
+from worldline.workspace.swapping import CHANGED, Swap
 from worldline.workspace.unlocking import WRITABLE, lock_again, perms_of_folders, unlock
 
 log = logging.getLogger(__name__)
+
+_SOMEBODYS = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EBUSY)
+"""What a file that was just put down cannot be read for when somebody moved it, or writes to it all the time."""
 
 
 class Restorer:
@@ -69,6 +72,8 @@ class Restorer:
         self._there: dict[int, int] = {}
         """Modes of files that lie in the staging folder from the beginning, by the numbers of their items."""
         self._files = Swap(self.tree, self.items, target, seen or (lambda _: None))
+        self._read_back: dict[str, tuple[str, os.stat_result]] = {}
+        """Files that were put down, as they read: content and the stat data that belong to it."""
         self._found: dict[str, RootState] = {}
         """Repositories whose pointer is gone, as they are."""
 
@@ -83,9 +88,11 @@ class Restorer:
             )
             unlock(self.tree, self.journal.perms)
             self._swap()
+            self._files.permissions(folders=False)
+            self._verify()
             self._move_roots()
             self._permissions()
-            self._verify()
+            self._verify_folders()
             self.report.done = True
             self.report.failed += self._files.failed()
             # Only where HEAD is on it: of some repositories only files are put back.
@@ -160,7 +167,7 @@ class Restorer:
             self.notes.append("This step came in a bundle: its files are put back, git stays as it is.")
         for wanted in () if bundled else self.target.roots:
             root, now = self.roots.get(wanted.path), now_roots.get(wanted.path)
-            if root is None and gitagain.can_remake(self.work, wanted, self.tree):
+            if root is None and gitagain.can_remake(self.work, wanted, self.tree, self.items):
                 gitagain.note(self.journal, wanted)
                 if not wanted.pointer:
                     continue
@@ -218,13 +225,15 @@ class Restorer:
 
     def _swap(self) -> None:
         self._files.delete()
-        gitagain.drop(self.journal, self.tree, self._staging)
+        for path in gitagain.drop(self.journal, self.now, self.tree, self._staging):
+            self.notes = [note for note in self.notes if not note.startswith(f"{path}: ")]
+            self.report.failed.append(Omitted(f"{path}/.git", CHANGED))
         self._files.remove_folders(self.journal.gone_git)
         self._files.put()
 
     def _permissions(self) -> None:
         """Last of all: those of a folder may forbid what is done in it."""
-        changed = self._files.permissions()
+        changed = self._files.permissions(folders=True)
         closed = {path: perm for path, perm in self.journal.perms.items() if path not in changed}
         if closed or self._files.made_closed:
             lock_again(self.tree, closed | self._files.made_closed)
@@ -260,46 +269,60 @@ class Restorer:
             )
 
     def _stat_of(self, path: str, oid: bytes) -> os.stat_result | None:
-        """See `gitmove.StatOf`. What this restore has put down counts: `_verify` reads it after this."""
+        """See `gitmove.StatOf`."""
         now = self.tree.lstat(path)
         if now is None or stat.S_ISDIR(now.st_mode):
             return None
-        if path in self._put:
-            return now if self._put[path] == oid.hex() else None
+        put = self._read_back.get(path)
+        if put is not None:
+            return now if put[0] == oid.hex() and _is_as_read(now, put[1]) else None
         sig = self._files.seen(path)
         return now if sig is not None and sig[5] == oid and is_same(now, sig) else None
 
-    @cached_property
-    def _put(self) -> dict[str, str]:
-        """Files that were put in their places, and their blobs."""
-        done = (item for number, item in enumerate(self.items) if number not in self._files.skipped)
-        return {item.path: item.blob for item in done if item.action in ("create", "overwrite")}
-
     def _verify(self) -> None:
-        """Read back what was written; a difference that is not the person's undoes everything."""
+        """Read back the files that were put down. One that differs was changed since by somebody: theirs stays."""
         self.tree.drop()
         if self._learned is not None:
             self._learned.begin()
         for number, item in enumerate(self.items):
-            if number in self._files.skipped:
+            if number in self._files.skipped or (item.action != "delete" and stat.S_ISDIR(item.mode)):
                 continue
             if item.action == "delete":
                 status = self.tree.lstat(item.path)
-                good = status is None or stat.S_ISDIR(status.st_mode)
-            else:
-                before_ns = time.time_ns()
-                try:
-                    oid, status = self.tree.content(item.path)
-                except OSError:
-                    oid, status = "", None
-                mode = status.st_mode if status is not None else 0
-                good = stat.S_ISDIR(item.mode) or oid == item.blob
-                good = good and (mode == item.mode or (stat.S_ISLNK(item.mode) and stat.S_ISLNK(mode)))
-                if good and oid and status is not None and self._learned is not None:
+                self._settle(number, status is None or stat.S_ISDIR(status.st_mode))
+                continue
+            before_ns = time.time_ns()
+            try:
+                oid, status = self.tree.content(item.path)
+            except OSError as error:
+                if error.errno not in _SOMEBODYS:
+                    raise WorkspaceError(
+                        f"{item.path} does not read back as it was written.", "Check the disk."
+                    ) from error
+                self._settle(number, good=False)
+                continue
+            mode = status.st_mode
+            good = oid == item.blob and (
+                mode == item.mode or (stat.S_ISLNK(item.mode) and stat.S_ISLNK(mode))
+            )
+            self._settle(number, good)
+            if good and oid:
+                self._read_back[item.path] = (oid, status)
+                if self._learned is not None:
                     self._learned.add(item.path, status, bytes.fromhex(oid), before_ns)
-            if not good:
-                raise WorkspaceError(f"{item.path} does not read back as it was written.", "Check the disk.")
+
+    def _verify_folders(self) -> None:
+        """Folders have their permissions only now."""
+        for number, item in enumerate(self.items):
+            if item.action != "delete" and stat.S_ISDIR(item.mode) and number not in self._files.skipped:
+                status = self.tree.lstat(item.path)
+                self._settle(number, status is not None and status.st_mode == item.mode)
+
+    def _settle(self, number: int, good: bool) -> None:
+        if good:
             self.report.verified += 1
+        else:
+            self._files.skipped[number] = CHANGED
 
     def _roll_back(self, error: Exception | None) -> None:
         if not self.report.done:
@@ -313,3 +336,12 @@ class Restorer:
             self.report.failed.append(Omitted(getattr(error, "filename", None) or "", str(error)))
             self.report.note = f"Nothing was changed: {error}"
             self._say(aside.note_of(back.saved))
+
+
+def _is_as_read(now: os.stat_result, then: os.stat_result) -> bool:
+    return (now.st_mtime_ns, now.st_ctime_ns, now.st_size, now.st_ino) == (
+        then.st_mtime_ns,
+        then.st_ctime_ns,
+        then.st_size,
+        then.st_ino,
+    )

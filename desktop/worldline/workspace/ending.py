@@ -62,7 +62,6 @@ def undo(journal: Journal, tree: SafeTree, store: Store) -> Undo:
     gitagain.unmake(tree.root, journal, tree)
     for move in reversed(journal.roots):
         gitmove.take_back(move, journal.token)
-    gitagain.put_back(journal, tree)
     back = Undo(journal, tree, store)
     back.run()
     lock_again(tree, closed)

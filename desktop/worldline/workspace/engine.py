@@ -107,7 +107,7 @@ class Workspace:
 
     @nogc.paused()
     def _capture(
-        self, parent: str | None, label: str, progress: ProgressCall | None, count: bool = True
+        self, parent: str | None, label: str, progress: ProgressCall | None, safety: bool = False
     ) -> tuple[CaptureResult, State]:
         self.store.check_space()
         late = self._look_again()
@@ -116,9 +116,10 @@ class Workspace:
             state = self._capturer.take(label, progress)
             same = before is not None and state.same_as(before)
             if same and before is not None and [r.git for r in state.roots] != [r.git for r in before.roots]:
-                # Most commands of git change something in there that means nothing; what it would run does not.
+                # Most commands of git change something in there that means nothing; what it would run does not. Where the
+                # repository may go next, all does: what is stashed, say, is nowhere else.
                 self.store.flush()
-                same = not nested_code.changed(before, state)
+                same = not safety and not nested_code.changed(before, state)
             if same and before is not None:
                 state = before
             else:
@@ -135,7 +136,7 @@ class Workspace:
             result.head = main.head
             result.branch = main.ref.removeprefix("refs/heads/")
         result.notes = [*late, *notes_of(state)]
-        if before is not None and not same and count:
+        if before is not None and not same and not safety:
             tell_changes(self.store, before, state, result)
         return result, state
 
@@ -172,7 +173,7 @@ class Workspace:
         wanted = State.load(self.store, target)
         known = last if last and last != NOT_CAPTURED else None
         try:
-            result, now = self._capture(known, "before a jump", progress, count=False)
+            result, now = self._capture(known, "before a jump", progress, safety=True)
         except (OSError, pygit2.GitError) as error:
             raise WorkspaceError(
                 f"What is on disk now cannot be saved ({error}), so nothing is put back.",

@@ -6,33 +6,37 @@ import contextlib
 import os
 import shutil
 import stat
+from collections.abc import Sequence
 from pathlib import Path
 
 from worldline.core.plainfile import read_plain
-from worldline.workspace import durable, gitmove
-from worldline.workspace.gitcopy import write_copy
+from worldline.workspace import aside, durable, gitmove
+from worldline.workspace.gitcopy import is_copied, write_copy
 from worldline.workspace.journal import Journal
-from worldline.workspace.model import PlanItem
+from worldline.workspace.model import KEPT, PlanItem
 from worldline.workspace.objects import object_id
-from worldline.workspace.planning import KEPT
 from worldline.workspace.repos import GitRoot
 from worldline.workspace.safefs import SafeTree, rename_new
-from worldline.workspace.states import RootState, State
+from worldline.workspace.states import RootState, State, put_index, repositories_to_go
+from worldline.workspace.store import Store
 
 _MARK = "worldline-restore"
 """File in a git folder that we made; it holds the token of the restore until that is finished."""
 
 
-def can_remake(work: Path, wanted: RootState, tree: SafeTree) -> bool:
-    """Whether the repository can be made again: nothing is at its `.git`, nothing but folders above, and its history is
-    known."""
+def can_remake(work: Path, wanted: RootState, tree: SafeTree, items: Sequence[PlanItem]) -> bool:
+    """Whether the repository can be made again: nothing is at its `.git`, nothing but folders above once the `items` are
+    carried out, and its history is known."""
     try:
         if not wanted.path or tree.lstat(f"{wanted.path}/.git") is not None:
             return False
         parts = wanted.path.split("/")
         for depth in range(1, len(parts) + 1):
-            status = tree.lstat("/".join(parts[:depth]))
+            part = "/".join(parts[:depth])
+            status = tree.lstat(part)
             if status is not None and not stat.S_ISDIR(status.st_mode):
+                if any(i.path == part and (i.action == "delete" or stat.S_ISDIR(i.mode)) for i in items):
+                    break
                 return False
     except PermissionError:  # nobody knows what is there
         return False
@@ -93,23 +97,38 @@ def remake(
 def to_drop(now: State, wanted: State, last: State, items: list[PlanItem]) -> list[str]:
     """Nested repositories that go when the target does not have them. Never one that the person made or works in, that
     was not recorded before, or of which there is no copy."""
-    known = {root.path for root in last.roots}
-    target = {root.path for root in wanted.roots}
     kept = [item.path for item in items if item.action in KEPT]
     return [
         root.path
-        for root in now.roots
-        if root.path and root.path in known - target and (root.git or root.pointer) and not root.trouble
-        and wanted.would_hold(root.path)
-        and not any(path.startswith(root.path + "/") for path in kept)
-    ]  # fmt: skip
+        for root in repositories_to_go(now, wanted, last)
+        if not any(path.startswith(root.path + "/") for path in kept)
+    ]
 
 
-def drop(journal: Journal, tree: SafeTree, staging: int) -> None:
-    """Move the git folders away that the journal names."""
+def drop(journal: Journal, now: State, tree: SafeTree, staging: int) -> list[str]:
+    """Move the git folders away that the journal names. Returns those that stay: something was done in them since they were
+    copied (a commit, say), of which there is no copy."""
+    copies = {root.path: root for root in now.roots}
+    stays: list[str] = []
     for number, path in enumerate(journal.gone_git):
-        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-            rename_new(".git", tree.folder(path), f"gone-{number}", staging)
+        gone, root = f"gone-{number}", copies[path]
+        try:
+            rename_new(".git", tree.folder(path), gone, staging)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        if root.pointer:  # all that it leads to stays
+            continue
+        folder = tree.root / journal.staging / gone
+        if not (is_copied(now.store, root.git, folder) and _same_index(now.store, root, folder)):
+            aside.give_back(tree, staging, gone, f"{path}/.git")
+            stays.append(path)
+    return stays
+
+
+def _same_index(store: Store, root: RootState, folder: Path) -> bool:
+    again = GitRoot(root.path, folder, folder, folder)
+    again.refresh_index()
+    return put_index(store, again.entries) == root.index
 
 
 def put_back(journal: Journal, tree: SafeTree) -> None:

@@ -102,13 +102,7 @@ class GitCopier:
         seen: dict[str, tuple[_Sig, bytes]],
     ) -> bytes:
         rows = []
-        with os.scandir(folder) as entries:
-            found = sorted(entries, key=lambda entry: entry.name)
-        for entry in found:
-            if entry.name.endswith((".lock", ".sample")) or entry.name.startswith("tmp_"):
-                continue
-            if not prefix and (entry.name in _LEFT_OUT or ".worldline" in entry.name):
-                continue
+        for entry in _parts(folder, prefix):
             path = prefix + entry.name
             if entry.is_dir(follow_symlinks=False):
                 rows.append(
@@ -177,6 +171,43 @@ class GitCopier:
         with contextlib.suppress(OSError):
             temp.write_text(json.dumps(rows), "ascii")
             temp.replace(self._store.path / _MEMORY)
+
+
+def _parts(folder: Path, prefix: str) -> list[os.DirEntry[str]]:
+    """What is copied of a folder in a git folder, in order. Whoever replaces a file meanwhile may have it listed twice."""
+    with os.scandir(folder) as entries:
+        found = {
+            entry.name: entry
+            for entry in entries
+            if not entry.name.endswith((".lock", ".sample"))
+            and not entry.name.startswith("tmp_")
+            and (prefix or (entry.name not in _LEFT_OUT and ".worldline" not in entry.name))
+        }
+    return [found[name] for name in sorted(found)]
+
+
+def is_copied(store: Store, tree: bytes, folder: Path, prefix: str = "") -> bool:
+    """Whether a stored git folder has all that is in `folder` now. Objects are told by their names, which say their content.
+    Raises OSError."""
+    copied = {entry.name: entry for entry in store.tree(tree)}
+    for part in _parts(folder, prefix):
+        known = copied.get(part.name)
+        if part.is_dir(follow_symlinks=False):
+            inner = f"{prefix}{part.name}/"
+            if (
+                known is None
+                or known.mode != MODE_DIR
+                or not is_copied(store, known.oid, Path(part.path), inner)
+            ):
+                return False
+        elif part.is_file(follow_symlinks=False):
+            if known is None:
+                return False
+            if prefix.startswith("objects/") or known.mode == MODE_DIR:
+                continue
+            if object_id(BLOB, Path(part.path).read_bytes()) != known.oid:
+                return False
+    return True
 
 
 def _branches(root: GitRoot) -> list[str]:

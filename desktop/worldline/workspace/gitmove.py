@@ -26,7 +26,7 @@ from worldline.workspace.journal import RootMove
 from worldline.workspace.objects import MODE_GITLINK
 from worldline.workspace.repos import GitRoot
 from worldline.workspace.safefs import NO_LINKS
-from worldline.workspace.states import RootState, State, read_index
+from worldline.workspace.states import RootState, State, put_index, read_index
 from worldline.workspace.store import Store
 
 log = logging.getLogger(__name__)
@@ -263,6 +263,7 @@ def carry_out(
     """Do it. The journal already holds `move`. Raises `WorkspaceError` when the repository refuses."""
     if wanted.trouble or now.trouble:
         return
+    _refuse_changed(root, move, now, target.store)
     moves = wanted.head != now.head or bool(move.index_after)
     repo = root.reopen() if moves else root.repo
     if repo is None:
@@ -297,6 +298,27 @@ def carry_out(
                 kind="repo_busy",
             ) from error
         _reflog(root, now.head, wanted.head)
+
+
+def _refuse_changed(root: GitRoot, move: RootMove, now: RootState, store: Store) -> None:
+    """Raise `WorkspaceError` (kind `repo_busy`) when somebody has staged something since the safety state was made, or moved
+    HEAD: nothing else would have what they did."""
+    name = move.path or "the repository"
+    if move.head_after and os.fsdecode(gitfiles.read(root.gitdir, "HEAD")) != move.head_before:
+        raise WorkspaceError(
+            f"HEAD of {name} was just moved by another git command.", "Jump again.", kind="repo_busy"
+        )
+    if not (move.index_after and now.index):
+        return
+    again = GitRoot(root.path, root.work, root.gitdir, root.common, trouble=root.trouble)
+    again.index_sig, again.entries = root.index_sig, root.entries
+    # Most commands of git only look at files, and write down their times.
+    if again.refresh_index() is not None and put_index(store, again.entries) != now.index:
+        raise WorkspaceError(
+            f"The staging area of {name} was just changed by another git command.",
+            "Jump again.",
+            kind="repo_busy",
+        )
 
 
 def index_file(move: RootMove) -> Path:

@@ -9,13 +9,14 @@ import contextlib
 import os
 import stat
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from functools import cached_property
 
 from worldline.workspace.chosen import chosen_for
 from worldline.workspace.filesig import read_file
 from worldline.workspace.model import PlanItem
 from worldline.workspace.objects import BLOB
-from worldline.workspace.safefs import SafeTree, content_id
+from worldline.workspace.safefs import SafeTree, content_id, short_name, split
 from worldline.workspace.states import State
 from worldline.workspace.treediff import leaf_at
 
@@ -27,8 +28,11 @@ _OTHER_PERMISSIONS = "is ignored now; its content is that of the node, its permi
 class InTheWay:
     """Looks for it, for one plan. Nothing is written but copies of what is to be moved aside, to the store."""
 
-    def __init__(self, now: State, choices: Mapping[str, str], tree: SafeTree) -> None:
-        self.now, self.choices, self.tree = now, choices, tree
+    def __init__(
+        self, now: State, choices: Mapping[str, str], tree: SafeTree, going: AbstractSet[str]
+    ) -> None:
+        """`going`: repositories inside that go with their files."""
+        self.now, self.choices, self.tree, self._going = now, choices, tree, going
         self.store = now.store
         self.aside: list[PlanItem] = []
         """Copies of files that are in no state and have to make room."""
@@ -50,9 +54,7 @@ class InTheWay:
                 if status.st_mode != item.mode:
                     item.action, item.expect_mode = "chmod", status.st_mode
                 return True
-            inside = [
-                path for path in self._on_disk(item.path) if leaf_at(self.store, self.now.files, path) is None
-            ]
+            inside = [path for path in self._on_disk(item.path) if not self._goes(path)]
             if not inside:
                 if self.store.lookup(self.now.files, item.path) is None:
                     # Ignored and empty: nothing in it could be lost.
@@ -74,10 +76,18 @@ class InTheWay:
             return True
         reason = self.now.omitted.get(item.path, "is ignored now and was not captured")
         if chosen == "restore" and self._force(item, status):
-            item.reason = f"it {reason.removeprefix('is ')} and was put aside as {self._aside(item.path)}"
+            item.reason = f"it {reason} and was put aside as {self._aside(item.path)}"
             return False
         item.action, item.reason = "keep_foreign", f"{reason}; it stays"
         return True
+
+    def _goes(self, path: str) -> bool:
+        """Whether what is there has a copy and goes: it is in the state of now, or in the git folder of a repository that goes
+        with its files. (Where one of these stays, the plan sees it later.)"""
+        if leaf_at(self.store, self.now.files, path) is not None:
+            return True
+        folder, git, _ = f"{path}/".partition("/.git/")
+        return bool(git) and folder in self._going
 
     def _has(self, path: str, blob: str) -> bool:
         """Whether that is the content of what is at `path`; of what cannot be read nobody knows."""
@@ -123,10 +133,12 @@ class InTheWay:
 
     def _aside(self, path: str) -> str:
         """A free name beside it."""
+        folder, name = split(path)
+        begin = f"{folder}/{short_name(name)}" if folder else short_name(name)
         number = 1
-        while self.tree.lstat(f"{path}.before-jump-{number}") is not None:
+        while self.tree.lstat(f"{begin}.before-jump-{number}") is not None:
             number += 1
-        return f"{path}.before-jump-{number}"
+        return f"{begin}.before-jump-{number}"
 
     def _on_disk(self, folder: str) -> Iterator[str]:
         """Files below a folder, and folders with nothing in them, or in which nobody can look."""

@@ -54,6 +54,9 @@ Action = Literal[
     "create", "overwrite", "delete", "chmod", "keep_mine", "keep_foreign", "not_captured", "conflict"
 ]
 
+KEPT: tuple[Action, ...] = ("keep_mine", "keep_foreign", "conflict")
+"""What is there stays, although the target has something else."""
+
 
 @dataclass(slots=True)
 class PlanItem:

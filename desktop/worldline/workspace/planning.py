@@ -14,13 +14,11 @@ from functools import cached_property
 from worldline.workspace.chosen import chosen_for
 from worldline.workspace.in_the_way import InTheWay
 from worldline.workspace.indexfile import INTENT_TO_ADD
-from worldline.workspace.model import PlanItem
+from worldline.workspace.model import KEPT, PlanItem
 from worldline.workspace.objects import MODE_DIR, MODE_EXEC, MODE_LINK
 from worldline.workspace.safefs import SafeTree, split
-from worldline.workspace.states import State, read_index
+from worldline.workspace.states import State, read_index, repositories_to_go
 from worldline.workspace.treediff import Difference, Leaf, diff, leaf_at
-
-KEPT = ("keep_mine", "keep_foreign", "conflict")
 
 
 class Planner:
@@ -42,7 +40,8 @@ class Planner:
         self.users, self.choices, self.default_choice = users, choices, default_choice
         self.unsure, self.meanwhile = unsure, meanwhile
         self.store = now.store
-        self.in_the_way = InTheWay(now, choices, tree)
+        self._going = {root.path for root in repositories_to_go(now, target, last)}
+        self.in_the_way = InTheWay(now, choices, tree, self._going)
         self._same_as_last = last.files == now.files
         self.only_mine = last.files == target.files and last.perms_tree == target.perms_tree
         """The node differs from the disk only by what the person did: a jump there can mean nothing else."""
@@ -160,7 +159,7 @@ class Planner:
             item.action = "chmod"
         elif now.mode == MODE_DIR and wanted.mode != MODE_DIR and self.in_the_way.blocks(item):
             return item  # empty but for what no state holds
-        else:
+        elif now.mode != MODE_DIR or path not in self._going:  # a repository without files goes as a whole
             item.action = "overwrite"
         before = now if self._same_as_last else leaf_at(self.store, self.last.files, path)
         if self._is_mine(path, now, before):

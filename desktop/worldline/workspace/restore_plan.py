@@ -7,8 +7,8 @@ import hashlib
 from collections.abc import Callable, Sequence
 
 from worldline.workspace import gitagain
-from worldline.workspace.model import PlanItem, RestorePlan
-from worldline.workspace.planning import KEPT, Planner
+from worldline.workspace.model import KEPT, PlanItem, RestorePlan
+from worldline.workspace.planning import Planner
 from worldline.workspace.remarks import notes_of
 from worldline.workspace.states import State
 

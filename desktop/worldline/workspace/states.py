@@ -243,6 +243,19 @@ class State:
         return path in self.tracked
 
 
+def repositories_to_go(now: State, wanted: State, last: State) -> list[RootState]:
+    """Nested repositories that go when `wanted` does not have them and none of their files stays. Never one that the person
+    made, that was not recorded before (in `last`), or of which there is no copy."""
+    known = {root.path for root in last.roots}
+    target = {root.path for root in wanted.roots}
+    return [
+        root
+        for root in now.roots
+        if root.path and root.path in known - target and (root.git or root.pointer) and not root.trouble
+        and wanted.would_hold(root.path)
+    ]  # fmt: skip
+
+
 def _read_perms(store: Store, tree: bytes, prefix: str) -> Iterator[tuple[str, int]]:
     for entry in store.tree(tree):
         if entry.name == "p":

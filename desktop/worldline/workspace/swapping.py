@@ -34,6 +34,9 @@ _CANNOT_EXIST = (errno.ENAMETOOLONG, errno.EINVAL, errno.EILSEQ)
 """This file system can never hold such a name: the file is reported and the rest goes on."""
 
 
+CHANGED = "it was changed while the restore ran; your version is kept"
+
+
 class Moved(Exception):
     """The file is no longer what the plan saw."""
 
@@ -73,25 +76,25 @@ class Swap:
             elif item.action == "overwrite":
                 self._guarded(number, item, self._overwrite)
 
-    def permissions(self) -> set[str]:
-        """Returns the paths that have those of the target now."""
+    def permissions(self, *, folders: bool) -> set[str]:
+        """Those of files, or of folders. Returns the paths that have those of the target now."""
         # A folder that stays and loses what was in it has been given those of the target already.
         changed = {i.path for i in self._items if i.action == "create" and stat.S_ISDIR(i.mode)}
         for number, item in reversed(list(enumerate(self._items))):
-            if item.action == "chmod":
+            if item.action == "chmod" and stat.S_ISDIR(item.mode) is folders:
                 changed.add(item.path)
                 self._guarded(number, item, self._chmod)
         return changed
 
     def remove_folders(self, more: Iterable[str]) -> None:
         """Remove folders that the target does not have and nothing is left in; also those of `more`."""
-        folders = set(more)
-        for item in self._items:
-            if item.action == "delete":
-                folder = item.path if stat.S_ISDIR(item.expect_mode) else split(item.path)[0]
-                while folder and folder not in folders:
-                    folders.add(folder)
-                    folder = split(folder)[0]
+        folders: set[str] = set()
+        gone = [item for item in self._items if item.action == "delete"]
+        emptied = (i.path if stat.S_ISDIR(i.expect_mode) else split(i.path)[0] for i in gone)
+        for folder in (*more, *emptied):
+            while folder and folder not in folders:
+                folders.add(folder)
+                folder = split(folder)[0]
         if not folders:
             return
         self._tree.drop()
@@ -116,7 +119,7 @@ class Swap:
         try:
             act(number, item)
         except Moved:
-            self.skipped[number] = "it was changed while the restore ran; your version is kept"
+            self.skipped[number] = CHANGED
         except FileExistsError:
             self.skipped[number] = "something was put there while the restore ran; it is kept"
         except OSError as error:

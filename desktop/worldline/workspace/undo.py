@@ -6,7 +6,7 @@ import contextlib
 import os
 import stat
 
-from worldline.workspace import aside
+from worldline.workspace import aside, gitagain
 from worldline.workspace.durable import is_hollow
 from worldline.workspace.filesig import read_file
 from worldline.workspace.journal import Journal, old_name, remove_staging
@@ -48,6 +48,7 @@ class Undo:
             for number, item in enumerate(journal.items):
                 if item.action in ("overwrite", "delete"):
                     self._put_back(staging, number, item)
+            gitagain.put_back(journal, tree)  # what was put in the place of a repository has gone by now
             # The rest is in the safety state or in the target.
             self.saved = aside.save(
                 tree, staging, journal.items, self._store, {}, half_written=True, power_lost=self._hollow

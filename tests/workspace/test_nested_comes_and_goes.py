@@ -1,0 +1,114 @@
+"""A repository inside the workspace that comes and goes between nodes, also in the place of a file, takes its history with
+it, and nothing that was done in it is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from worldline.workspace import gitagain
+from worldline.workspace.engine import Workspace
+
+from .conftest import snapshot
+
+_NESTED = "git init -q v; cd v; echo n >f; git add -A; git commit -qm n"
+Two = Callable[[str, str], tuple[Workspace, str, str]]
+
+
+def _jump(ws: Workspace, there: str, here: str) -> str:
+    """Returns the state of what was there before."""
+    plan = ws.plan(there, last=here)
+    report = ws.apply(plan)
+    assert report.done and not report.failed, (report.note, report.failed)
+    return plan.safety
+
+
+@pytest.mark.parametrize("bare", [False, True], ids=["with files", "without files"])
+def test_a_file_that_became_a_repository_and_back(
+    two_states: Two, sh: Callable[..., str], work: Path, bare: bool
+) -> None:
+    ws, file, repo = two_states("echo file >v; echo k >k", f"rm v; {_NESTED}{'; rm f' if bare else ''}")
+    there = snapshot(work)
+    _jump(ws, file, repo)
+    assert (work / "v").read_text() == "file\n"
+    _jump(ws, repo, file)
+    assert snapshot(work) == there and sh("git log --format=%s", work / "v") == "n\n"
+
+
+@pytest.mark.parametrize("to_file", [True, False])
+def test_that_is_taken_back_whole(two_states: Two, sh: Callable[..., str], work: Path, to_file: bool) -> None:
+    ws, file, repo = two_states("echo file >v", f"rm v; {_NESTED}; chmod 700 .")
+    if not to_file:
+        _jump(ws, file, repo)
+    there, here = (file, repo) if to_file else (repo, file)
+    before = snapshot(work)
+
+    def fail(_: Any) -> None:
+        raise OSError("the cursor cannot be moved")
+
+    assert ws.apply(ws.plan(there, last=here), on_done=fail).rolled_back
+    assert snapshot(work) == before and not list(work.glob(".worldline*"))
+    if to_file:
+        assert sh("git log --format=%s; git status --short", work / "v") == "n\n"
+    assert ws.capture(here).state == here
+
+
+def test_what_is_stashed_and_tagged_in_it_comes_back(
+    two_states: Two, sh: Callable[..., str], work: Path
+) -> None:
+    """None of it changes a file, the staging area or HEAD."""
+    ws, without, repo = two_states("echo k >k", _NESTED)
+    sh("echo precious >f; git stash -q; git tag kept", work / "v")
+    before = _jump(ws, without, repo)
+    assert not (work / "v").exists() and before != repo
+    _jump(ws, before, without)
+    assert sh("git stash list | wc -l; git tag", work / "v") == "1\nkept\n"
+    assert sh("git show stash@{0}:f", work / "v") == "precious\n"
+
+
+@pytest.mark.parametrize(
+    "deed", ["git commit -q --allow-empty -m precious", "echo x >f; git add f; echo n >f"]
+)
+def test_what_is_done_in_it_after_the_plan_stays(
+    two_states: Two, sh: Callable[..., str], work: Path, deed: str
+) -> None:
+    ws, without, repo = two_states("echo k >k", _NESTED)
+    plan = ws.plan(without, last=repo)
+    sh(deed, work / "v")
+    was = sh("git rev-parse HEAD; git ls-files -s", work / "v")
+    report = ws.apply(plan)
+    assert report.done and "v/.git" in [left.path for left in report.failed]
+    assert "goes with its files" not in report.note
+    assert sh("git rev-parse HEAD; git ls-files -s", work / "v") == was
+
+
+def test_one_that_is_made_anew_as_the_old_one_comes_back_is_not_in_its_way(
+    two_states: Two, sh: Callable[..., str], work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ws, without, repo = two_states("echo k >k", _NESTED)
+    plan = ws.plan(without, last=repo)
+    sh("git commit -q --allow-empty -m precious", work / "v")
+    real = gitagain.is_copied
+
+    def anew(*args: Any) -> bool:
+        sh("git init -q v")
+        return real(*args)
+
+    monkeypatch.setattr(gitagain, "is_copied", anew)
+    assert ws.apply(plan).done
+    assert "precious" in sh("git --git-dir .git.during-jump-1 log --format=%s", work / "v")
+
+
+@pytest.mark.parametrize("bare", [False, True], ids=["with files", "without files"])
+def test_the_folders_around_it_go_with_it(
+    two_states: Two, sh: Callable[..., str], work: Path, bare: bool
+) -> None:
+    ws, without, repo = two_states("echo k >k", f"mkdir -p a/b; cd a/b; {_NESTED}{'; rm f' if bare else ''}")
+    there = snapshot(work)
+    _jump(ws, without, repo)
+    assert sorted(snapshot(work)) == ["k"]
+    _jump(ws, repo, without)
+    assert snapshot(work) == there and sh("git log --format=%s", work / "a/b/v") == "n\n"
