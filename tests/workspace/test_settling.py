@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from worldline.workspace import after_power
+from worldline.workspace import after_power, settle
 from worldline.workspace.durable import boot_id, is_hollow
 from worldline.workspace.engine import Workspace
 
@@ -247,3 +247,44 @@ def test_objects_are_looked_at_once_after_a_start_of_the_machine(
     ws.recover()
     ws.close()
     assert len(seen) == 2
+
+
+@pytest.mark.parametrize("how", ["saved", "gone", "saved twice"])
+def test_what_is_saved_as_lost_content_is_written_again_stays(
+    jumped: tuple[Path, Path, str, str], monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    work, store, first, _ = jumped
+    _switch_off(store)
+    _empty(work / "a")
+    _empty(work / "b")
+
+    def save(text: str) -> None:
+        (work / "temp").write_text(text)
+        (work / "temp").rename(work / "a")
+
+    real, steps = settle.exchange, [0]
+
+    def step(old: str, old_fd: int, new: str, new_fd: int) -> bool:
+        if new == "a":
+            steps[0] += 1
+            if steps[0] == 1:
+                save("mine")
+            elif how == "saved twice" and steps[0] == 2:
+                save("mine, newer")
+            if how == "gone":
+                (work / "a").unlink()
+        return real(old, old_fd, new, new_fd)
+
+    monkeypatch.setattr(settle, "exchange", step)
+    ws = Workspace(work, store, free_floor=0, watch=False)
+    report = ws.recover(first)
+    ws.close()
+    assert report is not None and "written again: 1." in report.note
+    assert (work / "b").read_text() == "first b " * 2000
+    if how == "gone":
+        assert not (work / "a").exists()
+    else:
+        assert (work / "a").read_text() == ("mine" if how == "saved" else "mine, newer")
+    assert not list(work.glob(".worldline*"))
+    if how == "saved twice":
+        assert (work / "a.during-jump-1").read_text() == "mine"

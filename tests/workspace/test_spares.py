@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import os
 import shutil
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -37,7 +39,8 @@ def _go(ws: Workspace, there: str, here: str) -> None:
 
 
 def _spares(ws: Workspace) -> list[str]:
-    return sorted(path.name for path in (ws.store.path / "spares").glob("*/*"))
+    names = (path.name for path in (ws.store.path / "spares").glob("*/*"))
+    return sorted(name for name in names if name != "journal")
 
 
 def test_the_same_files_come_back(work: Path, open_workspace: Any) -> None:
@@ -234,3 +237,44 @@ def test_what_is_replaced_together_but_not_wanted_together(
     _go(ws, first, second)
     assert (work / "f2").read_text() == "one 2" and (work / "gone").read_text() == "gone"
     assert (work / "link").readlink() == Path("f0") and not list(work.glob(".worldline*"))
+
+
+_KILLED = """
+import os, sys
+from pathlib import Path
+from worldline.workspace.engine import Workspace
+work, store, there, here, looked = Path(sys.argv[1]), Path(sys.argv[2]), *sys.argv[3:]
+ws = Workspace(work, store, free_floor=0)
+held = (work / "f1").open("r+")
+assert ws.apply(ws.plan(there, last=here), on_done=lambda _: None).done
+if looked == "looked":
+    assert ws.capture(there).state == there
+else:
+    held.write("HELD")
+    held.flush()
+os._exit(9)
+"""
+
+
+@pytest.mark.parametrize("looked", ["looked", "written"])
+def test_what_was_written_to_replaced_files_before_a_kill_is_saved(
+    work: Path, tmp_path: Path, looked: str
+) -> None:
+    store = tmp_path / "s"
+    ws = Workspace(work, store, free_floor=0)
+    first, second = _two(work, ws)
+    ws.close()
+    command = [sys.executable, "-c", _KILLED, str(work), str(store), first, second, looked]
+    assert subprocess.run(command, env=dict(os.environ), check=False).returncode == 9
+    again = Workspace(work, store, free_floor=0)
+    assert again.recover(first) is None
+    result = again.capture(first)
+    if looked == "looked":
+        assert result.state == first and not result.notes
+    else:
+        assert [note.path for note in result.notes] == ["f1.during-jump-1"]
+        assert again.read_file(result.state, "f1.during-jump-1") == b"HELD1"
+    _go(again, second, result.state)
+    _go(again, first, second)
+    again.close()
+    assert not (store / "spares").exists()

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import os
 import shutil
 import time
@@ -26,6 +27,8 @@ from worldline.workspace.durable import boot_id, sync_path, write_durably
 from worldline.workspace.folders import STAGING
 from worldline.workspace.model import PlanItem
 from worldline.workspace.safefs import NO_LINKS, SafeTree
+
+log = logging.getLogger(__name__)
 
 _MARKS = ("verified", "committed")
 
@@ -132,6 +135,15 @@ class Journal:
             if (folder / phase).exists():
                 journal.phase = phase
         return journal
+
+    @classmethod
+    def read(cls, folder: Path) -> Journal | None:
+        """`load` of one that is only of use after a kill, and must not hinder anything. None also for one that is damaged."""
+        try:
+            return cls.load(folder)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            log.warning("the record %s of a restore cannot be read: %s", folder, error)
+            return None
 
     @property
     def power_lost(self) -> bool:

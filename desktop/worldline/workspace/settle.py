@@ -18,14 +18,16 @@ from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 
+from worldline.workspace import aside
 from worldline.workspace.blanks import Blanks
 from worldline.workspace.durable import is_hollow, sync_filesystem, sync_open
 from worldline.workspace.filesig import read_file
 from worldline.workspace.folders import STAGING
 from worldline.workspace.journal import Journal, remove_staging
 from worldline.workspace.model import PlanItem
-from worldline.workspace.safefs import SafeTree, split
+from worldline.workspace.safefs import SafeTree, content_id, exchange, split
 from worldline.workspace.spares import remove_folder
+from worldline.workspace.staging import write_file
 from worldline.workspace.store import Store
 
 log = logging.getLogger(__name__)
@@ -35,6 +37,7 @@ _CALM = 1.0
 """Seconds without a restore before the disk is made to write."""
 _FEW = 100
 """Up to so many files are synced one by one; for more the whole file system is."""
+_AGAIN = "again"
 _MANY = 8
 """Folders to be removed that may wait for the disk to be quiet."""
 
@@ -47,13 +50,8 @@ def _records(folder: Path) -> list[Journal]:
     except FileNotFoundError:
         return []
     for record in names:
-        try:
-            journal = Journal.load(record)
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            # It only helps after a loss of power; the workspace must open all the same.
-            log.warning("the record %s of a restore cannot be read: %s", record, error)
-            continue
-        if journal is None:  # half removed
+        journal = Journal.read(record)
+        if journal is None:  # half removed, or damaged: it only helps after a loss of power
             shutil.rmtree(record, ignore_errors=True)
         else:
             found.append(journal)
@@ -182,40 +180,58 @@ def mend(store: Store, tree: SafeTree, pending: str = "") -> list[str]:
         until = int(journal.folder.name.partition("-")[0])
         for item in _written(journal):
             if item.path not in seen and _lost_content(tree, store, item, until):
-                _write_again(tree, journal.staging, store, item)
-                mended.append(item.path)
+                try:
+                    if _write_again(tree, journal.staging, store, item, until):
+                        mended.append(item.path)
+                except FileNotFoundError as error:  # it was moved away in that moment
+                    log.info("%s was not written again: %s", item.path, error)
             seen.add(item.path)
-        tree.drop()
-        with contextlib.suppress(FileNotFoundError):
-            os.rmdir(journal.staging, dir_fd=tree.root_fd)
+        remove_staging(tree, journal.staging)
     return mended
 
 
 def _lost_content(tree: SafeTree, store: Store, item: PlanItem, until: int) -> bool:
     try:
         with tree.at(item.path) as (fd, name):
-            got = read_file(name, fd, 1 << 40)
+            return _is_lost(store, item, until, name, fd)
     except OSError:
         return False
+
+
+def _is_lost(store: Store, item: PlanItem, until: int, name: str, dir_fd: int) -> bool:
+    """Raises OSError."""
+    got = read_file(name, dir_fd, 1 << 40)
     if got is None or got[1].st_mtime_ns > until:
         return False
     return is_hollow(got[0], store.read(bytes.fromhex(item.blob)))
 
 
-def _write_again(tree: SafeTree, staging: str, store: Store, item: PlanItem) -> None:
+def _write_again(tree: SafeTree, staging: str, store: Store, item: PlanItem, until: int) -> bool:
+    """False: somebody was there first, and what they put there stays."""
     assert staging.startswith(STAGING)
     with contextlib.suppress(FileExistsError):
         os.mkdir(staging, 0o700, dir_fd=tree.root_fd)
-    beside = tree.folder(staging)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
-    out = os.open("again", flags, 0o600, dir_fd=beside)
+    beside = os.dup(tree.folder(staging))
     try:
-        view = memoryview(store.read(bytes.fromhex(item.blob)))
-        while view:
-            view = view[os.write(out, view) :]
-        os.fchmod(out, stat.S_IMODE(item.mode))
-        os.fsync(out)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(_AGAIN, dir_fd=beside)
+        write_file(_AGAIN, beside, store.read(bytes.fromhex(item.blob)), stat.S_IMODE(item.mode), sync=True)
+        with tree.at(item.path) as (fd, name):
+            if not exchange(_AGAIN, beside, name, fd):
+                # No such step here: between a last look and the next one nothing can be done about it.
+                lost = _is_lost(store, item, until, name, fd)
+                if lost:
+                    os.rename(_AGAIN, name, src_dir_fd=beside, dst_dir_fd=fd)
+                return lost
+            if _is_lost(store, item, until, _AGAIN, beside):
+                os.unlink(_AGAIN, dir_fd=beside)
+                return True
+            exchange(_AGAIN, beside, name, fd)
+            if content_id(_AGAIN, beside)[0] != item.blob:  # saved again, and that is the newest
+                exchange(_AGAIN, beside, name, fd)
+                aside.give_back(tree, beside, _AGAIN, item.path)
+                return False
+            os.unlink(_AGAIN, dir_fd=beside)
+            return False
     finally:
-        os.close(out)
-    with tree.at(item.path) as (fd, name):
-        os.rename("again", name, src_dir_fd=tree.folder(staging), dst_dir_fd=fd)
+        os.close(beside)

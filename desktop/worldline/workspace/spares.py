@@ -2,12 +2,14 @@
 
 Making thousands of files, and removing as many, costs more than everything else in a large restore, and people go to
 and fro. It is only a saving: whatever comes from here is verified by its content like everything that a restore puts
-down. Spares lie in the store, never in the workspace, and are gone when the workspace is closed.
+down. Spares lie in the store, never in the workspace, and are gone when the workspace is closed. Those
+that a killed process left are looked at like the others before they go.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 import stat
@@ -15,10 +17,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from worldline.workspace import aside
+from worldline.workspace.blanks import NAME
 from worldline.workspace.filesig import FileSig
 from worldline.workspace.journal import Journal
+from worldline.workspace.looker import OPEN_DIR
 from worldline.workspace.model import PlanItem
-from worldline.workspace.safefs import SafeTree, rename_new
+from worldline.workspace.safefs import NO_LINKS, SafeTree, rename_new
 from worldline.workspace.store import Store
 
 FOLDER = "spares"
@@ -70,6 +74,8 @@ class Spares:
         """By name, oldest first."""
         self._number = 0
         """Of the next batch. Never again: an old one of the same name may be about to be removed."""
+        self._left: list[str] | None = None
+        """Batches of a killed process; None: nobody has looked yet whether there are any."""
         self._is_made = False
         """The folder is there."""
 
@@ -90,6 +96,8 @@ class Spares:
             if not self._is_made:
                 self._folder.mkdir(mode=0o700, exist_ok=True)
                 self._is_made = True
+            # For whoever comes after a kill: what each name stands for.
+            _name(journal, fd)
             os.rename(journal.staging, self._path(name), src_dir_fd=tree.root_fd)
         except OSError:  # another file system, as a rule
             os.close(batch.fd)
@@ -104,18 +112,45 @@ class Spares:
         """Once for each restore: a program that had a file open as it was replaced may have written to it since. Returns
         the paths of what was saved (see `aside.save`)."""
         found: list[str] = []
+        for name in list(self._leftovers()):
+            found += self._look_at_left(tree, store, name)
+            self._leftovers().remove(name)
         for batch in self._batches.values():
             if batch.items:
                 saved = aside.save(tree, batch.fd, batch.items, store, batch.left)
                 batch.items = ()
                 batch.forget(saved)
+                _unname(batch.fd)
                 found += saved.values()
         return found
+
+    def _leftovers(self) -> list[str]:
+        if self._left is None:
+            try:
+                self._left = [name for name in os.listdir(self._folder) if name not in self._batches]  # noqa: PTH208
+            except FileNotFoundError:
+                self._left = []
+            self._number = max([self._number, *(int(name) + 1 for name in self._left if name.isdecimal())])
+        return self._left
+
+    def _look_at_left(self, tree: SafeTree, store: Store, name: str) -> list[str]:
+        """See `look_again`. A batch that was looked at before the kill has no journal any more."""
+        saved: dict[str, str] = {}
+        journal = Journal.read(self._folder / name)
+        if journal is not None:
+            fd = os.open(self._path(name), OPEN_DIR)
+            try:
+                saved = aside.save(tree, fd, journal.items, store, {}, power_lost=journal.power_lost)
+                _unname(fd)
+            finally:
+                os.close(fd)
+        self._later(self._folder / name)
+        return list(saved.values())
 
     @property
     def is_unsure(self) -> bool:
         """Whether there is anything to `look_again` at."""
-        return any(batch.items for batch in self._batches.values())
+        return bool(self._leftovers()) or any(batch.items for batch in self._batches.values())
 
     def _fits(self) -> bool:
         files = sum(batch.files for batch in self._batches.values())
@@ -156,10 +191,11 @@ class Spares:
         return False
 
     def clear(self) -> None:
-        """Remove all spares."""
+        """Remove all spares, but for those of a killed process that nobody has looked at yet."""
         for name in list(self._batches):
-            self._let_go(name)
-        shutil.rmtree(self._folder, ignore_errors=True)
+            remove_folder(self._let_go(name))
+        if not self._leftovers():
+            shutil.rmtree(self._folder, ignore_errors=True)
         self._is_made = False
 
     def _path(self, name: str) -> str:
@@ -168,6 +204,20 @@ class Spares:
     def _let_go(self, name: str) -> Path:
         os.close(self._batches.pop(name).fd)
         return self._folder / name
+
+
+def _name(journal: Journal, fd: int) -> None:
+    try:
+        os.link(f"{journal.folder}/{NAME}", NAME, dst_dir_fd=fd)
+    except OSError as error:
+        if error.errno not in (errno.EEXIST, *NO_LINKS):
+            raise
+
+
+def _unname(fd: int) -> None:
+    """It has been looked again at a batch."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(NAME, dir_fd=fd)
 
 
 def renew(name: str, dir_fd: int, mode: int, wanted: int) -> None:

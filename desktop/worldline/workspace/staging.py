@@ -50,8 +50,8 @@ def write_all(
     return closed
 
 
-def write_file(name: str, staging: int, data: bytes, perm: int) -> None:
-    """A new file with exactly these permissions."""
+def write_file(name: str, staging: int, data: bytes, perm: int, *, sync: bool = False) -> None:
+    """A new file with exactly these permissions; on the disk before this returns if it is to `sync`."""
     fd = os.open(name, _NEW_FILE, perm & 0o777, dir_fd=staging)
     try:
         view = memoryview(data)
@@ -60,5 +60,7 @@ def write_file(name: str, staging: int, data: bytes, perm: int) -> None:
         # The umask and the default permissions of the folder may have taken something away.
         if stat.S_IMODE(os.fstat(fd).st_mode) != perm:
             os.fchmod(fd, perm)
+        if sync:
+            os.fsync(fd)
     finally:
         os.close(fd)

@@ -158,8 +158,7 @@ class Store:
 
     def _clean(self) -> None:
         """Remove what a killed writer left. Only ever called by the one writer."""
-        for folder in ("spares", "blanks"):
-            shutil.rmtree(self.path / folder, ignore_errors=True)
+        shutil.rmtree(self.path / "blanks", ignore_errors=True)
         objects = self.path / "objects"
         for pattern in ("pack/tmp_*", "tmp_*", "??/tmp_*"):
             for leftover in objects.glob(pattern):
