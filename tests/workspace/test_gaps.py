@@ -250,3 +250,43 @@ def test_a_file_that_somebody_emptied_is_theirs_also_when_git_was_told_of_it(
     run_sh("git add -N f && : > f", work)
     plan = ws.plan(first, last=last)
     assert [(i.path, i.action) for i in plan.items] == [("f", "conflict")]
+
+
+def test_a_file_with_a_long_name_can_be_forced(work: Path, two_states: TwoStates) -> None:
+    """There is no room behind it for what the copy would be called."""
+    name = "é" * 120
+    ws, first, second = two_states(
+        f"echo node >{name}", f"echo '{name[:9]}*' >.gitignore; echo precious >{name}"
+    )
+    report = ws.apply(ws.plan(first, last=second, choices={name: "restore"}))
+    assert report.done and not report.failed, report.note
+    assert (work / name).read_text() == "node\n"
+    (copy,) = work.glob("*.before-jump-1")
+    assert copy.read_text() == "precious\n"
+    forced = next(item for item in report.items if item.path == name)
+    assert forced.reason.startswith("it is ignored now and was not captured and was put aside as é")
+
+
+def test_what_only_begins_like_a_folder_of_ours_is_captured(work: Path, two_states: TwoStates) -> None:
+    own = ".worldline-restore-notes"
+    ws, first, second = two_states(
+        f"mkdir {own} && echo 1 >{own}/a && echo 1 >{own}.txt", f"echo 22 >{own}/a"
+    )
+    assert ws.read_file(second, f"{own}/a") == b"22\n"
+    (work / f"{own}.txt").write_text("333")  # told by the kernel alone
+    third = ws.capture(second)
+    assert third.paths == [f"{own}.txt"] and not third.omitted
+    assert ws.apply(ws.plan(first, last=third.state)).done
+    assert (work / own / "a").read_text() == "1\n" and (work / f"{own}.txt").read_text() == "1\n"
+
+
+def test_what_a_jump_has_left_is_named(work: Path, open_workspace: Open) -> None:
+    (work / ".worldline-restore-0123456789abcdef").mkdir()
+    (work / ".worldline-restore-0123456789abcdef" / "0.old").write_text("x")
+    (work / ".worldline-restore-aaaaaaaaaaaaaaaa").write_text("a file of somebody")
+    ws = open_workspace()
+    result = ws.capture(None)
+    assert [(left.path, left.reason) for left in result.omitted] == [
+        (".worldline-restore-0123456789abcdef", "is what a jump has put aside")
+    ]
+    assert ws.read_file(result.state, ".worldline-restore-aaaaaaaaaaaaaaaa") == b"a file of somebody"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pygit2
 import pytest
@@ -145,3 +146,25 @@ def test_nothing_is_put_in_the_place_of_what_no_state_holds(
     assert (work / "a").read_text() == "other\n"
     (work / "a").write_text("1\n")
     assert take_file(workspace, first, "a", last=last).report.done and (work / "a").read_text() == "1\n"
+
+
+ODD = [".GIT/x", "git~1", ".git /y", ".gitmodules ", "a\\b", "c:d"]
+"""Names that git means something by on other systems; here they are files like others."""
+
+
+def test_names_that_mean_something_elsewhere_are_in_nobodys_way(work: Path, open_workspace: Any) -> None:
+    for name in [*ODD, "a.txt", "only/one"]:
+        (work / name).parent.mkdir(exist_ok=True)
+        (work / name).write_bytes(b"1\0")
+    ws = open_workspace()
+    first = ws.capture(None).state
+    for name in [*ODD, "a.txt"]:
+        (work / name).write_bytes(b"2\0")
+    (work / "only/one").unlink()
+    second = ws.capture(first).state
+    for name in ["a.txt", *ODD, "only/one"]:
+        assert take_file(ws, first, name, last=second).report.done
+        assert (work / name).read_bytes() == b"1\0"
+    assert ws.capture(second).state != second and not ws.changes(first, DISK)
+    patch = ws.patch(second, first)
+    assert all(f"b/{name}" in patch for name in ("git~1", "a.txt")) and "GIT binary patch" in patch

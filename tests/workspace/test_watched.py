@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from worldline.workspace.engine import Workspace
-from worldline.workspace.folders import STAGING
+from worldline.workspace.folders import STAGING, is_staging
 from worldline.workspace.model import NOT_CAPTURED
 from worldline.workspace.watch import Watcher
 
@@ -101,11 +101,11 @@ def test_only_the_reported_names_are_looked_at(tmp_path: Path) -> None:
 
 
 def test_the_staging_folder_of_a_jump_is_no_change(work: Path) -> None:
-    watcher = Watcher(work, STAGING)
+    watcher = Watcher(work, is_staging)
     watcher.watch("")
     watcher.drain()
-    (work / f"{STAGING}1").mkdir()
-    (work / f"{STAGING}1").rmdir()
+    (work / f"{STAGING}{1:016}").mkdir()
+    (work / f"{STAGING}{1:016}").rmdir()
     assert watcher.drain() == {}
     (work / "other").mkdir()
     assert watcher.drain() == {"": None}

@@ -11,7 +11,7 @@ import pygit2
 
 from worldline.workspace import memory
 from worldline.workspace.filesig import FileSig
-from worldline.workspace.folders import IGNORED, STAGING, Context, Dir
+from worldline.workspace.folders import IGNORED, Context, Dir, is_staging
 from worldline.workspace.gitcopy import GitCopier
 from worldline.workspace.keep import Keeper
 from worldline.workspace.known_repos import KnownRepos
@@ -81,7 +81,7 @@ class Capturer:
     def watch(self) -> None:
         """Let the kernel tell what changes; from the next capture on only that is looked at."""
         if self._watcher is None:
-            self._watcher = Watcher(self.work, STAGING)
+            self._watcher = Watcher(self.work, is_staging)
             self.context.watch = self._watcher.watch if self._watcher.works else None
 
     def _mark(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -12,7 +13,15 @@ from worldline.workspace.store import Store
 from worldline.workspace.watch import Dirty
 
 STAGING = ".worldline-restore-"
-"""Folders of this name in the workspace's root are a restore at work; never captured."""
+_STAGING = re.compile(re.escape(STAGING) + r"[0-9a-f]{16,64}")
+
+
+def is_staging(name: str) -> bool:
+    """Whether a folder of this name in the workspace's root is a restore at work, or what one has left; never captured. What
+    people give a name that only begins alike is theirs."""
+    return name.startswith(STAGING) and _STAGING.fullmatch(name) is not None
+
+
 CHOSEN_CAP = 1 << 20
 """Largest ignored file that is captured because its name was chosen."""
 

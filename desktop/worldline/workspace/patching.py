@@ -13,8 +13,11 @@ from pygit2.enums import DeltaStatus, DiffOption
 
 from worldline.workspace import difftext
 from worldline.workspace.model import ProgressCall
+from worldline.workspace.objects import EMPTY_TREE
 from worldline.workspace.pair import both, compared
 from worldline.workspace.sources import Ref, Source
+from worldline.workspace.treediff import Leaf
+from worldline.workspace.trees import edited_tree
 
 _INDEX_LINE = re.compile(rb"^index [0-9a-f]+\.\.[0-9a-f]+", re.MULTILINE)
 _DIFFERS = re.compile(rb"^Binary files .* differ\n", re.MULTILINE)
@@ -45,15 +48,16 @@ def patch(workspace: Source, a: Ref, b: Ref, *, progress: ProgressCall | None = 
 def _binary_patch(workspace: Source, deltas: list[pygit2.DiffDelta]) -> list[tuple[bool, str]]:
     if not deltas:
         return []
-    repo = workspace.store.repo
-    trees = []
+    store = workspace.store
+    made = []
     for side in ("old_file", "new_file"):
-        index = pygit2.Index()
-        for delta in deltas:
-            file = getattr(delta, side)
-            if file.id != pygit2.Oid(raw=b"\0" * 20):
-                index.add(pygit2.IndexEntry(os.fsdecode(file.raw_path), file.id, file.mode))
-        trees.append(repo[index.write_tree(repo)].peel(pygit2.Tree))
+        files = [getattr(delta, side) for delta in deltas]
+        there = {
+            os.fsdecode(file.raw_path): Leaf(file.mode, file.id.raw) for file in files if any(file.id.raw)
+        }
+        made.append(edited_tree(store, EMPTY_TREE, there))
+    store.flush()
+    trees = [store.repo[pygit2.Oid(raw=tree)].peel(pygit2.Tree) for tree in made]
     flags = DiffOption.SHOW_BINARY | DiffOption.FORCE_BINARY
     forced = trees[0].diff_to_tree(trees[1], flags=flags)
     return [

@@ -11,8 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pygit2
-
 from worldline.core.errors import WorkspaceError
 from worldline.workspace.apply import Restorer
 from worldline.workspace.model import NOT_CAPTURED, PlanItem, ProgressCall, RestorePlan, RestoreReport
@@ -20,6 +18,7 @@ from worldline.workspace.objects import MODE_DIR, MODE_EXEC, MODE_FILE, MODE_LIN
 from worldline.workspace.safefs import SafeTree, content_id
 from worldline.workspace.states import State
 from worldline.workspace.treediff import Leaf
+from worldline.workspace.trees import edited_tree
 
 if TYPE_CHECKING:
     from worldline.workspace.engine import Workspace
@@ -120,7 +119,8 @@ def put_files(
     )
     # Target = safety: an interruption is always undone, there is no node to arrive at.
     plan = RestorePlan(now.id, now.id, False, items, token.hexdigest())
-    target = replace(now, files=_with(now, wanted), roots=[])
+    target = replace(now, files=edited_tree(now.store, now.files, wanted), roots=[])
+    now.store.flush()
     restorer = Restorer(workspace.work, journal_of(workspace), plan, now, target, {}, progress)
     return restorer.run(None, on_done)
 
@@ -154,15 +154,3 @@ def _mode(state: State, path: str, leaf: Leaf | None) -> int:
     if bool(perm & 0o100) is not is_exec:  # unusual ones, known of the file as it was
         perm = perm | (perm & 0o444) >> 2 | 0o100 if is_exec else perm & ~0o111
     return stat.S_IFREG | perm
-
-
-def _with(now: State, wanted: Mapping[str, Leaf | None]) -> bytes:
-    repo = now.store.repo
-    index = pygit2.Index()
-    index.read_tree(repo[pygit2.Oid(raw=now.files)].peel(pygit2.Tree))
-    for path, leaf in wanted.items():
-        if leaf is not None:
-            index.add(pygit2.IndexEntry(path, pygit2.Oid(raw=leaf.oid), pygit2.enums.FileMode(leaf.mode)))
-        elif leaf_of(now, path) is not None:
-            index.remove(path)
-    return bytes(index.write_tree(repo).raw)

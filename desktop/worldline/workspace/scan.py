@@ -13,7 +13,7 @@ import stat
 import time
 
 from worldline.workspace.filesig import FileSig, clashes, is_fresh, read_file
-from worldline.workspace.folders import CHOSEN_CAP, IGNORED, RULING, STAGING, Context, Dir, differing
+from worldline.workspace.folders import CHOSEN_CAP, IGNORED, RULING, Context, Dir, differing, is_staging
 from worldline.workspace.ignore import RuleSet, Stack, is_ignored
 from worldline.workspace.looker import OPEN_DIR
 from worldline.workspace.looking import Looker, known_folders
@@ -248,7 +248,7 @@ class Walk:
                 if name in files:
                     continue
                 skipped.pop(name, None)
-            if name == ".git" or (not prefix and name.startswith(STAGING)):
+            if name == ".git" or (is_dir and not prefix and self._is_put_aside(name, skipped)):
                 continue
             path = prefix + name
             is_tracked = not is_dir and path in self.c.tracked  # then it matters not what the rules say
@@ -283,6 +283,13 @@ class Walk:
         if node.clash or node.linked or any(reason != IGNORED for reason in skipped.values()):
             self.c.special[prefix] = node
         return stack, force, changed
+
+    @staticmethod
+    def _is_put_aside(name: str, skipped: dict[str, str]) -> bool:
+        if not is_staging(name):
+            return False
+        skipped[name] = "is what a jump has put aside"
+        return True
 
     def _turned(self, fd: int, node: Dir, prefix: str) -> bool:
         """Whether the folder became a repository of its own, or ceased to be one, since its parent was listed."""

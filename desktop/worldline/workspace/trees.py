@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Mapping
 
 from worldline.workspace.folders import Context, Dir
 from worldline.workspace.objects import (
     BLOB,
+    EMPTY_TREE,
     MODE_DIR,
     MODE_EXEC,
     MODE_FILE,
@@ -18,6 +20,8 @@ from worldline.workspace.objects import (
     head_for,
     object_id,
 )
+from worldline.workspace.store import Store
+from worldline.workspace.treediff import Leaf
 
 _FEW = 8
 
@@ -124,3 +128,28 @@ def _built(node: Dir, context: Context) -> tuple[bytes, bytes]:
             rows.append(TreeEntry("d", MODE_DIR, context.store.put_tree(below)))
         record = context.store.put_tree(rows)
     return encode_tree(entries), record
+
+
+def edited_tree(store: Store, tree: bytes, wanted: Mapping[str, Leaf | None]) -> bytes:
+    """Id of a tree that is like `tree` but for some files, put there or taken out (None); it can be read after `flush`. By
+    hand, since libgit2 refuses names that only mean something on other systems (`git~1`, `.GIT`)."""
+    entries = {entry.name: entry for entry in store.tree(tree)}
+    below: dict[str, dict[str, Leaf | None]] = {}
+    for path, leaf in wanted.items():
+        name, _, rest = path.partition("/")
+        if rest:
+            below.setdefault(name, {})[rest] = leaf
+        elif leaf is None and name in entries and entries[name].mode != MODE_DIR:
+            del entries[name]
+    for name, inner in below.items():
+        known = entries.get(name)
+        there = known.oid if known is not None and known.mode == MODE_DIR else EMPTY_TREE
+        made = edited_tree(store, there, inner)
+        if made != EMPTY_TREE:
+            entries[name] = TreeEntry(name, MODE_DIR, made)
+        elif known is not None and known.mode == MODE_DIR:
+            del entries[name]
+    for path, leaf in wanted.items():
+        if leaf is not None and "/" not in path:
+            entries[path] = TreeEntry(path, leaf.mode, leaf.oid)
+    return store.put_tree(list(entries.values()))

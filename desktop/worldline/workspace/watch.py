@@ -13,7 +13,7 @@ import select
 import struct
 import sys
 import threading
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from pathlib import Path
 
 _MODIFY, _ATTRIB, _CLOSE_WRITE = 0x2, 0x4, 0x8
@@ -41,10 +41,10 @@ class Watcher:
     """Watches the folders it is told. A thread of its own empties the kernel's queue; `drain` may be called from the
     workspace thread."""
 
-    def __init__(self, root: Path, ours: str) -> None:
-        """`ours`: what the names of our own folders in `root` begin with; what happens to them is no change."""
+    def __init__(self, root: Path, is_ours: Callable[[str], bool]) -> None:
+        """`is_ours`: says which names in `root` are folders of ours; what happens to them is no change."""
         self._root = os.fsencode(root)
-        self._ours = ours
+        self._is_ours = is_ours
         self._libc = ctypes.CDLL(None, use_errno=True) if sys.platform.startswith("linux") else None
         self._fd = self._libc.inotify_init1(_NONBLOCK | _CLOEXEC) if self._libc is not None else -1
         self._paths: dict[int, str] = {}
@@ -162,7 +162,7 @@ class Watcher:
                 self._ids.pop(folder, None)
                 continue
             name = os.fsdecode(data[at - length : at].rstrip(b"\0"))
-            if not folder and name.startswith(self._ours):
+            if not folder and mask & _ISDIR and self._is_ours(name):
                 continue
             if mask & _ISDIR or not name:
                 self._dirty[folder] = None
