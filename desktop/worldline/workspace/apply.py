@@ -335,7 +335,7 @@ class Restorer:
             self.report.rolled_back = True
             self.report.failed.append(Omitted(getattr(error, "filename", None) or "", str(error)))
             self.report.note = f"Nothing was changed: {error}"
-            self._say(aside.note_of(back.saved))
+            self._say(back.note())
 
 
 def _is_as_read(now: os.stat_result, then: os.stat_result) -> bool:

@@ -219,7 +219,12 @@ class _Bringing:
         committed = self._merging.merge(
             brought, Side(lambda p: self.objects.leaf(head_tree, p) if head_tree else None, True)
         )
-        on_disk = {p: leaf for p, leaf in on_disk.items() if leaf_of(now, p) or not self._is_hidden(p)}
+        mine = {entry.path for entry in report.entries if entry.action == "keep_mine"}
+        on_disk = {
+            path: leaf
+            for path, leaf in on_disk.items()
+            if path not in mine and (leaf_of(now, path) or not self._is_hidden(path))
+        }
         self._check_places(now, on_disk)
         self._staged(head_tree, committed)
         known = {entry.path: entry for entry in report.entries}

@@ -63,10 +63,12 @@ def undo(journal: Journal, tree: SafeTree, store: Store) -> Undo:
     for move in reversed(journal.roots):
         gitmove.take_back(move, journal.token)
     back = Undo(journal, tree, store)
+    back.lost += gitagain.put_back(journal, tree)
     back.run()
     lock_again(tree, closed)
     back.modes()
     lock_again(tree, journal.perms, journal.folder_perm)
+    home_note.take_back(journal.folder)  # it may have to wait for a lock, and nothing else for it
     journal.remove()
     return back
 
@@ -93,9 +95,6 @@ def after_interruption(journal: Journal, tree: SafeTree, store: Store, cursor_st
         saved = aside.note_of(finish(journal, tree, store))
         note = f"A jump that was interrupted has been finished. {saved}".strip()
         return RecoveryReport(True, journal.target, note)
-    home_note.take_back(journal.folder)
     back = undo(journal, tree, store)
     note = "A jump was interrupted; the files are as they were before it."
-    if back.lost:
-        note += f" Changed in the meantime and left alone: {', '.join(sorted(back.lost)[:20])}."
-    return RecoveryReport(False, journal.target, f"{note} {aside.note_of(back.saved)}".strip())
+    return RecoveryReport(False, journal.target, f"{note} {back.note()}".strip())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 import stat
@@ -16,7 +17,7 @@ from worldline.workspace.journal import Journal
 from worldline.workspace.model import KEPT, PlanItem
 from worldline.workspace.objects import object_id
 from worldline.workspace.repos import GitRoot
-from worldline.workspace.safefs import SafeTree, rename_new
+from worldline.workspace.safefs import NO_FOLDER, SafeTree, rename_new
 from worldline.workspace.states import RootState, State, put_index, repositories_to_go
 from worldline.workspace.store import Store
 
@@ -131,16 +132,24 @@ def _same_index(store: Store, root: RootState, folder: Path) -> bool:
     return put_index(store, again.entries) == root.index
 
 
-def put_back(journal: Journal, tree: SafeTree) -> None:
-    """Undo `drop`. Can be repeated."""
+def put_back(journal: Journal, tree: SafeTree) -> list[str]:
+    """Undo `drop`. Can be repeated. Returns the folders in the place of which somebody has put something else by now."""
+    taken = []
     with contextlib.suppress(FileNotFoundError):
         staging = tree.folder(journal.staging)
         for number, path in enumerate(journal.gone_git):
-            with contextlib.suppress(FileNotFoundError, FileExistsError):
+            try:
                 os.stat(f"gone-{number}", dir_fd=staging, follow_symlinks=False)
                 tree.make_folder(path, journal.folder_perm)
                 rename_new(f"gone-{number}", tree.folder(journal.staging), ".git", tree.folder(path))
+            except FileNotFoundError:  # it was not moved away yet, or is back
+                continue
+            except OSError as error:
+                if error.errno not in (errno.EEXIST, *NO_FOLDER):
+                    raise
+                taken.append(path)
     tree.drop()
+    return taken
 
 
 def unmark(work: Path, journal: Journal) -> None:

@@ -89,7 +89,8 @@ def _take(lock: Path, temp: Path) -> None:
 def clean_locks(move: RootMove, token: str) -> None:
     """Remove what a kill inside `locked_replace` left: only files that are ours by name or by content."""
     gitdir = Path(move.gitdir)
-    for name, digest in (("index", move.index_after), ("HEAD", _digest(move.head_after.encode()))):
+    head = _digest(move.head_after.encode("utf-8", "surrogateescape")) if move.head_after else ""
+    for name, digest in (("index", move.index_after), ("HEAD", head)):
         temp = gitdir / f"{name}.worldline-{token}"
         lock = gitdir / f"{name}.lock"
         with contextlib.suppress(OSError):
@@ -351,13 +352,21 @@ def _write_progress(gitdir: Path, before: dict[str, str], after: dict[str, str])
             ) from error
 
 
+def _head_text(gitdir: Path) -> str:
+    """ "" = somebody took it away."""
+    try:
+        return os.fsdecode(gitfiles.read(gitdir, "HEAD"))
+    except FileNotFoundError:
+        return ""
+
+
 def take_back(move: RootMove, token: str) -> None:
     """Undo `carry_out`, as far as nobody changed things since. Can be repeated."""
     gitdir = Path(move.gitdir)
     if not gitdir.is_dir():
         return
     clean_locks(move, token)
-    if move.head_after and os.fsdecode(gitfiles.read(gitdir, "HEAD")) == move.head_after:
+    if move.head_after and _head_text(gitdir) == move.head_after:
         locked_replace(gitdir / "HEAD", move.head_before.encode("utf-8", "surrogateescape"), token, 10)
     index = gitdir / "index"
     is_there = gitfiles.is_file(gitdir, "index")

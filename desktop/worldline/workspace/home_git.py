@@ -163,8 +163,8 @@ class CommitPlan:
                     index.remove(path)
 
     def run(self) -> str:
-        """Write the commit, stage its paths, move the branch. On a failure the staging area and the branch are as
-        before. Raises `WorkspaceError` (`moved`, `locked`)."""
+        """Write the commit, stage its paths, move the branch. On a failure the branch is as before, and what was staged
+        goes back with the files of the restore (see `ending.undo`). Raises `WorkspaceError` (`moved`, `locked`)."""
         commit = self.make()
         index_file = Path(self.repo.path) / "index"
         staging = Staging(index_file.parent, self.objects)
@@ -173,10 +173,7 @@ class CommitPlan:
             home_note.begin(self.journal, index_file.parent, self.head.ref, commit, staging.data, staged)
             locked_replace(index_file, staged, secrets.token_hex(8))
             self._move(commit)
-        except (pygit2.GitError, OSError, WorkspaceError) as error:
-            home_note.take_back(self.journal)
-            if isinstance(error, WorkspaceError):
-                raise
+        except (pygit2.GitError, OSError) as error:
             raise WorkspaceError(
                 f"The commit could not be made ({error}); everything is as before.",
                 "Try again.",

@@ -54,7 +54,7 @@ class HomeMerge:
         """What each path becomes; also fills the entries and conflicts of the report."""
         wanted: dict[str, Leaf | None] = {}
         wanted_actions = ("create", "overwrite", "delete")
-        known = {entry.path for entry in self.report.entries}
+        known = {entry.path: entry for entry in self.report.entries}
         for number, change in enumerate(brought.changes):
             if self.progress is not None and number % 20 == 0:
                 self.progress("bring home", number, len(brought.changes))
@@ -65,12 +65,13 @@ class HomeMerge:
                 self.report.conflicts.append(change.path)
             if entry.action in wanted_actions:
                 wanted[change.path] = leaf
-            if change.path not in known:
+            row = known.get(change.path)
+            if row is None:
                 self.report.entries.append(entry)
-            elif entry.action == "not_captured":
-                for row in self.report.entries:
-                    if row.path == change.path and row.action in wanted_actions:
-                        row.reason = f"written, but not in the commit: {entry.reason.partition(':')[0]}"
+            elif entry.action == "not_captured" and row.action in wanted_actions:
+                row.reason = f"written, but not in the commit: {entry.reason.partition(':')[0]}"
+            elif entry.action in ("conflict", "keep_mine"):  # what holds for the commit holds for the file
+                row.action, row.reason, row.choice = entry.action, entry.reason, entry.choice
         self.store.flush()
         return wanted
 

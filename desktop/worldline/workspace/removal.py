@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import stat
@@ -13,6 +14,8 @@ def remove_tree(folder: Path) -> None:
     for place, names, _ in os.walk(folder):
         for name in names:  # folders without write permission would keep their files
             path = Path(place) / name
-            if not path.is_symlink():
-                path.chmod(stat.S_IMODE(path.stat().st_mode) | 0o700)
+            # Somebody else's, gone by now, or so deep that it cannot be named: those last can be removed all the same.
+            with contextlib.suppress(OSError):
+                if not path.is_symlink():
+                    path.chmod(stat.S_IMODE(path.stat().st_mode) | 0o700)
     shutil.rmtree(folder, ignore_errors=True)

@@ -24,6 +24,8 @@ _OPEN_DIR = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NOREPLACE, _EXCHANGE = 1, 2
 NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)
 """What file systems without hard links (exFAT, some network drives) say when asked for one."""
+NO_FOLDER = (errno.ENOTDIR, errno.ELOOP)
+"""What is said of a path that leads through something else than folders."""
 _NAMES = (sys.getfilesystemencoding(), sys.getfilesystemencodeerrors())
 
 
@@ -243,7 +245,7 @@ class SafeTree:
         try:
             return os.stat(name, dir_fd=self.folder(folder), follow_symlinks=False)
         except OSError as error:
-            if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
+            if error.errno in (errno.ENOENT, *NO_FOLDER):
                 return None
             raise
 

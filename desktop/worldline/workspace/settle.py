@@ -18,6 +18,7 @@ from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 
+from worldline.core.errors import WorkspaceError
 from worldline.workspace import aside
 from worldline.workspace.blanks import Blanks
 from worldline.workspace.durable import is_hollow, sync_filesystem, sync_open
@@ -117,10 +118,10 @@ class Settler:
             for journal in _records(self.folder):
                 try:
                     _sync(journal, self._work)
+                    journal.remove()
                 except OSError as error:
                     log.warning("the files of a restore could not be synced: %s", error)
                     return
-                journal.remove()
             with contextlib.suppress(IndexError):  # the other thread may take them too
                 while True:
                     remove_folder(self._unneeded.popleft())
@@ -179,12 +180,15 @@ def mend(store: Store, tree: SafeTree, pending: str = "") -> list[str]:
             continue
         until = int(journal.folder.name.partition("-")[0])
         for item in _written(journal):
-            if item.path not in seen and _lost_content(tree, store, item, until):
-                try:
-                    if _write_again(tree, journal.staging, store, item, until):
-                        mended.append(item.path)
-                except FileNotFoundError as error:  # it was moved away in that moment
-                    log.info("%s was not written again: %s", item.path, error)
+            try:
+                is_lost = item.path not in seen and _lost_content(tree, store, item, until)
+                if is_lost and _write_again(tree, journal.staging, store, item, until):
+                    mended.append(item.path)
+            except FileNotFoundError as error:  # it was moved away in that moment
+                log.info("%s was not written again: %s", item.path, error)
+            except WorkspaceError as error:
+                # The store lacks it as well; what is there must be opened all the same.
+                log.warning("%s may have lost its content with the power: %s", item.path, error)
             seen.add(item.path)
         remove_staging(tree, journal.staging)
     return mended

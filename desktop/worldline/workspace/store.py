@@ -154,7 +154,13 @@ class Store:
         os.ftruncate(fd, 0)
         os.pwrite(fd, str(os.getpid()).encode(), 0)
         self._lock_fd = fd
-        self._clean()
+        try:
+            self._clean()
+        except BaseException:
+            # Not the writer of what was not looked at: objects that the power has emptied would be taken for whole.
+            self._lock_fd = -1
+            os.close(fd)
+            raise
 
     def _clean(self) -> None:
         """Remove what a killed writer left. Only ever called by the one writer."""

@@ -11,7 +11,7 @@ from worldline.workspace.durable import is_hollow
 from worldline.workspace.filesig import read_file
 from worldline.workspace.journal import Journal, old_name, remove_staging
 from worldline.workspace.model import PlanItem
-from worldline.workspace.safefs import SafeTree, content_id, exchange, rename_new, split
+from worldline.workspace.safefs import NO_FOLDER, SafeTree, content_id, exchange, rename_new, split
 from worldline.workspace.store import Store
 
 _OLD = old_name(0)[1:]
@@ -56,6 +56,12 @@ class Undo:
         finally:
             os.close(staging)
         remove_staging(tree, journal.staging)
+
+    def note(self) -> str:
+        """For people; "" = nobody else changed anything."""
+        left = ", ".join(sorted(self.lost)[:20])
+        told = f"Changed in the meantime and left alone: {left}." if left else ""
+        return f"{told} {aside.note_of(self.saved)}".strip()
 
     def modes(self) -> None:
         """Permissions last: those of a folder may forbid what is undone in it."""
@@ -169,8 +175,14 @@ class Undo:
 
     def _return(self, staging: int, staged: str, mode: int, item: PlanItem) -> None:
         folder, name = split(item.path)
-        self._tree.make_folder(folder, self._journal.folder_perm)
-        fd = self._tree.folder(folder)
+        try:
+            self._tree.make_folder(folder, self._journal.folder_perm)
+            fd = self._tree.folder(folder)
+        except OSError as error:
+            if error.errno not in NO_FOLDER:
+                raise
+            self.lost.append(item.path)  # somebody put a file in the place of its folder: that stays
+            return
         try:
             there = content_id(name, fd)
             if there == (item.expect, mode):
@@ -218,9 +230,9 @@ class Undo:
         """Somebody changed the file between the last look at it and the step that took it away, and the end came before
         the next look. It comes back, where nothing but what we put there is in its place."""
         folder, name = split(item.path)
-        if staged.endswith(_OLD):
-            self._tree.make_folder(folder, self._journal.folder_perm)
         try:
+            if staged.endswith(_OLD):
+                self._tree.make_folder(folder, self._journal.folder_perm)
             fd = self._tree.folder(folder)
             if self._is_ours(fd, name, item):
                 self._swap(staging, staged, name, fd, item)
