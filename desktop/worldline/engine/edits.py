@@ -13,9 +13,10 @@ from worldline.context.lossy import expand_draft, lossy_at
 from worldline.context.model import ViewOptions
 from worldline.core.errors import BadInput, WorkspaceError
 from worldline.core.kinds import NodeFlag, NodeKind
+from worldline.engine.disk_node import save_disk
 from worldline.engine.effects import EffectList
 from worldline.engine.files import Files
-from worldline.engine.jumps import Jumps, shown_path
+from worldline.engine.jumps import shown_path
 from worldline.engine.models import ModelDesk
 from worldline.engine.queries import Queries
 from worldline.engine.recovery import home_store
@@ -35,14 +36,11 @@ _SAY_NOTHING = frozenset({NodeKind.ROOT, NodeKind.JUMP, NodeKind.EXTERNAL_CHANGE
 
 
 class Edits:
-    def __init__(
-        self, shared: Shared, files: Files, jumps: Jumps, models: ModelDesk, busy: Callable[[], bool]
-    ) -> None:
+    def __init__(self, shared: Shared, files: Files, models: ModelDesk, busy: Callable[[], bool]) -> None:
         self._shared = shared
         self._models = models
         self._busy = busy
         self._files = files
-        self._jumps = jumps
 
     async def compare(self, p: c.CompareFor) -> c.Compare:
         """Two to four attempts from where their paths part."""
@@ -133,12 +131,12 @@ class Edits:
                     undo=p.undo, other=p.other, remove=p.remove,
                 )  # fmt: skip
 
-            await self._jumps.save_disk("before a file was taken over")
+            await save_disk(shared, "before a file was taken over")
             taken = await shared.workspace().call(take)
             if not taken.report.done:
                 raise WorkspaceError(taken.note, "Nothing was changed.", kind="not_taken")
             taken_from = self._asked_for(doc.resolve(p.node))
-            await self._jumps.save_disk(f"took {p.path} from {taken_from}", by_others=False)
+            await save_disk(shared, f"took {p.path} from {taken_from}", by_others=False)
         shared.status.files_changed(doc.cursor)
         return c.JumpAnswer(
             result=JumpResult(

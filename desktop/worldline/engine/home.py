@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from worldline.core.errors import BadInput, WorkspaceError, WorldlineError
 from worldline.core.kinds import OF_THE_PERSON
 from worldline.engine.branches import next_branch, short
+from worldline.engine.disk_node import save_disk
 from worldline.engine.shared import Shared
 from worldline.engine.worlds import newest_on
 from worldline.policy.sandbox.places import branch_of
@@ -207,7 +208,7 @@ async def _with_files(shared: Shared, jumps: Jumps, home: Home) -> JumpResult:
     from worldline.workspace import headmove
 
     doc, left = shared.doc, short(shared.branch)
-    safety = await jumps.save_disk(f"before the return to {home.name}")
+    safety = await save_disk(shared, f"before the return to {home.name}")
     done = await shared.workspace().call(lambda w: headmove.go_home(w.work, home.ref, home.commit))
     with doc.transaction():
         doc.add_record("home", {"returned": True, "left": left, "ahead": done.ahead}, node=doc.cursor)
@@ -219,7 +220,7 @@ async def _with_files(shared: Shared, jumps: Jumps, home: Home) -> JumpResult:
             f"What was committed on {left} ({done.ahead} commits up to {done.commit[:10]}) is staged here; the commits stay on that branch."
         )
         try:
-            await jumps.save_disk(f"returned to {home.name}", by_others=False)
+            await save_disk(shared, f"returned to {home.name}", by_others=False)
         except WorkspaceError as error:  # HEAD is where it was wanted; the next capture finds it
             notes.append(str(error))
     jumps.announce()

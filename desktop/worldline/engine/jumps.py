@@ -5,31 +5,28 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from worldline.agent.capture import OUTSIDE, doubt, lacks, partly
 from worldline.agent.stops import RunEnd
 from worldline.context.branch_summary import BranchSummary
 from worldline.core.background import while_ran
-from worldline.core.errors import BadInput, WorkspaceError
-from worldline.core.headers import NodeHeader
-from worldline.core.kinds import OF_THE_PERSON, NodeFlag, NodeKind
+from worldline.core.errors import WorkspaceError
+from worldline.core.kinds import NodeFlag
 from worldline.core.stop import StopReason
 from worldline.engine.branch_summaries import BranchSummaries
 from worldline.engine.branches import drop_empty, next_branch, short
+from worldline.engine.disk_node import save_disk
 from worldline.engine.effects import EffectList, still_there
 from worldline.engine.home import OWN, home_record
 from worldline.engine.jump_commit import announce_jump, commit_jump
+from worldline.engine.jump_target import Target, others_before, target_of
 from worldline.engine.models import ModelDesk
 from worldline.engine.runs import Runs
 from worldline.engine.shared import Shared
 from worldline.engine.views import lossy_note
-from worldline.engine.worlds import same_but_for_branch
 from worldline.policy.sandbox.places import branch_of
 from worldline.protocol.commands import Jump, JumpAnswer, JumpPlanFor
 from worldline.protocol.model import JumpPlan, JumpResult, PlanEntry
-from worldline.session.model import NodeDraft
 from worldline.tools.process_table import ProcessTable
 from worldline.workspace.model import NOT_CAPTURED, PlanItem, RestorePlan, RestoreReport
 
@@ -37,27 +34,6 @@ if TYPE_CHECKING:
     from worldline.workspace.engine import Workspace
 
 _PUT_BACK = frozenset({"create", "overwrite", "delete", "chmod"})
-
-
-@dataclass(slots=True)
-class Target:
-    """Where a click leads: `state` are the files, `cursor` the node that the next prompt hangs on."""
-
-    node: str
-    cursor: str
-    state: str
-    composer_text: str
-    note: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class _Others:
-    """What was changed by no step: the paths that are on record, which are not all of them, and the two states. With
-    `commands` it was one of these, in the background, or the person; without any it was the person."""
-
-    paths: list[str]
-    steps: list[tuple[str, str]]
-    commands: list[str]
 
 
 class Jumps:
@@ -80,7 +56,7 @@ class Jumps:
 
     async def plan(self, command: JumpPlanFor) -> JumpPlan:
         """What a jump would do. Changes nothing on disk and nothing in the tree."""
-        target = self._target(command.node)
+        target = target_of(self._shared, command.node)
         plan = await self._plan(target, dict(command.choices), command.default_choice)
         return self._show(target, plan)
 
@@ -91,14 +67,14 @@ class Jumps:
         shared.writable()
         kept_lesson, kept_home = self._kept.get(command.plan, ("", ""))
         lesson, home = lesson or kept_lesson, home or kept_home
-        self._target(command.node)  # refused before anything is stopped
+        target_of(shared, command.node)  # refused before anything is stopped
         async with shared.turnstile:
             # Looked at in here: a message that was on its way has become a run by now.
             if self._runs.busy:
                 await self._runs.stop_and_settle(
                     RunEnd(StopReason.ABORTED, "You went to another node.", offers=["retry"])
                 )
-            target = self._target(command.node)
+            target = target_of(shared, command.node)
             shared.status.set(state="jumping", sentence="Putting the files back.")
             try:
                 if command.plan and command.processes == "stop":
@@ -128,64 +104,6 @@ class Jumps:
 
     # -- steps ------------------------------------------------------------------------------------------------------
 
-    def _target(self, ref: str) -> Target:
-        doc = self._shared.doc
-        uid = doc.resolve(ref)
-        header = doc.header(uid)
-        if any(uid in record.data["nodes"] for record in doc.records("pruned")):
-            raise BadInput(
-                "The files of this step were removed to give room back, so it is not a place to go to any more.",
-                "What was said there can be read: look at it with the arrow keys, or in Compare.",
-                kind="pruned",
-            )
-        if header.kind in (NodeKind.USER, NodeKind.IMPORTED_USER) and header.parent:
-            body = doc.body(uid)
-            parent = self._header(header.parent)
-            if header.flags & NodeFlag.HIDDEN:
-                # A note to the model, which nobody wrote: there is nothing to write again.
-                return Target(uid, parent.uid, self._shared.state(uid), "")
-            text = body.detail.get("text")
-            if not isinstance(text, str):
-                content = (body.message or {}).get("content", "")
-                text = content if isinstance(content, str) else "\n".join(
-                    b.get("text", "") for b in content if b.get("type") == "text"
-                )  # fmt: skip
-            return Target(uid, parent.uid, self._shared.state(uid), text)
-        state = self._shared.state(uid)
-        note = ""
-        if state == NOT_CAPTURED:
-            note = "The files of this step could not be captured; the files on disk stay as they are."
-        elif not state:
-            note = "There are no files recorded for this step; the files on disk stay as they are."
-        return Target(uid, uid, state, "", note)
-
-    def _header(self, seq: int) -> NodeHeader:
-        return self._shared.doc.headers_of([seq])[0]
-
-    def _others(self, target: Target) -> list[_Others]:
-        """What no step changed, on the way from where both paths part to the cursor."""
-        doc = self._shared.doc
-        tree = doc.tree
-        here = doc.header(doc.cursor).seq
-        common = tree.lca(here, doc.header(target.cursor).seq)
-        on_the_way = [seq for seq in tree.path(here) if seq > common]
-        found: list[_Others] = []
-
-        def add(seq: int, state: str, facts: dict[str, Any]) -> None:
-            parent = tree.parent(seq)
-            before = self._shared.good_state(doc.uid(parent)) if parent else ""
-            steps = [(before, state)] if before and state not in ("", NOT_CAPTURED) else []
-            found.append(_Others(facts.get("paths", []), steps, facts.get("commands", [])))
-
-        for seq in on_the_way:
-            if tree.kind(seq) in OF_THE_PERSON:
-                header = self._header(seq)
-                add(seq, header.state, doc.body(header.uid).detail)
-        for record in doc.records(OUTSIDE):
-            if (seq := doc.seq(record.node)) in on_the_way:
-                add(seq, str(record.data["state"]), record.data)
-        return found
-
     async def _plan(self, target: Target, choices: dict[str, str], default: str) -> RestorePlan | None:
         """None: there are no files to put back."""
         shared = self._shared
@@ -193,7 +111,7 @@ class Jumps:
         if shared.work is None or target.state in ("", NOT_CAPTURED):
             return None
         last = shared.good_state(shared.doc.cursor)
-        others = self._others(target)
+        others = others_before(shared, target)
         state = target.state
         choice: Literal["keep", "restore"] = "restore" if default == "restore" else "keep"
 
@@ -277,7 +195,10 @@ class Jumps:
             "from": left, "node": target.node, "cursor": target.cursor, "target": target.state, "safety": safety,
             "lesson": lesson, "commit": plan.branch_from if plan is not None else "", "summary": summary.draft,
             "home": await self._home(plan, safety or left), "returned": bool(home),
-            "commands": [*shared.meanwhile.now().commands, *(c for o in self._others(target) for c in o.commands)],
+            "commands": [
+                *shared.meanwhile.now().commands,
+                *(line for others in others_before(shared, target) for line in others.commands),
+            ],
         }  # fmt: skip
         report = RestoreReport(done=True, items=[])
         if plan is None:
@@ -337,46 +258,7 @@ class Jumps:
         """What is on disk and in no node yet becomes a node of the path that is left."""
         if plan is None or not plan.safety_changed:
             return ""
-        return await self.save_disk("before the jump")
-
-    async def save_disk(self, why: str, *, by_others: bool = True) -> str:
-        """A node for what is on disk and in no node yet; its uid, "" = there is nothing new. Not `by_others`: a command of
-        the person's, that was carried out just now, has put it there."""
-        shared = self._shared
-        work = shared.workspace()
-        before = shared.good_state(shared.doc.cursor)
-        seen = await shared.meanwhile.look()
-        commands = seen.commands if by_others else ()
-        now = await work.capture(before or None, why)
-        if now.state == NOT_CAPTURED:
-            raise WorkspaceError(
-                f"What is on disk now cannot be saved ({now.error}), so nothing is changed.", "Remove the cause, then try again.",
-                kind="not_captured",
-            )  # fmt: skip
-        after = now.state
-        if not now.changed or (before and await work.call(lambda w: same_but_for_branch(w, before, after))):
-            shared.meanwhile.settle(seen)
-            return ""
-        lack = lacks(now, shared.doc, shared.doc.cursor)
-        counted = "1 file changed" if now.files == 1 else f"{now.files} files changed"
-        draft = NodeDraft(
-            kind=NodeKind.JUMP,
-            parent=shared.doc.cursor,
-            state=after,
-            detail={"paths": now.paths, **doubt(commands), **lack},
-            flags=partly(lack),
-            preview=f"{why}: {counted} {while_ran(commands, mark=',')}" if commands else f"{why}: {counted}",
-            added=now.added,
-            removed=now.removed,
-            files=now.files,
-        )
-        journal = shared.journal()
-        with shared.doc.transaction():
-            header = journal.append(draft, announce=False)
-            shared.meanwhile.settle(seen)
-        journal.announce(header)
-        shared.status.after_files(header.uid)
-        return header.uid
+        return await save_disk(self._shared, "before the jump")
 
     def announce(self) -> None:
         """Show where the session is now."""

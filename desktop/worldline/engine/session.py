@@ -111,7 +111,7 @@ class SessionActor:
         self.files = Files(shared)
         self.lines = LineCounts(shared)
         shared.status.after_files = self.lines.wake
-        self.edits = Edits(shared, self.files, self.jumps, self.models, lambda: self.runs.busy)
+        self.edits = Edits(shared, self.files, self.models, lambda: self.runs.busy)
         self.storage = StorageDesk(shared, lambda: self.runs.busy)
         self.soundness = Soundness(shared, self.runs.stop)
         self.ready = ReadyDesk(shared, lambda: self.runs.busy or shared.turnstile.locked())
