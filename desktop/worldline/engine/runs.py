@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from worldline.agent.gate import Gate
 from worldline.agent.stops import RunEnd
-from worldline.core.errors import BadInput, SessionError, WorldlineError
+from worldline.core.errors import BadInput, WorldlineError
 from worldline.core.ids import new_uid
 from worldline.core.kinds import NodeKind
 from worldline.core.stop import StopReason
-from worldline.core.usage import Usage
 from worldline.engine.external_changes import note_external_change
 from worldline.engine.home import take_own_branch
 from worldline.engine.notes import arrival, asks_to_ignore, fork_note, remains_note
 from worldline.engine.queue import Queue, Queued, image_blocks
+from worldline.engine.run_ends import RunEnds
 from worldline.engine.shared import Shared, now_ms
 from worldline.engine.standing import show_context_left
 from worldline.protocol.commands import GoOn, Prompt, PromptResult, QueueEdit
@@ -61,8 +61,7 @@ class Runs:
         self._making: asyncio.Task[RunLoop] | None = None
         self._next: asyncio.Task[None] | None = None
         """About to start a queued message."""
-        self._unsaved: tuple[str, RunEnd] | None = None
-        """The end of a run that could not be written; written as soon as there is room."""
+        self.ends = RunEnds(shared)
         self.closing = False
         self.after_end: Callable[[RunEnd], Callable[[], Awaitable[None]] | None] = lambda _: None
         """What is to follow an end by itself, if anything."""
@@ -109,7 +108,7 @@ class Runs:
         async with self._beginning():
             if self.busy:
                 raise BadInput("A run is going on.", "Stop it first, or wait.")
-            self._save_late_end()
+            self.ends.save_late()
             await note_external_change(self._shared)
             prompt = self._as_before(asked[-1])
             await take_own_branch(self._shared, self._mode(prompt))
@@ -184,7 +183,7 @@ class Runs:
                     return await self.prompt(prompt)
                 self.queue.put_front(item)
                 return PromptResult(queued=item.id)
-            self._save_late_end()
+            self.ends.save_late()
             notes = []
             if (jump := arrival(self._shared)) is not None:
                 notes.append(fork_note(self._shared, jump, self._effects_elsewhere()))
@@ -272,7 +271,7 @@ class Runs:
                     made.stop(self._stop_with)
                 end = await made.run()
         except Exception as error:  # noqa: BLE001 - the edge of a run: every way out has a stop reason
-            end = self._failed_to_start(run, error)
+            end = self.ends.failed_to_start(run, error)
         finally:
             self._loop = None
         self._ended(run, end)
@@ -291,41 +290,14 @@ class Runs:
         except asyncio.CancelledError:
             if self._stop_with is None:
                 raise
-            return self._end_unstarted(run, self._stop_with)
+            return self.ends.unstarted(run, self._stop_with)
         finally:
             self._making = None
-
-    def _failed_to_start(self, run: RunRecord, error: Exception) -> RunEnd:
-        """The loop could not be built: the prompt is kept, the run ends in order."""
-        if isinstance(error, WorldlineError):
-            end = RunEnd(StopReason.PROVIDER_ERROR, str(error), offers=["settings", "retry"])
-            if isinstance(error, SessionError):
-                end.reason = StopReason.STORE_ERROR
-        else:
-            logger.error("run %s could not be started", run.uid, exc_info=error)
-            end = RunEnd(
-                StopReason.INTERNAL_ERROR,
-                f"A defect in Worldline kept the run from starting ({type(error).__name__}: {error}).",
-                offers=["retry"],
-            )
-        return self._end_unstarted(run, end)
-
-    def _end_unstarted(self, run: RunRecord, end: RunEnd) -> RunEnd:
-        try:
-            self._shared.doc.end_run(run.uid, end.reason, detail=end.detail, api_said="", usage=Usage())
-        except SessionError:
-            end.saved = False
-        return end
 
     def _ended(self, run: RunRecord, end: RunEnd) -> None:
         self.last = end
         self.gate.set()
-        status = self._shared.status
-        if end.saved:
-            status.saved()
-        else:
-            self._unsaved = (run.uid, end)
-            status.unsaved(end.detail)
+        self.ends.take(run, end)
         self.queue.take_back()
         assert self.current is not None
         info = self.current.model_copy(
@@ -335,7 +307,7 @@ class Runs:
             }
         )  # fmt: skip
         self.current = None
-        status.set(
+        self._shared.status.set(
             state="ready", sentence="", run="", last_stop=end.reason.value, last_stop_detail=end.detail, offers=end.offers,
             retry_attempt=0, retry_of=0, retry_at=0, retry_why="",
         )  # fmt: skip
@@ -381,19 +353,3 @@ class Runs:
             if not isinstance(error, WorldlineError):
                 raise
             self._shared.status.set(sentence=f"A queued message could not be sent: {error}")
-
-    def _save_late_end(self) -> None:
-        """Write the end of a run that could not be saved. Raises SessionError while there still is no room."""
-        if self._unsaved is None:
-            return
-        uid, end = self._unsaved
-        self._shared.doc.end_run(uid, end.reason, detail=end.detail, api_said=end.api_said, usage=end.usage)
-        self._unsaved = None
-        self._shared.status.saved()
-
-    def save_late_end(self) -> None:
-        """At the end: once more. Where there still is no room, the next start shows the run as interrupted."""
-        try:
-            self._save_late_end()
-        except SessionError as error:
-            logger.error("the end of a run is lost: %s", error)

@@ -179,7 +179,7 @@ class SessionActor:
             # Last in, first out. Each is done whatever the ones before it raised: the lease and the file are always
             # given back, and the file last of all.
             left.callback(self._opened.close)
-            left.callback(self.runs.save_late_end)
+            left.callback(self.runs.ends.save_at_last)
             if self.shared.work is not None:
                 left.push_async_callback(self.shared.work.close)
             left.push_async_callback(self.models.close)
