@@ -771,42 +771,6 @@
         <translation>无法将 {name} 作为图片读取。</translation>
     </message>
     <message>
-        <source>Mode</source>
-        <translation>模式</translation>
-    </message>
-    <message>
-        <source>plan</source>
-        <translation>计划</translation>
-    </message>
-    <message>
-        <source>Reads only. Nothing is changed.</source>
-        <translation>只读，不做任何更改。</translation>
-    </message>
-    <message>
-        <source>ask</source>
-        <translation>询问</translation>
-    </message>
-    <message>
-        <source>Commands are asked for. Changes of files in the workspace are not: going back undoes them.</source>
-        <translation>命令需要询问。工作区内的文件更改不询问：返回即可撤销。</translation>
-    </message>
-    <message>
-        <source>work</source>
-        <translation>工作</translation>
-    </message>
-    <message>
-        <source>What the sandbox confines runs without asking; the rest is asked for.</source>
-        <translation>沙盒内的操作直接运行，其余的先询问。</translation>
-    </message>
-    <message>
-        <source>Model</source>
-        <translation>模型</translation>
-    </message>
-    <message>
-        <source>Effort</source>
-        <translation>思考强度</translation>
-    </message>
-    <message>
         <source>Name a file (@)</source>
         <translation>引用文件（@）</translation>
     </message>
@@ -2072,6 +2036,45 @@ The agent works in {work}</source>
     <message>
         <source>Command: {}</source>
         <translation>命令：{}</translation>
+    </message>
+</context>
+<context>
+    <name>MessageChoices</name>
+    <message>
+        <source>Mode</source>
+        <translation>模式</translation>
+    </message>
+    <message>
+        <source>plan</source>
+        <translation>计划</translation>
+    </message>
+    <message>
+        <source>Reads only. Nothing is changed.</source>
+        <translation>只读，不做任何更改。</translation>
+    </message>
+    <message>
+        <source>ask</source>
+        <translation>询问</translation>
+    </message>
+    <message>
+        <source>Commands are asked for. Changes of files in the workspace are not: going back undoes them.</source>
+        <translation>命令需要询问。工作区内的文件更改不询问：返回即可撤销。</translation>
+    </message>
+    <message>
+        <source>work</source>
+        <translation>工作</translation>
+    </message>
+    <message>
+        <source>What the sandbox confines runs without asking; the rest is asked for.</source>
+        <translation>沙盒内的操作直接运行，其余的先询问。</translation>
+    </message>
+    <message>
+        <source>Model</source>
+        <translation>模型</translation>
+    </message>
+    <message>
+        <source>Effort</source>
+        <translation>思考强度</translation>
     </message>
 </context>
 <context>

@@ -168,7 +168,7 @@ def test_chips_that_come_while_others_are_shown_are_seen_whole(composer: Compose
 def test_the_keyboard_stays_with_the_message_when_a_button_that_has_it_goes_off(
     composer: Composer, qtbot: Any
 ) -> None:
-    composer.set_models([{"id": "m", "name": "M"}], "m")
+    composer.choices.set_models([{"id": "m", "name": "M"}], "m")
     composer.edit.set_text("hello")
     QTest.mouseClick(composer._go, Qt.MouseButton.LeftButton)
     composer.sent("hello")
@@ -216,12 +216,12 @@ def test_a_message_that_waited_for_a_run_that_broke_off_is_sent_by_the_same_butt
 
 
 def test_a_mode_that_was_chosen_stays_until_the_session_has_another(composer: Composer) -> None:
-    composer.set_mode("ask")
-    composer.mode.set_value("work")
-    composer.set_mode("ask")
-    assert composer.mode.value == "work"
-    composer.set_mode("plan")
-    assert composer.mode.value == "plan"
+    composer.choices.set_mode("ask")
+    composer.choices.mode.set_value("work")
+    composer.choices.set_mode("ask")
+    assert composer.choices.mode.value == "work"
+    composer.choices.set_mode("plan")
+    assert composer.choices.mode.value == "plan"
 
 
 def compose(composer: Composer, text: str, commit: str = "") -> None:

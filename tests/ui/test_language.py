@@ -149,7 +149,7 @@ def test_the_session_goes_on_where_it_was(windows: Windows, tmp_path: Path, qtbo
     assert isinstance(chat, ChatPane)
     chat.composer.edit.set_text("half a thought")
     chat.composer.add_text("a log\n" * 9000)
-    chat.composer.mode.set_value("plan")
+    chat.composer.choices.mode.set_value("plan")
     window.state._back.append(sample.uid(3))
     window.resize(1111, 777)
 
@@ -163,7 +163,7 @@ def test_the_session_goes_on_where_it_was(windows: Windows, tmp_path: Path, qtbo
     chat = window.panes["chat"]
     assert isinstance(chat, ChatPane)
     qtbot.waitUntil(lambda: chat.composer.text() == "half a thought")
-    assert len(chat.composer.draft().texts) == 1 and chat.composer.mode.value == "plan"
+    assert len(chat.composer.draft().texts) == 1 and chat.composer.choices.mode.value == "plan"
     assert window.state.can_back()
     assert (window.width(), window.height()) == (1111, 777)
     assert len(windows.sessions) == 1

@@ -218,8 +218,8 @@ def test_it_is_said_when_a_draft_cannot_be_kept(chat: ChatPane, qtbot: Any) -> N
 
 def test_models_are_offered_with_their_efforts(chat: ChatPane, qtbot: Any) -> None:
     chat.composing.ask_models()
-    qtbot.waitUntil(lambda: chat.composer.model.value == "sonnet-5.5")
-    assert chat.composer.effort.value == "high"
+    qtbot.waitUntil(lambda: chat.composer.choices.model.value == "sonnet-5.5")
+    assert chat.composer.choices.effort.value == "high"
 
 
 def test_the_effort_of_the_settings_is_that_of_the_composer_until_another_is_chosen(
@@ -227,14 +227,14 @@ def test_the_effort_of_the_settings_is_that_of_the_composer_until_another_is_cho
 ) -> None:
     composer, state = chat.composer, chat.state
     chat.composing.ask_models()
-    qtbot.waitUntil(lambda: composer.effort.value == "high")
+    qtbot.waitUntil(lambda: composer.choices.effort.value == "high")
     dialog = open_settings(state, chat)
     composer.send.disconnect()
 
     def said(effort: str) -> None:
         with qtbot.waitSignal(state.settings_saved):
             dialog.model_page.changed.emit({"effort": effort})
-        qtbot.waitUntil(lambda: composer.effort.value == effort)
+        qtbot.waitUntil(lambda: composer.choices.effort.value == effort)
 
     def sent() -> tuple[str, str]:
         composer.edit.set_text("go on")
@@ -245,12 +245,12 @@ def test_the_effort_of_the_settings_is_that_of_the_composer_until_another_is_cho
     said("low")
     assert sent() == ("sonnet-5.5", "low")
     # What is chosen here counts more, also after the engine had to start again and where there is no room to show it.
-    composer.effort._choose("medium")
+    composer.choices.effort._choose("medium")
     state.hello.emit({})
     answers: list[dict[str, Any]] = []
     state.request("models", {}, answers.append)
     qtbot.waitUntil(lambda: bool(answers))
-    composer.effort.hide()
+    composer.choices.effort.hide()
     assert sent() == ("sonnet-5.5", "medium")
     # What is said in the settings afterwards counts more than that.
     said("low")
@@ -366,7 +366,7 @@ def test_a_pane_that_comes_late_takes_over_what_was_announced_before(state: Sess
     pane = ChatPane(state)
     qtbot.addWidget(pane)
     pane.show()
-    qtbot.waitUntil(lambda: pane.composer.model.text() == "Sonnet 5.5")
+    qtbot.waitUntil(lambda: pane.composer.choices.model.text() == "Sonnet 5.5")
     assert pane.waiting.isVisible() and pane.chat.row("approval:a1") is not None
     assert pane.composer.edit.history, "prompts of the session can be had again"
 

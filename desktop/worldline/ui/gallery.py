@@ -45,7 +45,7 @@ def composer() -> QWidget:
     from worldline.ui.chat.composer import Composer
 
     widget = Composer()
-    widget.set_models(
+    widget.choices.set_models(
         [{"id": "claude-sonnet-5-5", "name": "Sonnet 5.5", "efforts": ["low", "medium", "high"]}], ""
     )
     widget.set_context(41_000)

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 from worldline.ui import dropping
 from worldline.ui.chat import words
 from worldline.ui.chat.chips import ChipStrip
-from worldline.ui.chat.chooser import Chooser
+from worldline.ui.chat.choices import MessageChoices
 from worldline.ui.chat.composer_edit import ComposerEdit
 from worldline.ui.chat.pasting import is_large
 from worldline.ui.chat.row_base import Card, ColorLabel, tool_button
@@ -72,27 +72,9 @@ class Composer(QWidget):
         self.edit.large_added.connect(self.add_text)
         self.edit.large_undone.connect(lambda: self._remove_text(len(self._texts) - 1))
         self.edit.textChanged.connect(self._on_text)
-        self.mode = self._chooser(self.tr("Mode"))
-        for value, text, tip in (
-            ("plan", self.tr("plan"), self.tr("Reads only. Nothing is changed.")),
-            (
-                "ask",
-                self.tr("ask"),
-                self.tr(
-                    "Commands are asked for. Changes of files in the workspace are not: going back undoes them."
-                ),
-            ),
-            (
-                "work",
-                self.tr("work"),
-                self.tr("What the sandbox confines runs without asking; the rest is asked for."),
-            ),
-        ):
-            self.mode.add(text, value, tip)
-        self.mode.chosen.connect(self.mode_changed)
-        self.model = self._chooser(self.tr("Model"))
-        self.effort = self._chooser(self.tr("Effort"))
-        self.effort.hide()
+        self.choices = MessageChoices(card)
+        self.choices.mode.chosen.connect(self.mode_changed)
+        self.choices.offers_changed.connect(self._fit)
         self._attach = tool_button(card, self.tr("Name a file (@)"), "at")
         self._attach.clicked.connect(self._at)
         self._estimate = ColorLabel("", "muted", card)
@@ -108,7 +90,7 @@ class Composer(QWidget):
         self._go.clicked.connect(self.edit.submitted)
         tools = QHBoxLayout()
         tools.setSpacing(4)
-        for widget in (self._attach, self.mode, self.model, self.effort):
+        for widget in (self._attach, *self.choices.choosers):
             tools.addWidget(widget)
         tools.addSpacing(6)
         tools.addWidget(self._estimate, 1)
@@ -134,19 +116,8 @@ class Composer(QWidget):
         layout.addStretch(1)
         layout.addWidget(card, 1000)
         layout.addStretch(1)
-        self.model.chosen.connect(self._pick_model)
-        self.effort.chosen.connect(self._pick_effort)
-        self._models: list[dict[str, Any]] = []
         self._queue: list[dict[str, Any]] = []
-        self.told_mode = ""
-        self._has_efforts = False
-        self._default_effort = ""
-        self.picked_model = self.picked_effort = ""
-        """What the person chose here, "" = nothing: then it follows the settings."""
         self.set_running(False)
-
-    def _chooser(self, name: str) -> Chooser:
-        return Chooser(name, self._card)
 
     # -- what the pane tells
 
@@ -181,9 +152,7 @@ class Composer(QWidget):
         """While a run goes on its buttons come first; what concerns the next run waits where there is no room."""
         room = not self.running or self.width() >= _ROOMY
         self._estimate.setVisible(room)
-        # An arrow without a word says nothing.
-        self.model.setVisible(room and bool(self._models))
-        self.effort.setVisible(room and self._has_efforts)
+        self.choices.show_where_there_is(room)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -197,27 +166,9 @@ class Composer(QWidget):
     def set_read_only(self, why: str) -> None:
         self.edit.setReadOnly(bool(why))
         self.edit.setPlaceholderText(why or self.edit.tr("Message… @ names a file"))
-        for widget in (self.mode, self.model, self.effort, self._attach):
+        for widget in (*self.choices.choosers, self._attach):
             widget.setEnabled(not why)
         self._on_text()
-
-    def set_models(self, models: list[dict[str, Any]], current: str, effort: str = "") -> None:
-        """The models that are offered. `current` and `effort` are shown where the person has chosen nothing else."""
-        self._models, self._default_effort = models, effort
-        self.model.clear()
-        for info in models:
-            name = str(info.get("name") or words.model_name(str(info["id"])))
-            self.model.add(name, str(info["id"]), str(info.get("price") or ""))
-        self.model.set_value(current)
-        self.model.set_value(self.picked_model)
-        self._on_model()
-        self._fit()
-
-    def set_mode(self, mode: str) -> None:
-        """The session's mode. Said again without a change it leaves what was chosen for the next message."""
-        if mode != self.told_mode:
-            self.told_mode = mode
-            self.mode.set_value(mode)
 
     def set_context(self, tokens: int) -> None:
         self._context_tokens = tokens
@@ -270,19 +221,6 @@ class Composer(QWidget):
         self.edit.set_text(draft.text)
         self._texts, self._images = list(draft.texts), list(draft.images)
         self._show_chips()
-
-    def pick(self, model: str, effort: str) -> None:
-        """Choose a model and its effort as a person would, "" = none; what is not offered now is when it comes."""
-        self.picked_model, self.picked_effort = model, effort
-        self.model.set_value(model)
-        self._on_model()
-
-    def _pick_model(self, model: str) -> None:
-        self.picked_model = model
-        self._on_model()
-
-    def _pick_effort(self, effort: str) -> None:
-        self.picked_effort = effort
 
     def add_text(self, text: str) -> None:
         """Keep a large text beside the field."""
@@ -352,9 +290,7 @@ class Composer(QWidget):
         params: dict[str, Any] = {
             "text": text,
             "images": list(self._images),
-            "mode": self.mode.value,
-            "model": self.model.value,
-            "effort": self.effort.value,
+            **self.choices.params(),
             "when": when,
         }
         self.send.emit(params)
@@ -401,15 +337,3 @@ class Composer(QWidget):
         self._estimate.setToolTip(
             self.tr("Estimate of what is sent: the conversation so far and this message.")
         )
-
-    def _on_model(self) -> None:
-        info = next((one for one in self._models if one["id"] == self.model.value), {})
-        efforts = info.get("efforts") or []
-        self.effort.clear()
-        for effort in efforts:
-            self.effort.add(str(effort), str(effort))
-        self._has_efforts = bool(efforts)
-        self._fit()
-        # What a model does when nothing is said, what the settings say, what was chosen here.
-        for effort in ("high", self._default_effort, self.picked_effort):
-            self.effort.set_value(effort)

@@ -90,24 +90,24 @@ class Composing(QObject):
 
     def handed_over(self) -> Written:
         """What is being written, for the pane that takes the place of this one."""
-        composer = self.composer
+        choices = self.composer.choices
         return Written(
-            composer.draft(),
-            composer.mode.value,
-            composer.told_mode,
-            composer.picked_model,
-            composer.picked_effort,
+            self.composer.draft(),
+            choices.mode.value,
+            choices.told_mode,
+            choices.picked_model,
+            choices.picked_effort,
         )
 
     def take_over(self, written: Written) -> None:
         """Go on with what was being written in another pane of the same session."""
-        composer = self.composer
+        choices = self.composer.choices
         self.drafts.take_over(written.draft)
-        composer.replace(written.draft)
+        self.composer.replace(written.draft)
         # The session may tell its mode to this pane now or have done so: what was chosen is kept until it has another.
-        composer.set_mode(written.told_mode)
-        composer.mode.set_value(written.mode)
-        composer.pick(written.model, written.effort)
+        choices.set_mode(written.told_mode)
+        choices.mode.set_value(written.mode)
+        choices.pick(written.model, written.effort)
 
     # -- what the composer shows
 
@@ -120,7 +120,7 @@ class Composing(QObject):
 
     def _on_status(self, status: dict[str, Any]) -> None:
         self.composer.set_running(self._state.busy)
-        self.composer.set_mode(str(status.get("mode") or "ask"))
+        self.composer.choices.set_mode(str(status.get("mode") or "ask"))
         self.composer.set_context(int(status.get("context_tokens") or 0))
 
     def _show_engine(self) -> None:
@@ -145,17 +145,17 @@ class Composing(QObject):
     def ask_models(self) -> None:
         def answered(result: dict[str, Any]) -> None:
             current = str(self._state.status.get("asked_model") or result.get("default") or "")
-            self.composer.set_models(result["models"], current, str(result.get("effort") or ""))
+            self.composer.choices.set_models(result["models"], current, str(result.get("effort") or ""))
 
         self._state.request("models", {}, answered)
 
     def _on_settings(self, names: frozenset[str]) -> None:
         """What was just said in the settings counts more than what was chosen here before."""
-        composer = self.composer
-        model = "" if names & _OF_THE_MODEL else composer.picked_model
-        effort = "" if "effort" in names else composer.picked_effort
-        if (model, effort) != (composer.picked_model, composer.picked_effort):
-            composer.pick(model, effort)
+        choices = self.composer.choices
+        model = "" if names & _OF_THE_MODEL else choices.picked_model
+        effort = "" if "effort" in names else choices.picked_effort
+        if (model, effort) != (choices.picked_model, choices.picked_effort):
+            choices.pick(model, effort)
         if names & _OF_THE_MODEL or "effort" in names:
             self.ask_models()
 
