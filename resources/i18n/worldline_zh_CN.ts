@@ -462,34 +462,6 @@
 <context>
     <name>ChatPane</name>
     <message>
-        <source>only looking</source>
-        <translation>仅查看</translation>
-    </message>
-    <message>
-        <source>The files are still as they were where you are.</source>
-        <translation>文件仍是你所在位置的样子。</translation>
-    </message>
-    <message>
-        <source>Back</source>
-        <translation>返回</translation>
-    </message>
-    <message>
-        <source>Back to where you are (Esc)</source>
-        <translation>回到你所在的位置 (Esc)</translation>
-    </message>
-    <message>
-        <source>Back to where you are</source>
-        <translation>回到你所在处</translation>
-    </message>
-    <message>
-        <source>Go here</source>
-        <translation>前往这里</translation>
-    </message>
-    <message>
-        <source>As the model sees it</source>
-        <translation>模型视角</translation>
-    </message>
-    <message>
         <source>↓ New text</source>
         <translation>↓ 新内容</translation>
     </message>
@@ -2422,6 +2394,37 @@ The agent works in {work}</source>
     <message>
         <source>No command is called that.</source>
         <translation>没有这个名称的命令。</translation>
+    </message>
+</context>
+<context>
+    <name>PaneHead</name>
+    <message>
+        <source>only looking</source>
+        <translation>仅查看</translation>
+    </message>
+    <message>
+        <source>The files are still as they were where you are.</source>
+        <translation>文件仍是你所在位置的样子。</translation>
+    </message>
+    <message>
+        <source>Back</source>
+        <translation>返回</translation>
+    </message>
+    <message>
+        <source>Back to where you are (Esc)</source>
+        <translation>回到你所在的位置 (Esc)</translation>
+    </message>
+    <message>
+        <source>Back to where you are</source>
+        <translation>回到你所在处</translation>
+    </message>
+    <message>
+        <source>Go here</source>
+        <translation>前往这里</translation>
+    </message>
+    <message>
+        <source>As the model sees it</source>
+        <translation>模型视角</translation>
     </message>
 </context>
 <context>

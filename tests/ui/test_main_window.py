@@ -278,12 +278,12 @@ def test_looking_is_said_to_be_looking(window_of: Open) -> None:
     chat = window.panes["chat"]
     rows = window.tree.view.geometry()
     window.tree.view.look_at(8)
-    assert chat._looking.isVisible() and "still as they were" in chat._looking.toolTip()
+    assert chat.head._looking.isVisible() and "still as they were" in chat.head._looking.toolTip()
     assert not window.notices.items, [n.text.text() for n in window.notices.items.values()]
-    assert chat._head.property("role") == "looking"
+    assert chat.head.property("role") == "looking"
     assert window.tree.view.geometry() == rows, "nothing moves"
     window.state.select("")
-    assert not chat._looking.isVisible() and chat._head.property("role") == ""
+    assert not chat.head._looking.isVisible() and chat.head.property("role") == ""
 
 
 def test_a_line_that_comes_or_goes_moves_no_row_of_the_tree(window_of: Open, qtbot: Any) -> None:

@@ -85,11 +85,11 @@ def test_the_path_to_the_cursor_is_shown_with_its_bodies(chat: ChatPane, qtbot: 
 
 def test_looking_at_another_node_shows_its_path_and_offers_to_go_there(chat: ChatPane, qtbot: Any) -> None:
     chat.state.select(sample.uid(9))
-    assert chat.chat.path[-1].uid == sample.uid(9) and chat._go.isVisible() and not chat.chat.live
+    assert chat.chat.path[-1].uid == sample.uid(9) and chat.head._go.isVisible() and not chat.chat.live
     with qtbot.waitSignal(chat.state.jumped):
-        chat._go.click()
+        chat.head._go.click()
     assert chat.state.cursor == sample.uid(9) and chat.chat.path[-1].uid == sample.uid(9)
-    assert not chat._back_to.isVisible()
+    assert not chat.head._back_to.isVisible()
 
 
 def test_a_prompt_is_sent_streamed_and_stored(chat: ChatPane, qtbot: Any) -> None:

@@ -59,8 +59,8 @@ LIBRARIES = (
 pydantic's."""
 MODULES = (
     "worldline.ui.chat.composer_edit", "worldline.ui.chat.composing", "worldline.ui.markdown.prose",
-    "worldline.ui.syntax.code_view", "worldline.ui.chat.message_rows", "worldline.ui.chat.pane",
-    "worldline.ui.diff.file_diff_panel", "worldline.ui.diff.file_list", "worldline.ui.diff.pane",
+    "worldline.ui.syntax.code_view", "worldline.ui.chat.message_rows", "worldline.ui.chat.view",
+    "worldline.ui.chat.pane", "worldline.ui.diff.file_diff_panel", "worldline.ui.diff.file_list", "worldline.ui.diff.pane",
     "worldline.ui.dialogs.desk",
 )  # fmt: skip
 """The rest, in an order in which each brings a few milliseconds with it."""

@@ -5,29 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QTimer
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QHideEvent, QResizeEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
 from worldline.core.headers import NodeHeader
-from worldline.core.kinds import NodeFlag, NodeKind
 from worldline.protocol.events import Delta
 from worldline.protocol.model import Approval, Body, Question, RunInfo
 from worldline.ui.chat import opening, words
 from worldline.ui.chat.composing import Composing
 from worldline.ui.chat.message_menu import show_menu
 from worldline.ui.chat.offers import act_on_offer
-from worldline.ui.chat.row_base import ColorLabel, ElidedLabel, tool_button
+from worldline.ui.chat.pane_head import PaneHead
 from worldline.ui.chat.view import ChatView
 from worldline.ui.hiding import hide, show_if
 from worldline.ui.session_state import SessionState
 from worldline.ui.slices import PAUSE_MS
-from worldline.ui.theme import caption, theme
 from worldline.viewmodel import tree_paths, tree_text
 from worldline.viewmodel.chat import ChatModel, left_runs
 from worldline.viewmodel.headers import header_at
 from worldline.viewmodel.tree_model import NO_ROW
-from worldline.viewmodel.visible import settled
 from worldline.viewmodel.words import refusal
 
 BODY_BATCH = 40
@@ -67,41 +64,17 @@ class ChatPane(QWidget):
         """Nodes of the path above what is shown."""
         self._prompts_above = 0
         self._pending: list[str] = []
-        self._crumbs = ElidedLabel(self)
-        self._crumbs.setFont(theme().font_ui(0, bold=True))
-        self._crumbs.setTextFormat(Qt.TextFormat.PlainText)
-        self._branch = ElidedLabel("", self)
-        # The title gives way first: its words stand above the message as well.
-        self._branch.least = 180
-        caption(self._branch)
-        self._looking = ColorLabel(self.tr("only looking"), "muted", self)
-        self._looking.setToolTip(self.tr("The files are still as they were where you are."))
-        self._back_to = QPushButton(self.tr("Back"), self)
-        self._back_to.setToolTip(self.tr("Back to where you are (Esc)"))
-        self._back_to.setAccessibleName(self.tr("Back to where you are"))
-        self._back_to.clicked.connect(lambda: state.select(""))
-        self._go = QPushButton(self.tr("Go here"), self)
-        self._go.clicked.connect(lambda: state.go(state.looked_at()))
-        self._as_model = tool_button(self, self.tr("As the model sees it"), "eye")
-        self._as_model.clicked.connect(lambda: opening.model_view(state, self.window(), state.looked_at()))
-        self._head = QFrame(self)
-        head = QHBoxLayout(self._head)
-        head.setContentsMargins(16, 6, 8, 6)
-        head.setSpacing(8)
-        head.addWidget(self._crumbs)
-        head.addWidget(self._branch)
-        head.addStretch(1)
-        for widget in (self._looking, self._back_to, self._go, self._as_model):
-            head.addWidget(widget)
-        for widget in (self._looking, self._back_to, self._go):
-            widget.hide()
+        self.head = PaneHead(self, heir=self.view)
+        self.head.back.connect(lambda: state.select(""))
+        self.head.go.connect(lambda: state.go(state.looked_at()))
+        self.head.model_view.connect(lambda: opening.model_view(state, self.window(), state.looked_at()))
         self._end = QPushButton(self.tr("↓ New text"), self)
         self._end.clicked.connect(self.view.follow)
         self._end.hide()
         self._layout = layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
-        layout.addWidget(self._head)
+        layout.addWidget(self.head)
         layout.addWidget(self.view, 1)
         layout.addWidget(self.waiting)
         layout.addWidget(self.composer)
@@ -209,7 +182,7 @@ class ChatPane(QWidget):
         row = state.tree.row(uid) if uid else NO_ROW
         previewing = bool(state.selection)
         self._show_looking(previewing, row)
-        show_if(previewing and not state.read_only, self._go, self.view)
+        self.head.offer_going(previewing and not state.read_only)
         if row == NO_ROW:
             self.chat.set_path([], live=not previewing)
             return
@@ -235,13 +208,7 @@ class ChatPane(QWidget):
 
     def _show_looking(self, on: bool, row: int) -> None:
         """Looking is not going: said where it is read, without moving anything."""
-        for widget in (self._back_to, self._looking):
-            show_if(on, widget, self.view)
-        self._branch.setVisible(not on)
-        role = "looking" if on else ""
-        if self._head.property("role") != role:
-            self._head.setProperty("role", role)
-            self._head.style().polish(self._head)
+        self.head.show_looking(on)
         if on and row != NO_ROW:
             self._announce(
                 self.tr("You look at “{title}”. The files are still as they were where you are.").format(
@@ -262,21 +229,11 @@ class ChatPane(QWidget):
             QTimer.singleShot(0, self, lambda: self._refresh(again=True))
 
     def _show_crumbs(self, path: list[NodeHeader]) -> None:
-        prompts = [
-            header
-            for header in path
-            if header.kind in (NodeKind.USER, NodeKind.IMPORTED_USER) and not header.flags & NodeFlag.HIDDEN
-        ]
-        title = (
-            prompts[-1].preview if prompts else str(self.state.info.get("title") or self.tr("New session"))
-        )
-        title = settled(title if len(title) <= 60 else title[:59] + "…")
-        count = len(prompts) + self._prompts_above
-        self._crumbs.setText(f"{count} {title}" if prompts else title)
         # Where the next prompt goes (a fork has no node of its own yet), or where the node was made.
         fork = "" if self.state.selection else self._fork
-        branch = fork or next((header.branch for header in reversed(path) if header.branch), "")
-        self._branch.setText(f"▸ {branch.removeprefix('refs/heads/')}" if branch else "")
+        title = self.head.show_path(
+            path, fork, str(self.state.info.get("title") or self.tr("New session")), above=self._prompts_above
+        )
         self.setAccessibleName(self.tr("Chat: {}").format(title))
 
     def _on_headers(self, first: int) -> None:
