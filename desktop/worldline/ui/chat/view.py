@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from functools import partial
 
@@ -10,15 +9,16 @@ from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QPalette, QResizeEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
-from worldline.ui.chat.message_rows import EmptyChat, ReplyRow
+from worldline.ui.chat.message_rows import EmptyChat
 from worldline.ui.chat.row_base import RowSignals, RowWidget
 from worldline.ui.chat.row_places import RowPlaces
 from worldline.ui.chat.row_pool import RowPool
+from worldline.ui.chat.row_widgets import RowWidgets
 from worldline.ui.hiding import hide
 from worldline.ui.markdown.view import MarkdownView
 from worldline.ui.theme import TEXT_WIDTH, theme
 from worldline.viewmodel.chat import ChatModel
-from worldline.viewmodel.chat_rows import ChatRow, RowKind, text_of
+from worldline.viewmodel.chat_rows import ChatRow, RowKind
 
 MARGIN = 16
 """Pixels around the column of rows, which stays in the middle of a wide pane."""
@@ -48,19 +48,14 @@ class ChatView(QAbstractScrollArea):
         self.viewport().setBackgroundRole(QPalette.ColorRole.Window)
         self.viewport().setAutoFillBackground(True)
         self._places = RowPlaces()
-        self._widgets: OrderedDict[str, RowWidget] = OrderedDict()
-        self._pool = RowPool(self.signals, self)
+        self._widgets = RowWidgets(RowPool(self.signals, self))
         self._sticky = True
         self._placing = False
         self._held = False
         self._shift = 0
         """By how much the first row in sight has grown above what is read of it."""
-        self._settling: ReplyRow | None = None
-        """The row of a reply that has just been stored: its widget stays, so that nothing flickers."""
         self._dirty: set[str] = set()
         self._asked: set[str] = set()
-        self.builds = 0
-        """How many row widgets were made; tests hold it against the number of deltas."""
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.setInterval(FRAME_MS)
@@ -79,18 +74,10 @@ class ChatView(QAbstractScrollArea):
     def _on_change(self, first: int, removed: int, added: int) -> None:
         anchor = self._anchor()
         self._places.follow(self.model.rows, self.column, first, removed, added)
-        for key in [key for key in self._widgets if self.model.row(key) is None]:
-            widget = self._widgets[key]
-            if isinstance(widget, ReplyRow) and widget.row.kind is RowKind.LIVE and self._settling is None:
-                self._settling = widget
-                del self._widgets[key]
-            else:
-                self._delete(key)
+        self._widgets.forget([key for key in self._widgets if self.model.row(key) is None])
         self._places.sum_up()
         self._place(anchor)
-        if self._settling is not None:
-            self._pool.give(self._settling)
-            self._settling = None
+        self._widgets.settled()
 
     def _on_touch(self, row: ChatRow) -> None:
         self._dirty.add(row.key)
@@ -139,9 +126,7 @@ class ChatView(QAbstractScrollArea):
     def _let_go(self) -> None:
         """The style changes: it goes through every widget, so those that nobody sees are in its way."""
         shown = {self.model.rows[at].key for at in self._visible()}
-        for key in [key for key in self._widgets if key not in shown]:
-            self._delete(key)
-        self._pool.clear()
+        self._widgets.keep_only(shown)
         for part in self.viewport().findChildren(MarkdownView):
             part.let_go()
 
@@ -156,9 +141,7 @@ class ChatView(QAbstractScrollArea):
 
     def rebuild(self) -> None:
         """Make all widgets anew: fonts have changed."""
-        for key in list(self._widgets):
-            self._delete(key)
-        self._pool.clear()
+        self._widgets.keep_only(())
         self._places.doubt()
         self._place(self._anchor())
 
@@ -216,7 +199,7 @@ class ChatView(QAbstractScrollArea):
 
     def _make_ready(self, index: int) -> None:
         if index < len(self.model.rows):
-            self._measure(index, self._make(self.model.rows[index]))
+            self._measure(index, self._widgets.make(self.model.rows[index]))
 
     def _let_in(self) -> None:
         self._held = False
@@ -261,9 +244,9 @@ class ChatView(QAbstractScrollArea):
             row = self.model.rows[index]
             widget = self._widgets.get(row.key)
             if widget is None:
-                widget = self._make(row)
+                widget = self._widgets.make(row)
             else:
-                self._widgets.move_to_end(row.key)
+                self._widgets.used(row.key)
                 self._update(widget, row)
             if not self._places.is_measured(index):
                 resized |= self._measure(index, widget)
@@ -287,19 +270,6 @@ class ChatView(QAbstractScrollArea):
     def look_again(self) -> None:
         """Ask for what is missing of the rows in sight."""
         self._place(self._anchor())
-
-    def _make(self, row: ChatRow) -> RowWidget:
-        known = self._settling
-        if known is not None and row.kind is RowKind.REPLY and known.text and known.text == text_of(row.body):
-            self._settling = None
-            known.show_row(row)
-            widget: RowWidget = known
-        else:
-            widget = self._pool.take(row)
-        widget.shown_revision = row.revision
-        self._widgets[row.key] = widget
-        self.builds += 1
-        return widget
 
     def _update(self, widget: RowWidget, row: ChatRow) -> None:
         if widget.shown_revision != row.revision:
@@ -336,12 +306,7 @@ class ChatView(QAbstractScrollArea):
         for key, widget in self._widgets.items():
             if key not in shown and not widget.isHidden():
                 hide(widget, self)
-        surplus = len(self._widgets) - len(shown) - KEPT
-        for key in [key for key in self._widgets if key not in shown][: max(0, surplus)]:
-            self._delete(key)
-
-    def _delete(self, key: str) -> None:
-        self._pool.give(self._widgets.pop(key))
+        self._widgets.trim(shown, KEPT)
 
     # -- scrolling
 
@@ -374,6 +339,11 @@ class ChatView(QAbstractScrollArea):
 
     def widgets(self) -> list[RowWidget]:
         return list(self._widgets.values())
+
+    @property
+    def builds(self) -> int:
+        """How many row widgets were made; tests hold it against the number of deltas."""
+        return self._widgets.builds
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
