@@ -58,152 +58,73 @@ class WindowActions(QObject):
         self._refresh()
 
     def _add_going(self) -> None:
-        window, state, add = self._window, self._window.state, self._window.actions_list.add
-        group = self.tr("Go")
-        add("back", self.tr("Back to where I was"), state.go_back, keys="Alt+Left", icon="back", group=group)
-        add(
-            "forward",
-            self.tr("Forward again"),
-            state.go_forward,
-            keys="Alt+Right",
-            icon="forward",
-            group=group,
-        )
-        add("find_in_tree", self.tr("Search the tree"), self._find, keys="Ctrl+F", icon="search", group=group)
-        add("next_hit", self.tr("Next match"), lambda: window.tree.next_hit(), keys="F3", group=group)
-        add("previous_hit", self.tr("Previous match"), lambda: window.tree.previous_hit(), keys="Shift+F3",
-            group=group)  # fmt: skip
-        add(
-            "cursor", self.tr("Show where I am"), self._show_cursor, keys="Ctrl+G", icon="follow", group=group
-        )
-        add(
-            "go_here",
-            self.tr("Go to the node I look at"),
-            self._go_here,
-            keys="Ctrl+Shift+G",
-            icon="go",
-            group=group,
-        )
-        add("compare", self.tr("Compare the chosen nodes"), self._compare, keys="Ctrl+Shift+C", icon="compare",
-            group=group)  # fmt: skip
-        add("label", self.tr("Label this node…"), lambda: self._edit("label"), icon="label", group=group)
-        add("note", self.tr("Note on this node…"), lambda: self._edit("note"), icon="note", group=group)
+        window, state = self._window, self._window.state
+        add = partial(self._window.actions_list.add, group=self.tr("Go"))
+        add("back", self.tr("Back to where I was"), state.go_back, keys="Alt+Left", icon="back")
+        add("forward", self.tr("Forward again"), state.go_forward, keys="Alt+Right", icon="forward")
+        add("find_in_tree", self.tr("Search the tree"), self._find, keys="Ctrl+F", icon="search")
+        add("next_hit", self.tr("Next match"), lambda: window.tree.next_hit(), keys="F3")
+        add("previous_hit", self.tr("Previous match"), lambda: window.tree.previous_hit(), keys="Shift+F3")
+        add("cursor", self.tr("Show where I am"), self._show_cursor, keys="Ctrl+G", icon="follow")
+        add("go_here", self.tr("Go to the node I look at"), self._go_here, keys="Ctrl+Shift+G", icon="go")
+        add("compare", self.tr("Compare the chosen nodes"), self._compare, keys="Ctrl+Shift+C", icon="compare")  # fmt: skip
+        add("label", self.tr("Label this node…"), lambda: self._edit("label"), icon="label")
+        add("note", self.tr("Note on this node…"), lambda: self._edit("note"), icon="note")
         add("as_model_sees", self.tr("As the model sees it"),
-            lambda: state.as_model_sees_asked.emit(state.looked_at()), keys="Ctrl+Shift+M", icon="eye", group=group)  # fmt: skip
+            lambda: state.as_model_sees_asked.emit(state.looked_at()), keys="Ctrl+Shift+M", icon="eye")  # fmt: skip
         add("bring_home", self.tr("Bring to my branch…"), lambda: state.bring_home_asked.emit(state.looked_at()),
-            icon="home", group=group)  # fmt: skip
-        add("export", self.tr("Export…"), lambda: state.export_asked.emit(state.looked_at()), icon="export",
-            group=group)  # fmt: skip
+            icon="home")  # fmt: skip
+        add("export", self.tr("Export…"), lambda: state.export_asked.emit(state.looked_at()), icon="export")
 
     def _add_places(self) -> None:
-        window, add = self._window, self._window.actions_list.add
-        group = self.tr("View")
+        window = self._window
+        add = partial(self._window.actions_list.add, group=self.tr("View"))
         for number, (place, words) in enumerate(
             (("tree", self.tr("Go to the tree")), ("chat", self.tr("Go to the chat")),
              ("changes", self.tr("Go to the changes"))), 1
         ):  # fmt: skip
-            add(f"show_{place}", words, partial(window.places.show_pane, place), keys=f"Ctrl+{number}",
-                icon=place, group=group)  # fmt: skip
-        add("toggle_tree", self.tr("Show or hide the tree"), lambda: window.places.toggle_pane("tree"), keys="Ctrl+B",
-            icon="tree", group=group)  # fmt: skip
+            add(f"show_{place}", words, partial(window.places.show_pane, place), keys=f"Ctrl+{number}", icon=place)  # fmt: skip
+        add("toggle_tree", self.tr("Show or hide the tree"), lambda: window.places.toggle_pane("tree"),
+            keys="Ctrl+B", icon="tree")  # fmt: skip
         add("toggle_changes", self.tr("Show or hide the changes"), lambda: window.places.toggle_pane("changes"),
-            keys="Ctrl+Shift+B", icon="changes", group=group)  # fmt: skip
+            keys="Ctrl+Shift+B", icon="changes")  # fmt: skip
         tree = window.tree
-        add(
-            "fit",
-            self.tr("Show the whole tree"),
-            lambda: tree.view.fit(),
-            keys="Ctrl+9",
-            icon="fit",
-            group=group,
-        )
-        add("zoom_in", self.tr("Zoom in"), lambda: tree.view.zoom(1.25), keys=["Ctrl++", "Ctrl+="], icon="zoom-in",
-            group=group)  # fmt: skip
-        add(
-            "zoom_out",
-            self.tr("Zoom out"),
-            lambda: tree.view.zoom(0.8),
-            keys="Ctrl+-",
-            icon="zoom-out",
-            group=group,
-        )
-        add("zoom_reset", self.tr("Normal size"), lambda: tree.view.reset_zoom(), keys="Ctrl+0", group=group)
+        add("fit", self.tr("Show the whole tree"), lambda: tree.view.fit(), keys="Ctrl+9", icon="fit")
+        add("zoom_in", self.tr("Zoom in"), lambda: tree.view.zoom(1.25), keys=["Ctrl++", "Ctrl+="], icon="zoom-in")  # fmt: skip
+        add("zoom_out", self.tr("Zoom out"), lambda: tree.view.zoom(0.8), keys="Ctrl+-", icon="zoom-out")
+        add("zoom_reset", self.tr("Normal size"), lambda: tree.view.reset_zoom(), keys="Ctrl+0")
         add("filter_next", self.tr("Next filter of the tree"), lambda: tree.cycle_filter(), keys="Ctrl+O",
-            icon="filter", group=group)  # fmt: skip
-        add(
-            "fold",
-            self.tr("Fold or unfold runs of steps"),
-            lambda: tree.fold_button.click(),
-            icon="fold",
-            group=group,
-        )
-        add("sideways", self.tr("Tree from left to right"), lambda: tree.side_button.click(), icon="left-right",
-            group=group)  # fmt: skip
-        minimap = add("toggle_minimap", self.tr("Overview in the corner"), self._minimap, icon="minimap", group=group,
-                      checkable=True)  # fmt: skip
+            icon="filter")  # fmt: skip
+        add("fold", self.tr("Fold or unfold runs of steps"), lambda: tree.fold_button.click(), icon="fold")
+        add("sideways", self.tr("Tree from left to right"), lambda: tree.side_button.click(), icon="left-right")  # fmt: skip
+        minimap = add("toggle_minimap", self.tr("Overview in the corner"), self._minimap, icon="minimap",
+            checkable=True)  # fmt: skip
         minimap.setChecked(True)
 
     def _add_running(self) -> None:
-        state, add = self._window.state, self._window.actions_list.add
-        group = self.tr("Agent")
-        add(
-            "stop",
-            self.tr("Stop the agent"),
-            lambda: state.request("stop"),
-            keys="Ctrl+.",
-            icon="stop",
-            group=group,
-        )
-        add("retry_now", self.tr("Retry now"), lambda: state.request("retry_now"), icon="retry", group=group)
-        add("compact", self.tr("Summarise the history now"), lambda: state.request("compact", {}), icon="compact",
-            group=group)  # fmt: skip
+        state = self._window.state
+        add = partial(self._window.actions_list.add, group=self.tr("Agent"))
+        add("stop", self.tr("Stop the agent"), lambda: state.request("stop"), keys="Ctrl+.", icon="stop")
+        add("retry_now", self.tr("Retry now"), lambda: state.request("retry_now"), icon="retry")
+        add("compact", self.tr("Summarise the history now"), lambda: state.request("compact", {}), icon="compact")  # fmt: skip
 
     def _add_window(self) -> None:
-        window, add = self._window, self._window.actions_list.add
-        group = self.tr("Window")
-        add("palette", self.tr("All commands"), self.open_palette, keys=["Ctrl+Shift+P", "Ctrl+K"], icon="palette",
-            group=group)  # fmt: skip
-        add(
-            "open_folder",
-            self.tr("Open a folder…"),
-            self._open_folder,
-            keys="Ctrl+Shift+O",
-            icon="folder",
-            group=group,
-        )
-        add("open_session", self.tr("Open a session file…"), self._open_session, icon="file", group=group)
-        add(
-            "sessions",
-            self.tr("Recent sessions"),
-            window.start_asked.emit,
-            keys="Ctrl+R",
-            icon="session",
-            group=group,
-        )
-        add("rename", self.tr("Rename this session…"), self._rename, keys="F2", icon="edit", group=group)
-        add(
-            "shortcuts",
-            self.tr("Keyboard shortcuts"),
-            self.shortcuts,
-            keys="F1",
-            icon="keyboard",
-            group=group,
-        )
+        window = self._window
+        add = partial(self._window.actions_list.add, group=self.tr("Window"))
+        add("palette", self.tr("All commands"), self.open_palette, keys=["Ctrl+Shift+P", "Ctrl+K"], icon="palette")  # fmt: skip
+        add("open_folder", self.tr("Open a folder…"), self._open_folder, keys="Ctrl+Shift+O", icon="folder")
+        add("open_session", self.tr("Open a session file…"), self._open_session, icon="file")
+        add("sessions", self.tr("Recent sessions"), window.start_asked.emit, keys="Ctrl+R", icon="session")
+        add("rename", self.tr("Rename this session…"), self._rename, keys="F2", icon="edit")
+        add("shortcuts", self.tr("Keyboard shortcuts"), self.shortcuts, keys="F1", icon="keyboard")
         for name, words in self.theme_words().items():
             add(f"theme_{name}", words, partial(self._theme, name), group=self.tr("Theme"),
                 icon="moon" if name == "dark" else "sun", checkable=True)  # fmt: skip
         for code, language in LANGUAGES.items():
             add(f"language_{code}", self.tr("Language: {}").format(language), partial(self._language, code),
                 icon="chat", group=self.tr("Language"))  # fmt: skip
-        add(
-            "close",
-            self.tr("Close the window"),
-            window.ask_to_close,
-            keys="Ctrl+W",
-            icon="close",
-            group=group,
-        )
-        add("quit", self.tr("Quit Worldline"), self._quit, keys="Ctrl+Q", icon="close", group=group)
+        add("close", self.tr("Close the window"), window.ask_to_close, keys="Ctrl+W", icon="close")
+        add("quit", self.tr("Quit Worldline"), self._quit, keys="Ctrl+Q", icon="close")
 
     def _quit(self) -> None:
         if (windows := self._window.windows) is not None:
