@@ -73,6 +73,20 @@ def test_a_worktree_is_asked_for_when_its_pointer_changes(
     assert ws.capture(state).branch == "other"
 
 
+def test_a_file_that_another_repository_in_its_place_tracks_is_captured(
+    work: Path, tmp_path: Path, open_workspace: Callable[..., Any]
+) -> None:
+    """Though it is ignored, and nothing happened in its folder."""
+    run_sh("mkdir logs && echo l > logs/x.log && echo '*.log' > .gitignore", work)
+    ws = open_workspace()
+    state = _settled(ws)
+    assert "logs/x.log" not in ws.state(state).tracked
+    run_sh(
+        f"rm -rf .git && git init -q --separate-git-dir {tmp_path}/elsewhere . && git add -f logs/x.log", work
+    )
+    assert ws.read_file(ws.capture(state).state, "logs/x.log") == b"l\n"
+
+
 def test_a_head_that_becomes_a_link_is_noticed(work: Path, open_workspace: Callable[..., Any]) -> None:
     ws = open_workspace()
     first = ws.capture(None)

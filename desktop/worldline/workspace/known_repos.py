@@ -68,7 +68,8 @@ class KnownRepos:
                 everything = _invalidate(top, root.tracked()) or everything
                 if again is not None:
                     self.roots[path] = again
-                    everything = _invalidate(top, again.refresh_index() or ()) or everything
+                    again.refresh_index()
+                    everything = _invalidate(top, again.tracked()) or everything
                 continue
             delta = root.refresh_index()
             if delta is not None:
@@ -142,9 +143,9 @@ class KnownRepos:
         return any(root.common == known.common for known in self.roots.values())
 
 
-def _invalidate(top: Dir, paths: object) -> bool:
+def _invalidate(top: Dir, paths: set[str]) -> bool:
     """What is ignored may have changed along these paths. False: there are none."""
-    for path in paths if isinstance(paths, set) else ():
+    for path in paths:
         node: Dir | None = top
         for part in path.split("/"):
             if node is None:
