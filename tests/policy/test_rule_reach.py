@@ -26,6 +26,12 @@ def rules(root: Path, *, allow: tuple[str, ...] = (), deny: tuple[str, ...] = ()
         # what a wrapper takes apart by itself
         "env -S'rm -rf x' git status", "env '--split-string=rm -rf x' git status", "env -S 'rm x' git status",
         "env -vS'rm x' git status", "watch git status ';rm x'", "watch -n 5 'git status; rm x'",
+        # the value of an option that looks like the program of the rule
+        "env --argv0 git rm x", "env -a git rm x", "strace -s git rm x", "strace --string-limit git rm x",
+        "unshare -w git rm x", "unshare --root git rm x", "nice --adj git rm x", "nice --adjustment git rm x",
+        "timeout --sig git rm 5 x", "stdbuf --output git rm x", "ionice --class git rm x", "sudo --user git rm x",
+        "sudo -nu git rm x", "xargs --arg-file git rm", "flock --timeout git f rm x", "parallel --jobs git rm",
+        "setsid --what git status", "xargs -E git rm",
         # a text that the shell reads as arithmetic
         "test -v 'a[$(rm x)]'; git status", "[[ 'a[$(rm x)]' -eq 1 ]]; git status", "let 'a[`rm x`]'; git status",
         "x='a[$(rm x)]'; ((x)); git status", "x=$y; ((x)); git status", "[ -v 'a[$''(rm x)]' ] && git status",
@@ -35,7 +41,9 @@ def rules(root: Path, *, allow: tuple[str, ...] = (), deny: tuple[str, ...] = ()
     ],
 )  # fmt: skip
 def test_an_allowed_command_is_not_a_cover_for_another(tmp_path: Path, line: str) -> None:
-    allowed = rules(tmp_path, allow=("Bash(git status:*)", "Bash(go test:*)", "Bash(make test:*)"))
+    allowed = rules(
+        tmp_path, allow=("Bash(git status:*)", "Bash(git rm:*)", "Bash(go test:*)", "Bash(make test:*)")
+    )
     assert allowed.command(line).decision == "ask"
 
 
@@ -72,6 +80,11 @@ def test_a_rule_may_name_a_program_by_its_folder(tmp_path: Path, rule: str, line
         ("./deploy.sh:*", "./deploy.sh x"), ("./deploy.sh", "scripts/../deploy.sh"), ("/usr/bin/git push:*", "git push"),
         ("git push:*", "git -C x push"), ("git push:*", "git --no-pager -c a=b push origin"), ("git push", "git -C x push"),
         ("npm publish:*", "npm --silent publish"), ("docker push:*", "docker --context x push y"),
+        ("rm:*", "ionice --class 2 rm x"), ("rm:*", "sudo --user bob rm x"), ("rm:*", "sudo -nu bob A=b rm x"),
+        ("rm:*", "xargs --max-args 1 rm"), ("rm:*", "xargs -I{} -0 rm {}"), ("rm:*", "xargs -i rm {}"),
+        ("rm:*", "stdbuf --output L rm x"), ("rm:*", "flock --timeout 5 f rm x"), ("rm:*", "flock f -c 'rm x'"),
+        ("rm:*", "strace -ff -s 100 -o f rm x"), ("rm:*", "chroot --userspec a:b d rm x"), ("rm:*", "env -a x rm x"),
+        ("rm:*", "timeout --signal=KILL --kill-after 3 5 rm x"), ("rm:*", "env --default-signal=INT rm x"),
         ("rm:*", "env -S'rm -rf x'"), ("rm:*", "watch 'rm x'"), ("git push:*", "./git push"),
     ],
 )  # fmt: skip

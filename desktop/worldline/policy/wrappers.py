@@ -3,35 +3,74 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from worldline.policy.shell import SimpleCommand
 
-_WRAPPERS: dict[str, frozenset[str]] = {
-    # name → options that take a value of their own
-    "env": frozenset({"-u", "--unset", "-C", "--chdir"}),
-    "timeout": frozenset({"-s", "--signal", "-k", "--kill-after"}),
-    "nice": frozenset({"-n", "--adjustment"}),
-    "ionice": frozenset({"-c", "-n"}),
-    "nohup": frozenset(),
-    "time": frozenset({"-f", "-o"}),
-    "command": frozenset(),
-    "builtin": frozenset(),
-    "exec": frozenset({"-a"}),
-    "stdbuf": frozenset({"-i", "-o", "-e"}),
-    "setsid": frozenset(),
-    "sudo": frozenset({"-u", "-g", "-h", "-p", "-C", "-D", "-R", "-T"}),
-    "doas": frozenset({"-u", "-C"}),
-    "xargs": frozenset({"-I", "-n", "-P", "-L", "-d", "-a", "-E", "-s"}),
-    "chroot": frozenset(),
-    "busybox": frozenset(),
-    "toybox": frozenset(),
-    "unshare": frozenset(),
-    "strace": frozenset({"-o", "-e", "-p"}),
-    "flock": frozenset({"-w", "-E"}),
-    "parallel": frozenset({"-j"}),
-}
+
+class _Options(NamedTuple):
+    """The options of one wrapper. One that is not named here may take the next word or not: what is started is not known
+    then, for the word behind it may be the name of a value that looks like a command."""
+
+    flags: str = ""
+    values: str = ""
+    """Letters that take a value, written to them or as the next word."""
+    long_flags: tuple[str, ...] = ()
+    """Also those that take a value only behind a `=`."""
+    long_values: tuple[str, ...] = ()
+    attached: str = ""
+    """Letters that take a value only if it is written to them."""
+
+
+_WRAPPERS: dict[str, _Options] = {
+    "env": _Options(
+        "i0v", "uCa", ("ignore-environment", "null", "debug", "block-signal", "default-signal", "ignore-signal"),
+        ("unset", "chdir", "argv0"),
+    ),
+    "timeout": _Options("fpv", "sk", ("foreground", "preserve-status", "verbose"), ("signal", "kill-after")),
+    "nice": _Options("0123456789", "n", (), ("adjustment",)),
+    "ionice": _Options("t", "cn", ("ignore",), ("class", "classdata")),
+    "nohup": _Options(),
+    "time": _Options("pavq", "fo", ("portability", "append", "verbose", "quiet"), ("format", "output")),
+    "command": _Options("pvV"),
+    "builtin": _Options(),
+    "exec": _Options("cl", "a"),
+    "stdbuf": _Options("", "ioe", (), ("input", "output", "error")),
+    "setsid": _Options("cfw", "", ("ctty", "fork", "wait")),
+    "sudo": _Options(
+        "ABbEHiKkNnPSs", "CDghpRrTtUu",
+        ("askpass", "background", "bell", "preserve-env", "set-home", "login", "non-interactive", "preserve-groups",
+         "stdin", "shell", "remove-timestamp", "reset-timestamp", "no-update"),
+        ("close-from", "chdir", "group", "host", "prompt", "chroot", "role", "command-timeout", "type", "other-user", "user"),
+    ),
+    "doas": _Options("Lns", "aCu"),
+    "xargs": _Options(
+        "0rtpxo", "IanPLdEs",
+        ("null", "no-run-if-empty", "verbose", "interactive", "exit", "open-tty", "show-limits", "replace", "max-lines", "eof"),
+        ("arg-file", "delimiter", "max-args", "max-procs", "max-chars"), "ile",
+    ),
+    "chroot": _Options("", "", ("skip-chdir",), ("groups", "userspec")),
+    "busybox": _Options(),
+    "toybox": _Options(),
+    "unshare": _Options(
+        "imnpuUCTfrc", "RwSG",
+        ("ipc", "mount", "net", "pid", "uts", "user", "cgroup", "time", "fork", "map-root-user", "map-current-user",
+         "map-auto", "kill-child", "mount-proc", "keep-caps"),
+        ("root", "wd", "setuid", "setgid", "map-user", "map-group", "propagation", "setgroups"),
+    ),
+    "strace": _Options(
+        "cCdfFiknqrtTvwxyYzZA", "abeEIoOpPsSuUX", ("follow-forks", "summary", "summary-only", "quiet"),
+        ("output", "trace", "env", "user", "string-limit"),
+    ),
+    "flock": _Options(
+        "sexnuoF", "wE", ("shared", "exclusive", "nonblock", "nb", "unlock", "close", "no-fork", "verbose"),
+        ("timeout", "wait", "conflict-exit-code"),
+    ),
+    "parallel": _Options("k0uX", "jNnLISda", ("keep-order", "null", "will-cite"), ("jobs", "max-procs", "arg-file")),
+}  # fmt: skip
+_ASSIGN = ("env", "sudo")
+"""These take assignments before the command."""
 _SKIP_ONE = frozenset({"timeout", "chroot", "flock"})
 """These have one word of their own before the command."""
 _SPLIT = re.compile(r"(?:-[iv0]*S|--s[a-z-]*=?)(.+)?", re.DOTALL)
@@ -62,24 +101,32 @@ def unwrap(command: SimpleCommand) -> bool:
     if not of_system(command.words[0] or ""):
         command.started_by = command.started_by or command.words[0] or ""
     rest = _after_options(name, command.words[1:], command.assigns)
-    if name in _SKIP_ONE and rest:
+    if rest is None:
+        rest = [None]
+    elif name in _SKIP_ONE and rest:
         rest.pop(0)
     if not rest:
         return False
+    if name == "flock" and rest[0] in ("-c", "--command"):
+        rest = ["sh", "-c", *rest[1:]]
     command.via = f"{command.via} {name}".strip()
     command.words = [*rest, None] if name in ("xargs", "parallel") else rest
     return True
 
 
-def _after_options(name: str, rest: list[str | None], assigns: dict[str, str | None]) -> list[str | None]:
-    """`rest` from the first word that is the wrapped command; assignments of `env` are put into `assigns`."""
+def _after_options(
+    name: str, rest: list[str | None], assigns: dict[str, str | None]
+) -> list[str | None] | None:
+    """`rest` from the first word that is the wrapped command; None where that cannot be told. Assignments that it is given
+    are put into `assigns`."""
+    options = _WRAPPERS[name]
     while (
-        rest and (word := rest[0]) is not None and (word.startswith("-") or (name == "env" and "=" in word))
+        rest and (word := rest[0]) is not None and (word.startswith("-") or (name in _ASSIGN and "=" in word))
     ):
         rest = rest[1:]
         if word == "--":
             break
-        if "=" in word and not word.startswith("-"):
+        if not word.startswith("-"):
             key, _, value = word.partition("=")
             assigns[key] = value
         elif name == "env" and (split := _SPLIT.fullmatch(word)) is not None:
@@ -91,6 +138,28 @@ def _after_options(name: str, rest: list[str | None], assigns: dict[str, str | N
                 text = split[1]
             # It has quotes, escapes and variables of its own: where there are any, what it starts is not known.
             rest = [*(text.split() if _NO_QUOTES.fullmatch(text) else [None]), *rest]
-        elif word in _WRAPPERS[name]:
-            rest = rest[1:]
+        else:
+            takes = _takes_next(options, word)
+            if takes is None:
+                return None
+            rest = rest[takes:]
     return rest
+
+
+def _takes_next(options: _Options, word: str) -> int | None:
+    """How many words more an option takes, 0 or 1; None: nobody knows."""
+    if word == "-":
+        return 0
+    if word.startswith("--"):
+        name, equals, _ = word[2:].partition("=")
+        if name in options.long_values:
+            return 0 if equals else 1
+        return 0 if name in options.long_flags else None
+    for place, letter in enumerate(word[1:], 2):
+        if letter in options.values:
+            return 0 if word[place:] else 1
+        if letter in options.attached:
+            return 0
+        if letter not in options.flags:
+            return None
+    return 0
