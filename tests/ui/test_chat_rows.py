@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import base64
 import random
 import time
 from typing import Any
 
 import pytest
+from PySide6.QtCore import QBuffer, QIODevice
 from PySide6.QtGui import QColor, QImage
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
 from tests_support import measured
 from worldline.core.headers import NodeHeader
@@ -230,3 +232,32 @@ def test_rows_take_other_colours_without_being_made_anew(qtbot: Any) -> None:
     assert dark != light
     view.rebuild()
     assert view.builds > made and picture() == dark
+
+
+def test_a_prompt_is_as_high_as_its_pictures(qtbot: Any) -> None:
+    """They come with its body, when the row is seen already: it stayed as high as without, and cut them off."""
+    view = empty(qtbot)
+    header = NodeHeader(
+        seq=1, uid="a" * 16, parent=0, kind=NodeKind.USER, created=1, preview="see", outcome=Outcome.OK
+    )
+    view.model.set_path([header])
+    view.flush()
+    row = row_on_screen(view, header.uid)
+    assert row is not None
+    before = row.height()
+    picture = QImage(200, 120, QImage.Format.Format_RGB32)
+    picture.fill(QColor("red"))
+    buffer = QBuffer()
+    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+    picture.save(buffer, "PNG")
+    data = base64.b64encode(bytes(buffer.data().data())).decode()
+    content = [
+        {"type": "text", "text": "see"},
+        {"type": "image", "source": {"data": data, "media_type": "image/png"}},
+    ]
+    view.model.set_bodies([Body(uid=header.uid, kind="user", message={"role": "user", "content": content})])
+    view.flush()
+    QApplication.processEvents()
+    assert row.height() >= before + 120
+    (label,) = [one for one in row.findChildren(QLabel) if one.accessibleName() == "Image"]
+    assert label.height() == 120 and label.mapTo(row, label.rect().bottomLeft()).y() < row.height()

@@ -346,6 +346,22 @@ def test_the_composer_says_what_would_come_of_what_is_dragged_over_it(
     assert over(files=["a.py"]) == ""
 
 
+def test_a_file_of_the_persons_own_folder_is_named_as_in_the_copy_the_agent_has(
+    composer: Composer, tmp_path: Path
+) -> None:
+    """They drop what they see; the agent may not even read there."""
+    own, copy = tmp_path / "shop", tmp_path / "worktree"
+    for folder in (own, copy):
+        (folder / "src").mkdir(parents=True)
+        (folder / "src" / "a.py").write_text("x")
+    (own / "left behind").write_text("x")
+    composer.edit.root, composer.edit.opened = str(copy), str(own)
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(own / "src/a.py")), QUrl.fromLocalFile(str(own / "left behind"))])
+    composer.edit.insertFromMimeData(data)
+    assert composer.text() == f'@src/a.py @"{own}/left behind" '
+
+
 def test_files_are_dropped_where_the_pointer_is_and_named_from_the_folder(
     composer: Composer, tmp_path: Path
 ) -> None:

@@ -92,8 +92,8 @@ class ComposerEdit(QPlainTextEdit):
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
         self.setStyleSheet("QPlainTextEdit { border: none; background: transparent; padding: 2px 4px; }")
         self.viewport().setAutoFillBackground(False)
-        self.root = ""
-        """The folder of the agent: files inside it are named from there on."""
+        self.root = self.opened = ""
+        """The folder of the agent, and the person's that it may be a copy of: files inside are named from there on."""
         self._composing = False
         """An input method is putting a word together: its keys are its own."""
         self._large_at = -1
@@ -265,7 +265,7 @@ class ComposerEdit(QPlainTextEdit):
 
     def insertFromMimeData(self, source: QMimeData) -> None:
         """Paste and drop both end here; for a drop the cursor is where it was let go."""
-        pasted = sort_out(source, self.root)
+        pasted = sort_out(source, self.root, self.opened)
         for image in pasted.images:
             self.packer.take(image)
         if pasted.large:

@@ -134,6 +134,7 @@ class Composing(QObject):
     def _on_info(self) -> None:
         info = self._state.info
         self.composer.edit.root = str(info.get("work_path") or "")
+        self.composer.edit.opened = str(info.get("root") or "")
         # Why is said in the line above the status, which has room for it and changes when the reason goes.
         self.composer.set_read_only(
             self.tr("This session is open for reading only.") if info.get("read_only") else ""

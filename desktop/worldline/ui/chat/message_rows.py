@@ -120,7 +120,10 @@ class UserRow(RowWidget):
                 old.hide()
                 old.deleteLater()
         for data in images:
-            self._images.addWidget(_thumbnail(data, self))
+            picture = _thumbnail(data, self)
+            self._images.addWidget(picture)
+            # In a row that is seen a widget counts as hidden until the next turn: the row is measured before that.
+            picture.show()
         if images:
             self._images.addStretch(1)
 

@@ -52,13 +52,14 @@ def are_pictures(source: QMimeData) -> bool:
     return source.hasImage() and not source.text().strip()
 
 
-def sort_out(source: QMimeData, root: str) -> Pasted:
-    """Text wins over a picture of itself, which office programs put beside it. `root`: files inside are named from there."""
+def sort_out(source: QMimeData, root: str, opened: str = "") -> Pasted:
+    """Text wins over a picture of itself, which office programs put beside it. `root`: files inside are named from there,
+    and so are those of the folder `opened`, which the person sees, where `root` is a copy of it and has them too."""
     found = Pasted()
     words = source.text()
     if source.hasUrls() and any(url.isLocalFile() for url in source.urls()):
         for url in source.urls():
-            _take(url, root, found)
+            _take(url, root, opened, found)
     elif source.hasImage() and (not words.strip() or source.hasUrls()):
         image = source.imageData()
         found.images.append(image if isinstance(image, QImage) else QImage(image))
@@ -69,7 +70,7 @@ def sort_out(source: QMimeData, root: str) -> Pasted:
     return found
 
 
-def _take(url: QUrl, root: str, found: Pasted) -> None:
+def _take(url: QUrl, root: str, opened: str, found: Pasted) -> None:
     if not url.isLocalFile():
         found.text += url.toString() + " "
         return
@@ -77,7 +78,10 @@ def _take(url: QUrl, root: str, found: Pasted) -> None:
     if is_picture(path):
         found.images.append(path)
     else:
-        found.text += f"@{named(relative(str(path), root))} "
+        name, beside = relative(str(path), root), relative(str(path), opened)
+        if beside != str(path) and Path(root, beside).exists():
+            name = beside
+        found.text += f"@{named(name)} "
 
 
 def is_picture(path: Path) -> bool:

@@ -29,12 +29,12 @@ class QuestionDialog(Dialog):
         self.question = question
         self._form = QuestionForm(question, self)
         self.body.addWidget(self._form)
-        self._form.own.returnPressed.connect(self._send)
         self.add_text(
             self.tr("The run waits for your answer. Close this to answer later, in the chat."), "muted"
         )
         self.add_button(self.tr("Later"), self.reject)
-        self.add_button(self.tr("Answer"), self._send, role="primary")
+        # Without an answer it says that there is none: Enter does no harm.
+        self.add_button(self.tr("Answer"), self._send, role="primary", default=True)
 
     def _send(self) -> None:
         self._form.take_focused()
