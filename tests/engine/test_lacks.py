@@ -37,7 +37,11 @@ async def test_the_first_step_of_a_run_says_what_it_made_that_is_not_captured(be
     await b.actor.jumps.jump(Jump(node=root))
     b.script(reply("", call("bash", command="mkfifo d")), "Done.")
     await b.ask("another way")
-    assert lacking(b)[-1][1][-1:] == ["d"], "on another path nobody has said it"
+    assert lacking(b)[2:] == [("tool", ["a", "b", "d"])]
+    await b.actor.jumps.jump(Jump(node=root))
+    b.script(reply("", call("bash", command="echo y > e")), "Done.")
+    await b.ask("a third way")
+    assert len(lacking(b)) == 3, "what stays from another branch is not this step's doing"
 
 
 async def test_a_change_from_outside_says_what_of_it_is_not_captured(bench: Any, repo: Path) -> None:

@@ -38,8 +38,23 @@ def lacks(result: CaptureResult, doc: SessionDocument, uid: str) -> dict[str, An
     tree = doc.tree
     up = list(tree.ancestors(doc.seq(uid)))
     told = next(at for at in up if at == up[-1] or tree.flags(at) & NodeFlag.PARTLY_CAPTURED)
-    last, first = (_said(doc, seq) for seq in (told, up[-1]))
-    return _news(result, {**last, "remarks": [*last.get("remarks", ()), *first.get("remarks", ())]})
+    last, first = _said(doc, told), _said(doc, up[-1])
+    known = [*last.get("not_captured", ()), *_left_behind(result, doc)]
+    return _news(
+        result, {"not_captured": known, "remarks": [*last.get("remarks", ()), *first.get("remarks", ())]}
+    )
+
+
+_LOOKED_AT = 50
+
+
+def _left_behind(result: CaptureResult, doc: SessionDocument) -> list[dict[str, str]]:
+    """What another branch said of files that were there before: what was never captured stays when one goes elsewhere."""
+    if not result.seen:
+        return []
+    flagged = doc.tree.flagged(NodeFlag.PARTLY_CAPTURED, _LOOKED_AT)
+    rows = [row for seq in flagged for row in _said(doc, seq).get("not_captured", ())]
+    return [row for row in rows if row.get("path") in result.seen]
 
 
 def _said(doc: SessionDocument, seq: int) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from worldline.workspace import guard
-from worldline.workspace.model import CaptureResult
+from worldline.workspace.model import NOT_CAPTURED, CaptureResult
 
 if TYPE_CHECKING:
     from worldline.workspace.engine import Workspace
@@ -29,6 +29,7 @@ class WorkThread:
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="workspace")
         self._workspace: Workspace | None = None
         self._busy: set[asyncio.Future[Any]] = set()
+        self._left_out: frozenset[str] = frozenset()
 
     def has_journal(self) -> bool:
         """Whether a restore may have been interrupted, or not be on the disk for good. Does not open the workspace."""
@@ -51,7 +52,10 @@ class WorkThread:
         return await asyncio.shield(future)
 
     async def capture(self, parent: str | None, label: str = "") -> CaptureResult:
-        return await self.call(lambda w: w.capture(parent, label))
+        result = await self.call(lambda w: w.capture(parent, label))
+        if result.state != NOT_CAPTURED:
+            result.seen, self._left_out = self._left_out, frozenset(one.path for one in result.omitted)
+        return result
 
     async def close(self) -> None:
         """Wait for what is going on, then close the workspace."""

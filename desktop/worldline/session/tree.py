@@ -48,6 +48,16 @@ class SessionTree:
     def flags(self, seq: int) -> NodeFlag:
         return NodeFlag(self.columns.flags[self._known(seq)])
 
+    def flagged(self, flag: NodeFlag, most: int) -> list[int]:
+        """The last nodes that have this flag, ascending."""
+        found, wanted, flags = [], int(flag), self.columns.flags
+        for seq in range(len(flags) - 1, 0, -1):
+            if flags[seq] & wanted:
+                found.append(seq)
+                if len(found) == most:
+                    break
+        return found[::-1]
+
     def created(self, seq: int) -> int:
         return self.columns.created[self._known(seq)]
 

@@ -48,6 +48,8 @@ class CaptureResult:
     """Checked-out branch (short name), "" = detached or no repository."""
     notes: list[Omitted] = field(default_factory=list)
     """Worth saying, though captured: names that differ only by case, repositories whose history is not copied."""
+    seen: frozenset[str] = frozenset()
+    """Paths that were left out by the capture before this one as well."""
 
 
 Action = Literal[

@@ -243,7 +243,9 @@ class ToolCard(RowWidget):
                 return [], ""
             lines = diff_lines(diff, limit)
             hidden = len(diff.rows) - limit
-            return lines, self.tr("Show all {} lines in Changes").format(len(diff.rows)) if hidden > 0 else ""
+            # Of a large one the step keeps the beginning.
+            whole = max(len(diff.rows), header.added + header.removed)
+            return lines, self.tr("Show all {} lines in Changes").format(whole) if hidden > 0 else ""
         running = header.outcome in (Outcome.RUNNING, Outcome.WAITING)
         if self.row.output is not None and (running or not self._result.text):
             tail = self.row.output.lines(self._limit(CLOSED_LINES * 2))
