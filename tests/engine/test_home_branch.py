@@ -292,3 +292,16 @@ async def test_going_on_moves_head_too(bench: Any, repo: Any) -> None:
     await b.actor.handle("go_on", GoOn(turns=1))
     await b.actor.runs.idle()
     assert branch(repo) == f"worldline/{b.actor.shared.slug}/start"
+
+
+@pytest.mark.parametrize("files", ["keep", "back"])
+async def test_a_branch_whose_name_is_no_text_is_come_back_to(bench: Any, repo: Any, files: str) -> None:
+    name = os.fsdecode(b"caf\xe9")
+    git(repo, "checkout", "-q", "-b", name)
+    head = (repo / ".git" / "HEAD").read_bytes()
+    b = await begin(bench, repo, write("made.txt", "made\n"), "done")
+    assert await b.ask("work") == "completed"
+    assert branch(repo).startswith("worldline/")
+    await home(b, files)
+    assert (repo / ".git" / "HEAD").read_bytes() == head
+    assert (repo / "made.txt").exists() == (files == "keep")

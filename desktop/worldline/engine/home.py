@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -61,14 +62,16 @@ def home_of(shared: Shared) -> Home | None:
     for record in reversed(doc.records("home")):
         data = record.data
         if not data.get("returned"):
-            return Home(str(data["ref"]), str(data["commit"]), str(data["node"]))
+            ref = os.fsdecode(bytes.fromhex(data["raw"])) if data.get("raw") else str(data["ref"])
+            return Home(ref, str(data["commit"]), str(data["node"]))
     ref = doc.header(doc.resolve("root")).branch
     return Home(ref, "", "") if ref and not ref.startswith(OWN) else None
 
 
 def home_record(ref: str, commit: str, node: str) -> dict[str, str]:
-    """What is on record when HEAD leaves a branch of the person."""
-    return {"ref": ref, "commit": commit, "node": node}
+    """What is on record when HEAD leaves a branch of the person. Git takes names that are no text, and JSON does not."""
+    record = {"ref": ref, "commit": commit, "node": node}
+    return record if ref.isprintable() else {**record, "raw": os.fsencode(ref).hex()}
 
 
 def show_home(shared: Shared) -> None:

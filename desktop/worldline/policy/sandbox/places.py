@@ -52,7 +52,7 @@ def branch_of(workspace: Path) -> str:
     if places.git_dir is None:
         return ""
     try:
-        text = read_small(places.git_dir / "HEAD", 10_000).decode("utf-8", "replace").strip()
+        text = os.fsdecode(read_small(places.git_dir / "HEAD", 10_000)).strip()
     except OSError:
         return ""
     return text.removeprefix("ref: ") if text.startswith("ref: refs/heads/") else ""
