@@ -218,10 +218,19 @@ def test_a_mark_is_said_to_be_there_when_it_is(compare: CompareDialog, engine: E
     assert view._says.isHidden()
     mark[3]({"message": "The session is open for reading only.", "hint": ""})
     assert "reading only" in view._says.text()
-    view.failed_wanted.emit(view.leaf(), "why")
+    mark_button = view._buttons[-1][0]
+    view._says.hide()
+    QApplication.processEvents()
+    place = mark_button.mapTo(compare, mark_button.rect().topLeft())
+    view.note.setText("why")
+    mark_button.click()
     for mark in engine.take("set_label"):
         mark[2]({})
-    assert view._says.text().startswith("Marked")
+    QApplication.processEvents()
+    assert view._says.text().startswith("Marked") and view._says.isVisible()
+    assert mark_button.mapTo(compare, mark_button.rect().topLeft()) == place, "not from under the pointer"
+    # It stands with its attempt, and is not taken for the note of the next.
+    assert view._notes[view._chosen].text() == "why" and view.note.text() == ""
 
 
 # Dialogs ------------------------------------------------------------------------------------------------------------

@@ -108,6 +108,8 @@ def _connect(state: SessionState, dialog: CompareDialog) -> None:
 
     def failed(leaf: str, note: str) -> None:
         def marked(_result: object) -> None:
+            if note:
+                view.noted(leaf, note)
             view.say(dialog.tr("Marked in the tree. Only you see it; the model is not told."))
 
         def refused(error: dict[str, Any]) -> None:

@@ -66,6 +66,8 @@ class CompareView(QWidget):
         self.compare = compare
         self._read_only = False
         self._chosen = self._best()
+        self._notes: list[ColorLabel] = []
+        """What is noted of each attempt."""
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(12)
@@ -116,12 +118,13 @@ class CompareView(QWidget):
         split.addWidget(right)
         split.setSizes([600, 560])
         layout.addWidget(split, 1)
-        self.bar = self._actions()
-        layout.addLayout(self.bar)
         self._says = ColorLabel("", "ok", self)
         self._says.setWordWrap(True)
         self._says.hide()
+        # Above the buttons: below, its coming would lift them from under the pointer.
         layout.addWidget(self._says)
+        self.bar = self._actions()
+        layout.addLayout(self.bar)
         self.files.currentCellChanged.connect(lambda *_: self._other_diff())
         if self.files.rowCount():
             self.files.setCurrentCell(0, 0)
@@ -160,6 +163,8 @@ class CompareView(QWidget):
                 label.setFont(theme().font_ui())
                 label.setWordWrap(True)
                 label.setAccessibleName(f"{LETTERS[column]}, {names[row]}: {text}")
+                if row == len(names) - 1:
+                    self._notes.append(label)
                 grid.addWidget(label, row, column + 1, Qt.AlignmentFlag.AlignTop)
             grid.setColumnStretch(column + 1, 1)
         return grid
@@ -328,6 +333,15 @@ class CompareView(QWidget):
         """What has just been done, or why not."""
         self._says.set(text, token)
         self._says.show()
+
+    def noted(self, leaf: str, note: str) -> None:
+        """The note of an attempt is this now; the field is for that of the next."""
+        for attempt, label in zip(self.compare.attempts, self._notes, strict=True):
+            if attempt.leaf == leaf:
+                label.set(note, "text")
+                label.setAccessibleName(f"{self.tr('note')}: {note}")
+        if self.note.text().strip() == note:
+            self.note.clear()
 
     def say_done(self, text: str) -> None:
         self.say(text)
