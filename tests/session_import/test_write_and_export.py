@@ -168,3 +168,42 @@ def test_an_export_that_lost_its_end_is_not_taken_for_a_whole_one(tmp_path: Path
         exported.write_bytes(b"".join(lines[:-missing]))
         (report,) = import_all([exported], tmp_path / "back")
         assert "ends too early" in report["error"] and list((tmp_path / "back").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "records",
+    [
+        [
+            {"type": "session_meta", "timestamp": "2025-12-05T11:00:00Z", "payload": {"id": "a", "cwd": "/w"}},
+            {"type": "response_item", "timestamp": "2025-12-05T11:00:01Z", "payload": {
+                "type": "message", "role": "user", "content": [{"type": "input_text", "text": "go"}]}},
+            {"type": "response_item", "timestamp": "2025-12-05T11:00:02Z", "payload": {
+                "type": "function_call", "name": "shell", "call_id": "c1",
+                "arguments": '{"command": ["bash", "-lc", "make  test"]}'}},
+            {"type": "response_item", "timestamp": "2025-12-05T11:00:07Z", "payload": {
+                "type": "function_call_output", "call_id": "c1", "output": "fine"}},
+        ],
+        [
+            {"type": "user", "uuid": "u1", "parentUuid": None, "sessionId": "s", "timestamp": "2025-12-05T11:00:01Z",
+             "message": {"role": "user", "content": "go"}},
+            {"type": "assistant", "uuid": "a1", "parentUuid": "u1", "sessionId": "s", "timestamp": "2025-12-05T11:00:02Z",
+             "message": {"id": "m", "role": "assistant", "content": [
+                 {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "make test"}}]}},
+            {"type": "user", "uuid": "r1", "parentUuid": "a1", "sessionId": "s", "timestamp": "2025-12-05T11:00:07Z",
+             "message": {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "fine"}]}},
+        ],
+    ],
+    ids=["codex", "claude"],
+)  # fmt: skip
+def test_a_step_says_what_it_did_and_took_as_long_as_it_took_there(
+    tmp_path: Path, records: list[dict[str, Any]]
+) -> None:
+    """All were named by their tool alone, and each had lasted until the day of the import."""
+    source = tmp_path / "in.jsonl"
+    source.write_text("".join(json.dumps(one) + "\n" for one in records), "utf-8")
+    (report,) = import_all([source], tmp_path / "out")
+    document = SessionDocument.open(Path(report["out"]), mode="read")
+    (step,) = [one for one in document.headers() if one.tool]
+    document.close()
+    assert step.preview == f"{step.tool} make test"
+    assert step.duration_ms <= 5_000

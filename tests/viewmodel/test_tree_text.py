@@ -15,7 +15,15 @@ from worldline.viewmodel.plan import summarised_on_the_way
 from worldline.viewmodel.tree_items import TreeItems
 from worldline.viewmodel.tree_model import TreeModel
 from worldline.viewmodel.tree_paths import asked_for
-from worldline.viewmodel.tree_text import fold_text, marks_of, row_text, sentence, short_title, title
+from worldline.viewmodel.tree_text import (
+    fold_text,
+    marks_of,
+    row_text,
+    sentence,
+    short_title,
+    title,
+    tool_words,
+)
 from worldline.viewmodel.unmarked import unmarked
 
 
@@ -210,3 +218,11 @@ def test_every_tool_has_a_word_in_the_tree_and_on_its_card() -> None:
         assert tree_words._VERBS[name] in tree_words._verbs()
         word = tool_call(None, Body(uid="u", kind="tool", call={"name": name, "input": {}})).verb
         assert word in chat_words.TOOL_ICONS and chat_words.verb(word), name
+
+
+def test_tools_of_other_programs_have_the_words_of_ours() -> None:
+    assert [tree_words.verb(name) for name in ("Bash", "Read", "MultiEdit", "exec_command", "linear-server: create")] == [
+        "run", "read", "edit", "run", "linear-server: create",
+    ]  # fmt: skip
+    assert tree_words.sign("Bash") == tree_words.sign("bash") and tree_words.sign("Grep") == "search"
+    assert tool_words("Bash", "Bash make test") == "run make test"

@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from worldline.core.call_words import subject_of
 from worldline.core.headers import NodeHeader
 from worldline.core.kinds import NodeKind
 from worldline.protocol.model import Approval, Body, Question, RunInfo
 from worldline.viewmodel.repeated import Repeated, repeated
 from worldline.viewmodel.tree_text import plain_note
+from worldline.viewmodel.tree_words import stored_verb
 from worldline.viewmodel.words import translate
 
 
@@ -235,29 +237,6 @@ def images_of(body: Body | None) -> list[str]:
     return found
 
 
-_SUBJECTS = (
-    "command",
-    "path",
-    "file_path",
-    "pattern",
-    "query",
-    "url",
-    "host",
-    "question",
-    "task",
-    "prompt",
-    "name",
-)
-_VERBS = {
-    "bash": "run", "run": "run", "run_command": "run", "shell": "run", "exec": "run",
-    "read": "read", "read_file": "read", "view": "read", "write": "write", "write_file": "write",
-    "edit": "edit", "edit_file": "edit", "multi_edit": "edit", "apply_patch": "edit", "grep": "search",
-    "search": "search", "glob": "find", "list_dir": "list", "ls": "list", "ask_user": "ask", "ask": "ask",
-    "request_access": "access", "task": "task", "plan": "plan", "todo": "plan",
-    "web_fetch": "fetch",
-}  # fmt: skip
-
-
 @dataclass(frozen=True, slots=True)
 class ToolCall:
     """A tool call in words: the verb of its kind, what it is done to, and the rest of its arguments."""
@@ -299,13 +278,8 @@ def tool_call(header: NodeHeader | None, body: Body | None) -> ToolCall:
     name = str(call.get("name") or (header.tool if header is not None else "") or "tool")
     arguments = call.get("input")
     arguments = arguments if isinstance(arguments, dict) else {}
-    subject = ""
-    for key in _SUBJECTS:
-        value = arguments.get(key)
-        if isinstance(value, str) and value:
-            subject = value
-            break
-    verb = _VERBS.get(name.lower(), name)
+    subject = subject_of(arguments)
+    verb = stored_verb(name)
     if not subject and header is not None:
         subject = header.preview.removeprefix(name).strip(" :") if not arguments else ""
     if verb == "plan":

@@ -12,17 +12,35 @@ _VERBS = {
     "write": "write",
     "edit": "edit",
     "multi_edit": "edit",
+    "edit_file": "edit",
+    "apply_patch": "edit",
+    "multiedit": "edit",
+    "notebookedit": "edit",
+    "read_file": "read",
+    "view": "read",
+    "write_file": "write",
     "bash": "run",
+    "run": "run",
+    "run_command": "run",
     "shell": "run",
+    "exec": "run",
+    "exec_command": "run",
+    "local_shell": "run",
     "glob": "find",
     "grep": "search",
+    "search": "search",
+    "ls": "list",
+    "websearch": "search",
     "ask_user": "ask",
     "ask": "ask",
     "task": "task",
     "plan": "plan",
     "todo": "plan",
+    "todowrite": "plan",
+    "update_plan": "plan",
     "task_state": "plan",
     "web_fetch": "fetch",
+    "webfetch": "fetch",
     "list_dir": "list",
     "process": "process",
     "memory": "memory",
@@ -57,18 +75,23 @@ def _verbs() -> dict[str, str]:
 
 def verb(tool: str) -> str:
     """The short word for a tool, as it is said on screen."""
-    known = _VERBS.get(tool)
+    known = _known(tool)
     return _verbs()[known] if known else spoken_tool(tool)
+
+
+def _known(tool: str) -> str:
+    """Other programs write the names of their tools large; "" = none of ours."""
+    return _VERBS.get(tool) or _VERBS.get(tool.lower(), "")
 
 
 def stored_verb(tool: str) -> str:
     """The word for a tool as stored previews have it, in English."""
-    return _VERBS.get(tool, tool)
+    return _known(tool) or tool
 
 
 def sign(tool: str) -> str:
     """The sign inside the square of a tool step."""
-    return _SIGNS.get(_VERBS.get(tool, ""), "tool")
+    return _SIGNS.get(_known(tool), "tool")
 
 
 @once

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from worldline.core.call_words import subject_of
 from worldline.core.jsontext import clean_text
 from worldline.session.importers.lines import parse
 
@@ -72,6 +73,12 @@ def call_block(uid: Any, name: Any, arguments: Any) -> dict[str, Any]:
     if not isinstance(arguments, dict):
         arguments = {} if arguments is None else {"__unparsed": arguments}
     return {"type": "tool_use", "id": str(uid or ""), "name": str(name or "tool"), "input": arguments}
+
+
+def call_words(call: dict[str, Any]) -> str:
+    """A call for the tree: its tool, and what it is about."""
+    about = " ".join(subject_of(call["input"])[:800].split())
+    return f"{call['name']} {about}".rstrip()[:200]
 
 
 def tool_calls_of(message: dict[str, Any], content: list[dict[str, Any]]) -> list[dict[str, Any]]:

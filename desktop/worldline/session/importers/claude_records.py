@@ -9,7 +9,7 @@ from worldline.core.jsontext import digest
 from worldline.core.kinds import NodeFlag, NodeKind, Outcome
 from worldline.core.usage import Usage
 from worldline.session.importers.beside import beside
-from worldline.session.importers.blocks import api_blocks, tool_calls_of
+from worldline.session.importers.blocks import api_blocks, call_words, tool_calls_of
 from worldline.session.importers.claude_meta import Metadata, chip_of
 from worldline.session.importers.claude_order import parent_of
 from worldline.session.importers.lines import SourceRecord
@@ -205,7 +205,7 @@ class ClaudeRecords:
             created=reply.created,
             call=call,
             tool=str(call["name"]),
-            preview=str(call["name"]),
+            preview=call_words(call),
             outcome=Outcome.INTERRUPTED,
             side=reply.side,
             flags=reply.flags,

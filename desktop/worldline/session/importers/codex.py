@@ -8,7 +8,7 @@ from typing import Any
 from worldline.core.jsontext import digest, dumps
 from worldline.core.kinds import NodeFlag, NodeKind, Outcome
 from worldline.core.usage import Usage, bounded_count
-from worldline.session.importers.blocks import api_blocks, call_block, tool_calls_of
+from worldline.session.importers.blocks import api_blocks, call_block, call_words, tool_calls_of
 from worldline.session.importers.lines import SourceRecord
 from worldline.session.importers.tree import ImportedTree, SourceNode, first_words, milliseconds, text_of
 
@@ -241,7 +241,7 @@ class _Builder:
         reply.message["content"].append(block)
         reply.preview = reply.preview or name
         node = self._new(NodeKind.IMPORTED_TOOL, record, ".call")
-        node.call, node.tool, node.preview = block, name, name
+        node.call, node.tool, node.preview = block, name, call_words(block)
         node.outcome = Outcome.INTERRUPTED
         node.detail["reply"] = reply.id
         self.orphan_calls += known is not None and known.result is None
@@ -272,6 +272,7 @@ class _Builder:
         block = {"type": "tool_result", "tool_use_id": call_id, "content": content, "is_error": failed}
         node.result = {"role": "user", "content": [block]}
         node.outcome = Outcome.FAILED if failed else Outcome.OK
+        node.finished = milliseconds(record.value.get("timestamp"))
         if self.reply is not None and node.detail.get("reply") == self.reply.id:
             self.reply = None
 

@@ -7,7 +7,7 @@ from typing import Any
 from worldline.core.jsontext import digest
 from worldline.core.kinds import NodeFlag, NodeKind, Outcome
 from worldline.core.usage import Usage, bounded_count
-from worldline.session.importers.blocks import api_blocks, tool_calls_of
+from worldline.session.importers.blocks import api_blocks, call_words, tool_calls_of
 from worldline.session.importers.lines import SourceRecord
 from worldline.session.importers.tree import (
     ImportedTree,
@@ -258,6 +258,7 @@ class _Builder:
         self.answered.add(call_id)
         node.call = known[1]
         node.tool = node.tool or str(known[1]["name"])
+        node.preview = call_words(known[1])
 
     def _summary(self, node: SourceNode, value: dict[str, Any], kind: str, record: SourceRecord) -> None:
         summary = str(value.get("summary") or "")

@@ -23,6 +23,8 @@ class SourceNode:
     order: int
     """Place in the file or files; a parent may stand behind its child."""
     created: int = 0
+    finished: int = 0
+    """When the result of a tool came; 0 = that is not known apart."""
     message: dict[str, Any] | None = None
     call: dict[str, Any] | None = None
     result: dict[str, Any] | None = None

@@ -90,7 +90,10 @@ def _append(document: SessionDocument, node: SourceNode, parent: str, written: d
     )
     if is_tool:
         # Also calls without a result get an end: this document is not the place where they are still running.
-        document.finish(header.uid, NodeEnd(outcome=node.outcome, message=node.result, preview=node.preview))
+        # It ended when it did there, not now.
+        at = max(node.finished, node.created)
+        end = NodeEnd(outcome=node.outcome, message=node.result, preview=node.preview, at=at)
+        document.finish(header.uid, end)
     return header.uid
 
 

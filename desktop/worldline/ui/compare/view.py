@@ -339,7 +339,7 @@ class CompareView(QWidget):
         for attempt, label in zip(self.compare.attempts, self._notes, strict=True):
             if attempt.leaf == leaf:
                 label.set(note, "text")
-                label.setAccessibleName(f"{self.tr('note')}: {note}")
+                label.setAccessibleName(note)
         if self.note.text().strip() == note:
             self.note.clear()
 
