@@ -129,12 +129,61 @@ class TestLocks:
         unreadable.mkdir()
         store = Store(tmp_path / "s")
         for _ in range(2):
-            with pytest.raises(IsADirectoryError):
+            with pytest.raises(WorkspaceError) as refused:
                 store.lock()
-            assert not store.is_locked
+            assert refused.value.kind == "unreadable" and not store.is_locked
         unreadable.rmdir()
         store.lock()
         store.close()
+
+
+class TestNextStart:
+    """What keeps an interrupted jump from being ended is said, and is no defect of ours."""
+
+    @pytest.fixture
+    def interrupted(self, two_states: TwoStates, work: Path, tmp_path: Path) -> Path:
+        """The store of a workspace in which a jump was killed."""
+        ws, first, second = two_states("echo f >f", "echo g >f; echo h >h")
+        store = tmp_path / "left"
+        with pytest.raises(Stopped):
+            ws.apply(
+                ws.plan(first, last=second, default_choice="restore"),
+                on_done=lambda _: copied(tmp_path, store),
+            )
+        ws.close()
+        staged = json.loads((store / "restore/journal").read_bytes())
+        assert staged["items"]
+        return store
+
+    def test_a_disk_that_fails(
+        self, interrupted: Path, work: Path, open_workspace: Callable[..., Workspace], monkeypatch: pytest.MonkeyPatch
+    ) -> None:  # fmt: skip
+        from worldline.workspace.undo import Undo
+
+        def fails(self: Undo) -> None:
+            raise OSError(5, "the disk fails")
+
+        ws = open_workspace(work, interrupted)
+        with monkeypatch.context() as patched:
+            patched.setattr(Undo, "run", fails)
+            with pytest.raises(WorkspaceError) as refused:
+                ws.recover()
+            assert refused.value.kind == "not_taken_back" and "the disk fails" in refused.value.message
+        report = ws.recover()
+        assert report is not None and not report.finished and ws.recover() is None
+
+    def test_a_journal_that_cannot_be_read(
+        self, interrupted: Path, work: Path, open_workspace: Callable[..., Workspace]
+    ) -> None:
+        (interrupted / "restore/journal").write_bytes(b"{")
+        with pytest.raises(WorkspaceError) as refused:
+            open_workspace(work, interrupted).recover()
+        assert refused.value.kind == "not_taken_back" and (interrupted / "restore/journal").exists()
+
+
+def copied(tmp_path: Path, store: Path) -> None:
+    shutil.copytree(tmp_path / "store", store)
+    raise Stopped
 
 
 class TestRecords:

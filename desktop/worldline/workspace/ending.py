@@ -86,6 +86,15 @@ def undo_now(journal: Journal, tree: SafeTree, store: Store) -> Undo:
         ) from problem
 
 
+def not_yet(problem: Exception) -> WorkspaceError:
+    """Why an interrupted restore was neither finished nor taken back."""
+    return WorkspaceError(
+        f"A jump that was interrupted could not be finished or taken back yet ({problem}).",
+        "Remove the cause, then open the session again. Nothing is lost.",
+        kind="not_taken_back",
+    )
+
+
 def after_interruption(journal: Journal, tree: SafeTree, store: Store, cursor_state: str) -> RecoveryReport:
     """Finish or undo a restore that was interrupted. `cursor_state`: the state of the session's cursor; where it is the
     target, the restore had been taken note of."""

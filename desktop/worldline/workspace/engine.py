@@ -219,9 +219,14 @@ class Workspace:
 
     def recover(self, cursor_state: str = "") -> RecoveryReport | None:
         """Finish or undo a restore that was interrupted; None when there is none. `cursor_state`: the state of the
-        session's cursor, if it is the target the restore had been taken note of and is finished."""
+        session's cursor, if it is the target the restore had been taken note of and is finished.
+
+        Raises `WorkspaceError` (`locked`, `not_taken_back`): then all is still there for the next start to go on from."""
         self.store.lock()
-        journal = Journal.load(self._journal_folder)
+        try:
+            journal = Journal.load(self._journal_folder)
+        except (OSError, ValueError, KeyError, TypeError) as problem:
+            raise ending.not_yet(problem) from problem
         if journal is None and not self._settler.folder.exists():
             return None
         report: RecoveryReport | None = None
@@ -232,6 +237,8 @@ class Workspace:
             if journal is not None:
                 report = ending.after_interruption(journal, tree, self.store, cursor_state)
                 mended += settle.mend(self.store, tree)
+        except OSError as problem:
+            raise ending.not_yet(problem) from problem
         finally:
             tree.close()
             self._capturer.forget()

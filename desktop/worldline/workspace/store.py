@@ -136,8 +136,9 @@ class Store:
         return self._lock_fd >= 0
 
     def lock(self) -> None:
-        """Become the one writer. Raises `WorkspaceError` (kind `locked`) when another process is. The kernel lets go
-        of the lock when its owner dies, so there is no stale lock to heal."""
+        """Become the one writer. Raises `WorkspaceError` (kind `locked`) when another process is, and (kind `unreadable`) where
+        nobody can look what is in the store. The kernel lets go of the lock when its owner dies, so there is no stale lock
+        to heal."""
         if self._lock_fd >= 0:
             return
         fd = os.open(self.path / "writer.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -156,10 +157,16 @@ class Store:
         self._lock_fd = fd
         try:
             self._clean()
-        except BaseException:
+        except BaseException as error:
             # Not the writer of what was not looked at: objects that the power has emptied would be taken for whole.
             self._lock_fd = -1
             os.close(fd)
+            if isinstance(error, OSError):
+                raise WorkspaceError(
+                    f"The store of this session, {self.path}, cannot be looked through ({error}).",
+                    "Check the disk and the permissions of this folder, then try again.",
+                    kind="unreadable",
+                ) from error
             raise
 
     def _clean(self) -> None:
