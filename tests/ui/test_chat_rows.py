@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import random
 import time
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -261,3 +262,17 @@ def test_a_prompt_is_as_high_as_its_pictures(qtbot: Any) -> None:
     assert row.height() >= before + 120
     (label,) = [one for one in row.findChildren(QLabel) if one.accessibleName() == "Image"]
     assert label.height() == 120 and label.mapTo(row, label.rect().bottomLeft()).y() < row.height()
+
+
+def test_the_ways_to_begin_never_lie_on_one_another(qtbot: Any) -> None:
+    view = empty(qtbot, 400, 500)
+    header = NodeHeader(seq=1, uid="a" * 16, parent=0, kind=NodeKind.ROOT, created=1, preview="")
+    view.model.set_path([header])
+    for height in (600, 150, 90, 600):
+        view.resize(400, height)
+        view.flush()
+        QApplication.processEvents()
+        ways = [one for one in view.empty.findChildren(QWidget) if one.isVisible()]
+        edges = sorted((one.y(), one.y() + one.height()) for one in ways)
+        assert all(upper[1] <= lower[0] for upper, lower in pairwise(edges)), (height, edges)
+        assert len(ways) == 7 if height == 600 else 1 <= len(ways) < 7

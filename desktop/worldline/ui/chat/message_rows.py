@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QImage, QPixmap
+from PySide6.QtGui import QImage, QPixmap, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from worldline.core.kinds import NodeFlag
@@ -369,5 +369,20 @@ class EmptyChat(QWidget):
         self.title.setText(self.tr("This cannot be opened.") if why else self.tr("What should be done?"))
         self.why.setText(why)
         self.why.setVisible(bool(why))
+        self._fit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        """Only as much as there is room for: it is as high as the view, and its lines would lie on one another."""
+        layout = self.layout()
+        assert layout is not None
         for way in self._ways:
-            way.setVisible(not why)
+            way.setVisible(not self.why.text())
+        for way in reversed(self._ways):
+            if layout.totalHeightForWidth(self.width()) <= self.height():
+                break
+            way.hide()
+            layout.invalidate()
