@@ -234,6 +234,22 @@ def test_an_action_with_an_ampersand_has_its_name_in_the_palette(qtbot: Any, set
     assert ran == ["ran"]
 
 
+def test_a_command_is_found_by_its_english_name_in_any_language(qtbot: Any) -> None:
+    from PySide6.QtGui import QAction
+
+    owner = QWidget()
+    qtbot.addWidget(owner)
+    actions = [QAction(text, owner) for text in ("导出…", "存储…")]
+    for action, name in zip(actions, ("export", "storage"), strict=True):
+        action.setObjectName(name)
+    palette = Palette(owner, actions)
+    qtbot.addWidget(palette)
+    palette.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+    palette.edit.setText("expo")
+    shown = [palette.list.item(at).data(Qt.ItemDataRole.UserRole) for at in range(palette.list.count())]
+    assert shown == actions[:1]
+
+
 def test_a_direction_mark_turns_nothing_but_is_seen(window_of: Callable[..., MainWindow], qtbot: Any) -> None:
     window = window_of(session={"title": f"a {SEEN}b"})
     assert SEEN not in window.windowTitle() and window.windowTitle().endswith("— Worldline")

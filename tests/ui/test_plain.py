@@ -8,6 +8,7 @@ from typing import Any
 
 from PySide6.QtCore import QSettings, Qt
 from PySide6.QtGui import QTextDocument
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QWidget
 
 from worldline import ui
@@ -102,3 +103,24 @@ def test_no_tooltip_is_made_of_texts_that_qt_may_take_for_markup() -> None:
             ):
                 found.append(f"{file.name}:{node.lineno}")
     assert found == []
+
+
+def test_an_entry_of_a_choice_is_found_by_typing_a_part_of_it(qtbot: Any) -> None:
+    """All models of a service begin with the same letter, which is all that Qt looks at."""
+    owner = QWidget()
+    qtbot.addWidget(owner)
+    chooser = Chooser("Model", owner)
+    for name in ("Claude Opus 5.5", "Claude Sonnet 5.5", "Claude Haiku 5"):
+        chooser.add(name, name.split()[1].lower())
+    chooser.set_value("sonnet")
+    chosen: list[str] = []
+    chooser.chosen.connect(chosen.append)
+    menu = chooser.menu()
+    menu.popup(owner.mapToGlobal(owner.rect().center()))
+    assert menu.activeAction().text() == "Claude Sonnet 5.5", "it begins at what is chosen"
+    QTest.keyClicks(menu, "hai")
+    assert menu.activeAction().text() == "Claude Haiku 5"
+    QTest.keyClick(menu, Qt.Key.Key_Backspace)
+    QTest.keyClicks(menu, "i 5")
+    QTest.keyClick(menu, Qt.Key.Key_Return)
+    assert chosen == ["haiku"] and chooser.value == "haiku" and not menu.isVisible()

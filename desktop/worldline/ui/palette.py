@@ -98,6 +98,9 @@ class Palette(QDialog):
         for action in self._actions:
             words = of_label(action.text()).replace("…", "")
             points = max(score(text, words), score(text, f"{action.property('group')} {words}") - 5)
+            if not words.isascii():
+                # Whoever knows the English name need not switch to an input method first.
+                points = max(points, score(text, action.objectName().replace("_", " ")) - 5)
             if points > 0:
                 place = places[str(action.property("group"))]
                 ranked.append((-points if text else 0, not action.isEnabled(), place, action))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QActionGroup
-from PySide6.QtWidgets import QMenu, QToolButton, QWidget
+from PySide6.QtWidgets import QToolButton, QWidget
 
 from worldline.ui.icons import keep
 from worldline.ui.plain import as_label, as_tip
+from worldline.ui.typed_menu import TypedMenu
 
 
 class Chooser(QToolButton):
@@ -20,7 +21,7 @@ class Chooser(QToolButton):
         self._name = name
         self._texts: dict[str, str] = {}
         self.value = ""
-        self._menu = QMenu(self)
+        self._menu = TypedMenu(self)
         self._menu.setToolTipsVisible(True)
         self._group = QActionGroup(self)
         self.setMenu(self._menu)
