@@ -112,3 +112,57 @@ def test_the_folders_around_it_go_with_it(
     assert sorted(snapshot(work)) == ["k"]
     _jump(ws, repo, without)
     assert snapshot(work) == there and sh("git log --format=%s", work / "a/b/v") == "n\n"
+
+
+_SUBMODULE = (
+    "git init -q ../src; cd ../src; echo s >s; git add s; git commit -qm s; cd ../work; git init -q; "
+    "git -c protocol.file.allow=always submodule add -q ../src mod; git commit -qm m"
+)
+_MOVED = "mkdir -p far/off; git mv mod far/off/mod"
+
+
+def test_a_submodule_that_was_moved_works_where_it_was(
+    two_states: Two, sh: Callable[..., str], work: Path
+) -> None:
+    """Its git folder says where its files are, and `git mv` has written it anew."""
+    ws, first, moved = two_states(_SUBMODULE, _MOVED)
+    seen = "git status --short; git submodule status"
+    there = sh(seen)
+    _jump(ws, first, moved)
+    assert sh("git status --short; git -C mod log --format=%s") == "s\n"
+    _jump(ws, moved, first)
+    assert sh(seen) == there and sh("git -C far/off/mod status --short") == ""
+    assert ws.capture(moved).state == moved
+
+
+def test_that_is_taken_back_too(two_states: Two, sh: Callable[..., str], work: Path) -> None:
+    ws, first, moved = two_states(_SUBMODULE, _MOVED)
+    seen = "git status --short; git submodule status; cat .git/modules/mod/config"
+    there = sh(seen)
+
+    def fail(_: Any) -> None:
+        assert sh("git -C mod log --format=%s") == "s\n"
+        raise OSError("the cursor cannot be moved")
+
+    assert ws.apply(ws.plan(first, last=moved), on_done=fail).rolled_back
+    assert sh(seen) == there and sh("git -C far/off/mod log --format=%s") == "s\n"
+
+
+def test_where_the_old_place_is_in_use_it_says_that_one(
+    two_states: Two, sh: Callable[..., str], work: Path
+) -> None:
+    ws, first, second = two_states(_SUBMODULE, "cp -r mod copy; rm -r mod/.git mod/s; rmdir mod")
+    sh("git config -f .git/modules/mod/config core.worktree ../../../copy")
+    assert ws.apply(ws.plan(first, last=second, users={"copy/s"})).done
+    assert sh("git config -f .git/modules/mod/config core.worktree") == "../../../copy\n"
+
+
+def test_a_file_in_the_place_that_a_submodule_names_hinders_nothing(
+    two_states: Two, sh: Callable[..., str], work: Path
+) -> None:
+    ws, first, second = two_states(_SUBMODULE, "mv mod elsewhere; echo file >mod")
+    state = ws.state(second)
+    assert [root.path for root in state.roots if root.trouble] == ["elsewhere"]
+    assert ws.read_file(second, "mod") == b"file\n" and ws.read_file(second, "elsewhere/s") == b"s\n"
+    assert ws.apply(ws.plan(first, last=second)).done
+    assert (work / "mod/s").read_text() == "s\n"

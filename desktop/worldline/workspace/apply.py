@@ -168,7 +168,7 @@ class Restorer:
         for wanted in () if bundled else self.target.roots:
             root, now = self.roots.get(wanted.path), now_roots.get(wanted.path)
             if root is None and gitagain.can_remake(self.work, wanted, self.tree, self.items):
-                gitagain.note(self.journal, wanted)
+                gitagain.note(self.work, self.journal, wanted)
                 if not wanted.pointer:
                     continue
                 root, now = gitagain.root_of(self.work, wanted)

@@ -63,7 +63,6 @@ def undo(journal: Journal, tree: SafeTree, store: Store) -> Undo:
     for move in reversed(journal.roots):
         gitmove.take_back(move, journal.token)
     back = Undo(journal, tree, store)
-    back.lost += gitagain.put_back(journal, tree)
     back.run()
     lock_again(tree, closed)
     back.modes()

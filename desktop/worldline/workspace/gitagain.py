@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import errno
 import os
+import re
 import shutil
 import stat
 from collections.abc import Sequence
 from pathlib import Path
 
 from worldline.core.plainfile import read_plain
-from worldline.workspace import aside, durable, gitmove
+from worldline.workspace import aside, durable, gitfiles, gitmove
 from worldline.workspace.gitcopy import is_copied, write_copy
 from worldline.workspace.journal import Journal
 from worldline.workspace.model import KEPT, PlanItem
@@ -21,6 +23,8 @@ from worldline.workspace.safefs import NO_FOLDER, SafeTree, rename_new
 from worldline.workspace.states import RootState, State, put_index, repositories_to_go
 from worldline.workspace.store import Store
 
+_WORKTREE = re.compile(rb"(?m)^([ \t]*worktree[ \t]*=[ \t]*)([^\s\"\\#;]+)[ \t]*$")
+"""Where a configuration names the folder of the files, as git writes it for names without anything odd."""
 _MARK = "worldline-restore"
 """File in a git folder that we made; it holds the token of the restore until that is finished."""
 
@@ -54,6 +58,11 @@ def _target(pointer: str) -> str:
     return os.fsdecode(os.fsencode(pointer)[7:].strip())
 
 
+def _gitdir(work: Path, path: str, pointer: str) -> Path:
+    # By text: the folder that `..` starts from may be gone.
+    return Path(os.path.normpath(work / path / _target(pointer))).resolve()
+
+
 def root_of(work: Path, wanted: RootState) -> tuple[GitRoot, RootState]:
     """The repository behind a pointer that is gone, and what is known of it now."""
     root = _behind(work, wanted)
@@ -63,8 +72,7 @@ def root_of(work: Path, wanted: RootState) -> tuple[GitRoot, RootState]:
 
 
 def _behind(work: Path, wanted: RootState) -> GitRoot:
-    # By text: the folder that `..` starts from may be gone.
-    gitdir = Path(os.path.normpath(work / wanted.path / _target(wanted.pointer))).resolve()
+    gitdir = _gitdir(work, wanted.path, wanted.pointer)
     root = GitRoot(wanted.path, work / wanted.path, gitdir, gitdir, os.fsencode(wanted.pointer))
     if (gitdir / "commondir").is_file():
         root.common = (gitdir / os.fsdecode(read_plain(gitdir / "commondir").strip())).resolve()
@@ -81,6 +89,7 @@ def remake(
     staged = work / journal.staging / name
     if wanted.pointer:
         staged.write_bytes(os.fsencode(wanted.pointer))
+        _configure(work, journal, wanted.path, back=False)
     else:
         write_copy(target.store, wanted.git, staged)
         (staged / _MARK).write_text(journal.token, "ascii")
@@ -159,9 +168,22 @@ def unmark(work: Path, journal: Journal) -> None:
             (work / path / ".git" / _MARK).unlink()
 
 
+def _configure(work: Path, journal: Journal, path: str, *, back: bool) -> None:
+    """Write the configuration of a git folder that says where its files are, if it is as it was seen. Raises OSError."""
+    if path not in journal.configs:
+        return
+    pointer, *texts = journal.configs[path]
+    before, after = (base64.b64decode(text) for text in (reversed(texts) if back else texts))
+    gitdir = _gitdir(work, path, pointer)
+    if gitfiles.read(gitdir, "config") == before:
+        gitfiles.replace(gitdir, "config", after)
+
+
 def unmake(work: Path, journal: Journal, tree: SafeTree) -> None:
     """Take away what was made. Only what is ours by its mark, or a pointer that nobody changed."""
     for path in journal.made_git:
+        with contextlib.suppress(OSError):
+            _configure(work, journal, path, back=True)
         with contextlib.suppress(OSError):
             folder = tree.folder(path)
             git = work / path / ".git"
@@ -177,8 +199,34 @@ def _digest(data: bytes) -> str:
     return object_id(3, data).hex()
 
 
-def note(journal: Journal, wanted: RootState) -> None:
+def note(work: Path, journal: Journal, wanted: RootState) -> None:
     """Write down what is about to be made."""
     journal.made_git.append(wanted.path)
     if wanted.pointer:
         journal.pointers[wanted.path] = _digest(os.fsencode(wanted.pointer))
+        if texts := _moved_config(work, journal, wanted):
+            journal.configs[wanted.path] = [
+                wanted.pointer,
+                *(base64.b64encode(text).decode("ascii") for text in texts),
+            ]
+
+
+def _moved_config(work: Path, journal: Journal, wanted: RootState) -> tuple[bytes, bytes] | None:
+    """The configuration of the git folder behind a `.git` file, and what it is to be, where it names another folder as that
+    of its files: `git mv` writes it, and without that no command of git works at the old place. None: it stays, also
+    where that other folder is in use."""
+    gitdir = _gitdir(work, wanted.path, wanted.pointer)
+    try:
+        text = gitfiles.read(gitdir, "config")
+    except OSError:
+        return None
+    named = _WORKTREE.search(text)
+    if named is None:
+        return None
+    place = Path(os.path.normpath(gitdir / os.fsdecode(named[2])))
+    mine = work / wanted.path
+    gone = [work / path for path in journal.gone_git]
+    if place == mine or (place not in gone and os.path.lexists(place / ".git")):
+        return None
+    relative = os.fsencode(os.path.relpath(mine, gitdir))
+    return text, text[: named.start(2)] + relative + text[named.end(2) :]

@@ -40,7 +40,7 @@ def open_repository(work: Path) -> pygit2.Repository | None:
         return None
     try:
         return pygit2.Repository(str(work))
-    except (pygit2.GitError, ValueError) as error:
+    except (pygit2.GitError, OSError, KeyError, ValueError) as error:
         raise WorkspaceError(
             f"The repository in {work} cannot be opened ({error}).",
             "Create a patch instead.",

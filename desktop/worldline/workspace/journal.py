@@ -91,6 +91,8 @@ class Journal:
     """Folders whose `.git` is moved away."""
     pointers: dict[str, str] = field(default_factory=dict)
     """Blob id of the `.git` file, where it is one, by folder."""
+    configs: dict[str, list[str]] = field(default_factory=dict)
+    """By folder: the configuration of the git folder that its `.git` file leads to, as it is and as it is to be (base64)."""
     perms: dict[str, int] = field(default_factory=dict)
     """Folders in which the restore works, with the permissions they had, where these are not the usual ones."""
 
@@ -106,7 +108,7 @@ class Journal:
             "token": self.token, "target": self.target, "safety": self.safety, "boot": self.boot, "there": self.there,
             "folder_perm": self.folder_perm, "items": [_row(item) for item in self.items],
             "roots": [root.row() for root in self.roots], "made_git": self.made_git, "gone_git": self.gone_git,
-            "pointers": self.pointers, "perms": self.perms,
+            "pointers": self.pointers, "configs": self.configs, "perms": self.perms,
         }  # fmt: skip
         data = json.dumps(value, ensure_ascii=True).encode("ascii")
         if self.blanks is None or not self.blanks.write(str(self.folder), data):

@@ -131,7 +131,7 @@ class GitRoot(GitPlace):
         if self._repo is None and not self.trouble:
             try:
                 self._repo = pygit2.Repository(str(self.gitdir))
-            except pygit2.GitError as error:
+            except (pygit2.GitError, OSError, KeyError, ValueError) as error:  # by what it stumbles over
                 self.trouble = f"it cannot be opened ({error})"
         return self._repo
 

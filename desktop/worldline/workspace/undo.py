@@ -48,7 +48,9 @@ class Undo:
             for number, item in enumerate(journal.items):
                 if item.action in ("overwrite", "delete"):
                     self._put_back(staging, number, item)
-            gitagain.put_back(journal, tree)  # what was put in the place of a repository has gone by now
+            self.lost += gitagain.put_back(
+                journal, tree
+            )  # what was put in the place of a repository has gone by now
             # The rest is in the safety state or in the target.
             self.saved = aside.save(
                 tree, staging, journal.items, self._store, {}, half_written=True, power_lost=self._hollow
