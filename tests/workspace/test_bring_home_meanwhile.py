@@ -9,6 +9,7 @@ import pytest
 
 from workspace.conftest import Sides, run_sh
 from worldline.core.errors import WorkspaceError
+from worldline.workspace import home_git
 from worldline.workspace.bring_home import bring_home
 from worldline.workspace.engine import Workspace
 
@@ -92,7 +93,7 @@ def test_what_is_staged_meanwhile_stays(sides: Sides, monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize(
     "where",
-    ["home_note.begin", "gitmove.locked_replace", "home_git.CommitPlan._move", "journal.Journal.mark"],
+    ["home_note.begin", "gitlock.locked_replace", "home_git.CommitPlan._move", "journal.Journal.mark"],
 )
 @pytest.mark.parametrize("after", [False, True])
 def test_a_commit_that_was_killed_is_made_or_not(sides: Sides, where: str, after: bool) -> None:
@@ -153,3 +154,32 @@ def test_the_same_file_that_is_made_meanwhile_is_theirs(sides: Sides) -> None:
     report = sides.bring(state, "changes", progress=make)
     assert not report.done and "changed while this ran" in report.note
     assert run_sh("cat f new d/new; readlink link", sides.mine) == "edited\nn\nn\nf\n"
+
+
+@pytest.mark.parametrize("how", ["commit", "branch"])
+def test_a_file_whose_name_git_does_not_take_is_named(sides: Sides, how: Any) -> None:
+    """It stopped everything else from being brought."""
+    state = sides.node("echo more >>f; mkdir .GIT; echo x >.GIT/x; echo x >git~1")
+    report = sides.bring(state, how, message="work", branch="b")
+    assert report.done, report.note
+    left = {entry.path: entry for entry in report.entries if "git takes no file of this name" in entry.reason}
+    assert sorted(left) == [".GIT/x", "git~1"]
+    where = "HEAD" if how == "commit" else "b"
+    assert run_sh(f"git ls-tree -r --name-only {where}", sides.mine).split() == ["del", "f", "keep"]
+    assert (sides.mine / "git~1").exists() is (how == "commit")
+
+
+def test_what_is_staged_as_the_commit_is_made_stays(sides: Sides, monkeypatch: pytest.MonkeyPatch) -> None:
+    state = sides.node("echo more >>f")
+    real = home_git.home_note.begin
+
+    def begin(*args: Any) -> None:
+        real(*args)
+        run_sh("echo own >own; git add own; rm own", sides.mine)  # nowhere but in the staging area
+
+    monkeypatch.setattr(home_git.home_note, "begin", begin)
+    before = run_sh("git rev-parse HEAD; cat f", sides.mine)
+    report = sides.bring(state, "commit", message="work")
+    assert not report.done and "staging area was changed" in report.note
+    assert run_sh("git show :own", sides.mine) == "own\n"
+    assert run_sh("git rev-parse HEAD; cat f", sides.mine) == before

@@ -170,7 +170,7 @@ def test_stars_mean_what_they_mean_to_git(tmp_path: Path, text: str, path: str, 
 
 
 def test_a_held_lock_is_told_as_one(tmp_path: Path, work: Path) -> None:
-    from worldline.workspace.gitmove import locked_replace
+    from worldline.workspace.gitlock import locked_replace
 
     (work / ".git" / "HEAD.lock").touch()
     with pytest.raises(WorkspaceError, match=r"HEAD\.lock"):

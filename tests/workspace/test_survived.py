@@ -12,7 +12,7 @@ import pytest
 
 from workspace.conftest import REPO, Sides, run_sh
 from worldline.core.errors import WorkspaceError
-from worldline.workspace import gitmove
+from worldline.workspace import gitlock
 from worldline.workspace.engine import Workspace
 from worldline.workspace.home_git import CommitPlan
 from worldline.workspace.journal import RootMove
@@ -94,7 +94,7 @@ class TestTakingBack:
             raise WorkspaceError("The branch was moved meanwhile.", kind="moved")
 
         monkeypatch.setattr(CommitPlan, "_move", beaten)
-        monkeypatch.setattr(gitmove, "LOCK_WAIT", 0.0)
+        monkeypatch.setattr(gitlock, "LOCK_WAIT", 0.0)
         with pytest.raises(WorkspaceError) as refused:
             sides.bring(state, "commit", message="work")
         assert refused.value.kind == "not_taken_back"
@@ -108,8 +108,8 @@ class TestLocks:
         """Git makes its lock empty, and writes then."""
         for name in ("HEAD.lock", "index.lock"):
             (tmp_path / name).touch()
-        gitmove.clean_locks(RootMove("", str(tmp_path), index_after="0" * 40), "token")
-        gitmove.clean_locks(RootMove("", str(tmp_path), head_after="ref: refs/heads/x\n"), "token")
+        gitlock.clean_locks(RootMove("", str(tmp_path), index_after="0" * 40), "token")
+        gitlock.clean_locks(RootMove("", str(tmp_path), head_after="ref: refs/heads/x\n"), "token")
         assert (tmp_path / "HEAD.lock").exists() and (tmp_path / "index.lock").exists()
 
     def test_a_branch_whose_name_is_no_text_can_be_gone_back_to(

@@ -451,3 +451,28 @@ def test_a_look_of_git_while_the_files_are_put_back_is_in_nobodys_way(
     assert ws.apply(ws.plan(first, last=second), new_branch="worldline/t/1").done
     ws.close()
     assert run_sh("git status --short", work) == ""
+
+
+def test_what_was_staged_comes_back_though_git_has_looked_since(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A look writes the times of files into the staging area: it is still the one that the jump wrote."""
+    work = tmp_path / "work"
+    work.mkdir()
+    run_sh("git init -q; echo one one >f; echo k >k; git add .; git commit -qm 1", work)
+    ws = Workspace(work, tmp_path / "store", free_floor=0)
+    first = ws.capture(None).state
+    run_sh("echo staged >f; git add f; echo two two >f", work)
+    second = ws.capture(first).state
+    seen = "git ls-files -s; cat f"
+    before = run_sh(seen, work)
+
+    def fail(_: RestoreReport) -> None:
+        written = (work / ".git/index").read_bytes()
+        run_sh("touch -d '1 hour ago' k; git status", work)
+        assert (work / ".git/index").read_bytes() != written
+        raise OSError("the cursor cannot be moved")
+
+    assert ws.apply(ws.plan(first, last=second), on_done=fail).rolled_back
+    ws.close()
+    assert run_sh(seen, work) == before

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 
 from worldline.core.errors import WorkspaceError
-from worldline.workspace import aside, gitagain, gitmove, home_note
+from worldline.workspace import aside, gitagain, gitlock, gitmove, home_note
 from worldline.workspace.filesig import FileSig
 from worldline.workspace.journal import Journal, remove_staging
 from worldline.workspace.model import RecoveryReport
@@ -37,7 +37,7 @@ def finish(
         remove_staging(tree, journal.staging)
     for move in journal.roots:
         if move.index_after or move.head_after:  # else no lock was taken
-            gitmove.clean_locks(move, journal.token)
+            gitlock.clean_locks(move, journal.token)
     journal.retire(store.path / FOLDER)
     return saved
 

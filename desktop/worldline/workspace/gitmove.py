@@ -1,7 +1,6 @@
 """Putting a repository's staging area, operation in progress and HEAD where a state says, and back again.
 
-Done with git's own lock protocol (a complete file is linked to `<name>.lock`, then renamed), so that a git command of
-the person either sees the old or the new file, and a lock that is held is waited for and never removed.
+Done with git's own lock protocol: see `gitlock`.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ import base64
 import contextlib
 import errno
 import functools
-import hashlib
 import logging
 import os
 import time
@@ -22,10 +20,10 @@ import pygit2
 from worldline.core.errors import WorkspaceError
 from worldline.core.plainfile import read_plain
 from worldline.workspace import durable, gitfiles, indexfile
+from worldline.workspace.gitlock import LockHeld, clean_locks, digest_of, locked_replace, put_back
 from worldline.workspace.journal import RootMove
 from worldline.workspace.objects import MODE_GITLINK
 from worldline.workspace.repos import GitRoot
-from worldline.workspace.safefs import NO_LINKS
 from worldline.workspace.states import RootState, State, put_index, read_index
 from worldline.workspace.store import Store
 
@@ -35,73 +33,6 @@ DETACHED = "@"
 """In place of the name of a home branch: HEAD was on none. No branch can be called so."""
 StatOf = Callable[[str, bytes], os.stat_result | None]
 """Stat data of a file (named from the workspace) that is known to have the content of this blob; None: it may not."""
-LOCK_WAIT = 2.0
-"""Seconds that a lock of the person's git is waited for."""
-
-
-class LockHeld(WorkspaceError):
-    """Somebody else holds the lock of this file."""
-
-    def __init__(self, lock: Path) -> None:
-        super().__init__(
-            f"Another git command holds {lock}.",
-            "Wait until it has finished, or remove the lock file if no git is running. Then open the session again: what "
-            "was begun is put back.",
-            kind="repo_busy",
-        )
-
-
-def locked_replace(path: Path, data: bytes, token: str, wait: float = LOCK_WAIT) -> None:
-    """Replace a file of a git folder. Raises `LockHeld`; the file is then as before."""
-    lock = path.with_name(path.name + ".lock")
-    temp = path.with_name(f"{path.name}.worldline-{token}")
-    try:
-        # A repository whose HEAD or staging area is empty after a loss of power is broken: they are never renamed into
-        # place before their content is on the disk.
-        gitfiles.write_new(temp, data)
-        with contextlib.suppress(FileNotFoundError):
-            temp.chmod(path.lstat().st_mode & 0o777)
-        until = time.monotonic() + wait
-        while True:
-            try:
-                _take(lock, temp)
-                break
-            except FileExistsError:
-                if time.monotonic() >= until:
-                    raise LockHeld(lock) from None
-                time.sleep(0.02)
-        lock.replace(path)
-    finally:
-        temp.unlink(missing_ok=True)
-
-
-def _take(lock: Path, temp: Path) -> None:
-    """Make the lock with the whole new content. Raises FileExistsError."""
-    try:
-        lock.hardlink_to(temp)
-    except OSError as error:
-        if error.errno not in NO_LINKS:
-            raise
-        os.close(os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))
-        temp.replace(lock)
-
-
-def clean_locks(move: RootMove, token: str) -> None:
-    """Remove what a kill inside `locked_replace` left: only files that are ours by name or by content."""
-    gitdir = Path(move.gitdir)
-    head = _digest(move.head_after.encode("utf-8", "surrogateescape")) if move.head_after else ""
-    for name, digest in (("index", move.index_after), ("HEAD", head)):
-        temp = gitdir / f"{name}.worldline-{token}"
-        lock = gitdir / f"{name}.lock"
-        with contextlib.suppress(OSError):
-            same = temp.exists() and temp.samefile(lock)
-            if same or (digest and _digest(gitfiles.read(gitdir, lock.name)) == digest):
-                lock.unlink()
-        temp.unlink(missing_ok=True)
-
-
-def _digest(data: bytes) -> str:
-    return hashlib.sha1(data, usedforsecurity=False).hexdigest()
 
 
 def give_back(repo: pygit2.Repository, store: Store, root: RootState) -> None:
@@ -264,7 +195,6 @@ def carry_out(
     """Do it. The journal already holds `move`. Raises `WorkspaceError` when the repository refuses."""
     if wanted.trouble or now.trouble:
         return
-    _refuse_changed(root, move, now, target.store)
     moves = wanted.head != now.head or bool(move.index_after)
     repo = root.reopen() if moves else root.repo
     if repo is None:
@@ -285,13 +215,20 @@ def carry_out(
     if move.index_after:
         data = (index_file(move)).read_bytes()
         try:
-            locked_replace(root.gitdir / "index", data, token)
+            locked_replace(
+                root.gitdir / "index", data, token, check=lambda: _refuse_staged(root, now, target.store)
+            )
         except LockHeld:
             move.index_after = ""
             note(f"The staging area of {name} was left as it is: another git command holds its lock.")
     if move.head_after:
         try:
-            locked_replace(root.gitdir / "HEAD", move.head_after.encode("utf-8", "surrogateescape"), token)
+            locked_replace(
+                root.gitdir / "HEAD",
+                move.head_after.encode("utf-8", "surrogateescape"),
+                token,
+                check=lambda: _refuse_moved(root, move),
+            )
         except LockHeld as error:
             raise WorkspaceError(
                 f"HEAD of {name} is locked by another git command.",
@@ -301,24 +238,29 @@ def carry_out(
         _reflog(root, now.head, wanted.head)
 
 
-def _refuse_changed(root: GitRoot, move: RootMove, now: RootState, store: Store) -> None:
-    """Raise `WorkspaceError` (kind `repo_busy`) when somebody has staged something since the safety state was made, or moved
-    HEAD: nothing else would have what they did."""
-    name = move.path or "the repository"
-    if move.head_after and os.fsdecode(gitfiles.read(root.gitdir, "HEAD")) != move.head_before:
-        raise WorkspaceError(
-            f"HEAD of {name} was just moved by another git command.", "Jump again.", kind="repo_busy"
-        )
-    if not (move.index_after and now.index):
+def _refuse_staged(root: GitRoot, now: RootState, store: Store) -> None:
+    """Raise `WorkspaceError` (kind `repo_busy`) when somebody has staged something since the safety state was made: nothing
+    else would have it."""
+    if not now.index:
         return
     again = GitRoot(root.path, root.work, root.gitdir, root.common, trouble=root.trouble)
     again.index_sig, again.entries = root.index_sig, root.entries
     # Most commands of git only look at files, and write down their times.
     if again.refresh_index() is not None and put_index(store, again.entries) != now.index:
+        name = root.path or "the repository"
         raise WorkspaceError(
             f"The staging area of {name} was just changed by another git command.",
             "Jump again.",
             kind="repo_busy",
+        )
+
+
+def _refuse_moved(root: GitRoot, move: RootMove) -> None:
+    """The same when somebody has moved HEAD since it was read."""
+    if gitfiles.read(root.gitdir, "HEAD") != move.head_before.encode("utf-8", "surrogateescape"):
+        name = root.path or "the repository"
+        raise WorkspaceError(
+            f"HEAD of {name} was just moved by another git command.", "Jump again.", kind="repo_busy"
         )
 
 
@@ -352,12 +294,15 @@ def _write_progress(gitdir: Path, before: dict[str, str], after: dict[str, str])
             ) from error
 
 
-def _head_text(gitdir: Path) -> str:
-    """ "" = somebody took it away."""
+def _is_our_index(move: RootMove, data: bytes) -> bool:
+    """Whether this staging area is the one that we wrote; that git has looked at files since changes nothing."""
+    if digest_of(data) == move.index_after:
+        return True
     try:
-        return os.fsdecode(gitfiles.read(gitdir, "HEAD"))
-    except FileNotFoundError:
-        return ""
+        ours = indexfile.parse(index_file(move).read_bytes())
+        return indexfile.records(indexfile.parse(data)) == indexfile.records(ours)
+    except (OSError, indexfile.UnreadableIndex):
+        return False
 
 
 def take_back(move: RootMove, token: str) -> None:
@@ -366,15 +311,15 @@ def take_back(move: RootMove, token: str) -> None:
     if not gitdir.is_dir():
         return
     clean_locks(move, token)
-    if move.head_after and _head_text(gitdir) == move.head_after:
-        locked_replace(gitdir / "HEAD", move.head_before.encode("utf-8", "surrogateescape"), token, 10)
-    index = gitdir / "index"
-    is_there = gitfiles.is_file(gitdir, "index")
-    if move.index_after and is_there and _digest(gitfiles.read(gitdir, "index")) == move.index_after:
+    if move.head_after and gitfiles.is_file(gitdir, "HEAD"):
+        was, ours = (text.encode("utf-8", "surrogateescape") for text in (move.head_before, move.head_after))
+        put_back(gitdir, "HEAD", was, token, lambda now: now == ours, 10)
+    if move.index_after and gitfiles.is_file(gitdir, "index"):
         if move.index_was_there:
-            locked_replace(index, Path(move.index_before).read_bytes(), token, 10)
-        else:
-            index.unlink()
+            before = Path(move.index_before).read_bytes()
+            put_back(gitdir, "index", before, token, lambda now: _is_our_index(move, now), 10)
+        elif _is_our_index(move, gitfiles.read(gitdir, "index")):
+            (gitdir / "index").unlink()
     if move.progress_moves:
         try:
             _write_progress(gitdir, move.progress_after, move.progress_before)

@@ -17,7 +17,8 @@ import pygit2
 
 from worldline.core.errors import WorkspaceError
 from worldline.workspace import gitfiles
-from worldline.workspace.gitmove import LockHeld, checked_out_elsewhere, locked_replace, short
+from worldline.workspace.gitlock import LockHeld, locked_replace
+from worldline.workspace.gitmove import checked_out_elsewhere, short
 from worldline.workspace.repos import GitRoot, operation_of
 
 _STALE_S = 10.0

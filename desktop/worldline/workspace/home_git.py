@@ -12,10 +12,10 @@ import pygit2
 
 from worldline.core.errors import WorkspaceError
 from worldline.workspace import home_note
-from worldline.workspace.gitmove import locked_replace
+from worldline.workspace.gitlock import locked_replace
 from worldline.workspace.home_changes import Objects
 from worldline.workspace.home_index import Staging
-from worldline.workspace.objects import BLOB, MODE_DIR, MODE_GITLINK, TREE
+from worldline.workspace.objects import BLOB, EMPTY_TREE, MODE_DIR, MODE_FILE, MODE_GITLINK, TREE
 from worldline.workspace.repos import operation_of
 from worldline.workspace.treediff import Leaf
 
@@ -125,6 +125,17 @@ def make_branch(repo: pygit2.Repository, name: str, commit: str) -> None:
         ) from error
 
 
+def can_be_committed(path: str) -> bool:
+    """Whether git takes a file of this name: not one that is a git folder on another system (`.GIT`, `git~1`)."""
+    try:
+        pygit2.Index().add(
+            pygit2.IndexEntry(path, pygit2.Oid(raw=EMPTY_TREE), pygit2.enums.FileMode(MODE_FILE))
+        )
+    except (pygit2.GitError, ValueError):
+        return False
+    return True
+
+
 @dataclass(slots=True)
 class CommitPlan:
     """One commit on top of `head` with some paths changed."""
@@ -138,7 +149,14 @@ class CommitPlan:
     """Folder of the journal of the restore that it belongs to."""
 
     def make(self) -> str:
-        """Write the commit. No branch moves; what nobody refers to is thrown away by git some day."""
+        """Write the commit. No branch moves; what nobody refers to is thrown away by git some day. Raises `WorkspaceError`
+        (`locked`)."""
+        try:
+            return self._make()
+        except (pygit2.GitError, OSError) as error:
+            raise _not_made(error) from error
+
+    def _make(self) -> str:
         index = pygit2.Index()
         parents = []
         if self.head.commit:
@@ -171,15 +189,22 @@ class CommitPlan:
         try:
             staged = staging.changed(self.wanted)
             home_note.begin(self.journal, index_file.parent, self.head.ref, commit, staging.data, staged)
-            locked_replace(index_file, staged, secrets.token_hex(8))
+            locked_replace(
+                index_file, staged, secrets.token_hex(8), check=lambda: self._refuse_changed(staging)
+            )
             self._move(commit)
         except (pygit2.GitError, OSError) as error:
-            raise WorkspaceError(
-                f"The commit could not be made ({error}); everything is as before.",
-                "Try again.",
-                kind="locked",
-            ) from error
+            raise _not_made(error) from error
         return commit
+
+    def _refuse_changed(self, staging: Staging) -> None:
+        """Raise `WorkspaceError` (`moved`) when somebody has staged something since."""
+        if Staging(Path(self.repo.path), self.objects).data != staging.data:
+            raise WorkspaceError(
+                "Your staging area was changed meanwhile; nothing was changed.",
+                "Look at the preview again.",
+                kind="moved",
+            )
 
     def _move(self, commit: str) -> None:
         ref = self.repo.references.get(self.head.ref)
@@ -197,6 +222,12 @@ class CommitPlan:
                 kind="moved",
             )
         ref.set_target(pygit2.Oid(hex=commit), "commit: brought from a session")
+
+
+def _not_made(error: Exception) -> WorkspaceError:
+    return WorkspaceError(
+        f"The commit could not be made ({error}); everything is as before.", "Try again.", kind="locked"
+    )
 
 
 def _signature(repo: pygit2.Repository) -> pygit2.Signature:

@@ -14,6 +14,7 @@ import pygit2
 from worldline.workspace.chosen import chosen_for
 from worldline.workspace.committed_form import Form, NotConvertible, form_of
 from worldline.workspace.home_changes import Brought, Change, Objects, is_pointer
+from worldline.workspace.home_git import can_be_committed
 from worldline.workspace.home_report import Choice, HomeEntry, HomeReport
 from worldline.workspace.merge3 import merge_content
 from worldline.workspace.model import ProgressCall
@@ -79,6 +80,10 @@ class HomeMerge:
         path, ours = change.path, side.leaf(change.path)
         ours_data = self._data(ours)
         form = self._form(path) if side.committed else Form()
+        if side.committed and not can_be_committed(path):
+            return HomeEntry(
+                path, "not_captured", "git takes no file of this name: bring it as uncommitted changes"
+            ), None
         if form.filter:
             # Its program is not run: what it hides (git-crypt) or keeps elsewhere would be committed as it is.
             return HomeEntry(

@@ -11,7 +11,7 @@ from typing import Any
 
 from worldline.workspace import gitfiles
 from worldline.workspace.durable import write_durably
-from worldline.workspace.gitmove import locked_replace
+from worldline.workspace.gitlock import put_back
 from worldline.workspace.repos import GitRoot
 
 _NAME, _BEFORE = "commit", "commit-index"
@@ -42,11 +42,12 @@ def take_back(folder: Path) -> None:
     if note is None:
         return
     gitdir = Path(note["gitdir"])
-    if not gitfiles.is_file(gitdir, "index") or _digest(gitfiles.read(gitdir, "index")) != note["staged"]:
+    if not gitfiles.is_file(gitdir, "index"):
         return
     if note["was_there"]:
-        locked_replace(gitdir / "index", (folder / _BEFORE).read_bytes(), secrets.token_hex(8))
-    else:
+        before = (folder / _BEFORE).read_bytes()
+        put_back(gitdir, "index", before, secrets.token_hex(8), lambda now: _digest(now) == note["staged"])
+    elif _digest(gitfiles.read(gitdir, "index")) == note["staged"]:
         (gitdir / "index").unlink()
 
 
