@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from worldline.core.errors import WorkspaceError
 from worldline.workspace.apply import Restorer
 from worldline.workspace.engine import Workspace
 from worldline.workspace.removal import remove_tree
+from worldline.workspace.take import take_file
 
 from .conftest import go, run_sh, snapshot
 
@@ -177,4 +179,26 @@ def test_files_of_a_repository_that_cannot_be_read_come_back(not_root: Path, par
     report = ws.apply(ws.plan(first, last=second.state, default_choice="restore"))
     assert report.done and "only files are put back" in report.note
     assert (work / "f").read_text() == (work / "sub" / "s").read_text() == "1\n"
+    ws.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="permissions are left off by capabilities")
+@pytest.mark.parametrize("path", ["x", "d/y"])
+def test_what_cannot_be_read_is_not_replaced_by_a_file_that_is_taken(not_root: Path, path: str) -> None:
+    work = not_root / "work"
+    (work / "d").mkdir(parents=True)
+    for name in ("x", "d/y"):
+        (work / name).write_text("the node's\n")
+    ws = Workspace(work, not_root / "store")
+    node = ws.capture(None).state
+    (work / ".gitignore").write_text("x\nd\n")
+    (work / "x").write_text("mine\n")
+    for name in ("x", "d"):
+        (work / name).chmod(0)
+    with pytest.raises(WorkspaceError) as refused:
+        take_file(ws, node, path, last=ws.capture(node).state)
+    assert refused.value.kind == "conflict" and "cannot be read" in refused.value.message
+    (work / "x").chmod(0o644)
+    assert (work / "x").read_text() == "mine\n"
+    (work / "d").chmod(0o755)
     ws.close()

@@ -57,7 +57,10 @@ def obstacles(work: Path, now: State, wanted: Mapping[str, Leaf | None]) -> dict
     try:
         for path, leaf in wanted.items():
             if leaf is not None and leaf_of(now, path) is None:
-                reason = _in_the_way(tree, path, leaf, gone)
+                try:
+                    reason = _in_the_way(tree, path, leaf, gone)
+                except PermissionError:
+                    reason = "something that cannot be read is in its place in your folder"
                 if reason is not None:
                     found[path] = reason
     finally:
