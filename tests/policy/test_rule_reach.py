@@ -158,3 +158,10 @@ def test_a_rule_for_a_reader_is_none_for_keys(
     monkeypatch.setenv("HOME", str(home))
     allowed = rules(root, allow=("Bash(cat:*)",))
     assert allowed.command(line.replace("HOME", str(home))).decision == decision
+
+
+def test_many_options_are_no_reason_to_think_for_ever(tmp_path: Path) -> None:
+    """Each may have a value or none: every way to read them would be 2⁶⁰ of them."""
+    denied = rules(tmp_path, deny=("Bash(git push:*)",))
+    assert denied.command("git " + "-c a=b -C x " * 60 + "push").decision == "deny"
+    assert denied.command("git " + "-c git " * 60 + "pull").decision != "deny"

@@ -109,10 +109,17 @@ def _match_words(pattern: str, words: Sequence[str | None], *, unknown: bool) ->
         return False
     if unknown and any(word.startswith("-") for word in wanted) and _same_options(wanted, more, words):
         return True
-    if unknown and any(
-        _match_words(pattern, later, unknown=True) for later in _behind_options(wanted, words)
-    ):
+    if unknown and any(_match_plain(wanted, more, later) for later in _behind_options(wanted, words)):
         return True
+    return _match_plain(wanted, more, words, unknown)
+
+
+def _match_plain(
+    wanted: Sequence[str], more: bool, words: Sequence[str | None], unknown: bool = True
+) -> bool:
+    if unknown:  # may be no word at all
+        while len(words) > len(wanted) and words[-1] is None:
+            words = words[:-1]
     if len(words) < len(wanted) or (len(words) > len(wanted) and not more):
         # An unknown word may be several words.
         return unknown and None in words[: len(wanted)] and _prefix(wanted, words, unknown)

@@ -18,8 +18,10 @@ from typing import Any, Literal
 from worldline.policy.programs import HARMLESS, STEERING
 from worldline.policy.rule import Decision, Rule, pattern_words
 from worldline.policy.secrets import names_secret
-from worldline.policy.shell import STARTS_FILE, ParsedLine, SimpleCommand, has_glob, parse, shell_text
+from worldline.policy.shell import ParsedLine, SimpleCommand, has_glob, parse
+from worldline.policy.starts import SHELLS, STARTS_FILE, shell_text
 from worldline.policy.where import meant, meant_names, split_pattern
+from worldline.policy.wrappers import RIGHTS
 
 KINDS = ("Bash", "Net", "Write", "Read", "Socket", "Unsandboxed", "Tool")
 
@@ -69,17 +71,18 @@ class RuleSet:
         parsed = parse(line)
         doubt: Judgement | None = None
         for rule in self.of(kind, "deny"):
-            for command in parsed.commands:
+            for command in (*parsed.commands, *parsed.behind):
                 if not _could_be(rule, command):
                     continue
                 part = (command.start, command.end)
-                if None not in command.words[: len(pattern_words(rule.pattern)[0])]:
+                wanted, more = pattern_words(rule.pattern)
+                if None not in (command.words[: len(wanted)] if more else command.words):
                     return Judgement("deny", rule, f"the rule {rule.text} denies it", part)
                 doubt = doubt or Judgement(
                     "ask", rule, f"it may be what {rule.text} denies", part, strict=True
                 )
         for rule in self.of(kind, "ask"):
-            for command in parsed.commands:
+            for command in (*parsed.commands, *parsed.behind):
                 if _could_be(rule, command):
                     return Judgement(
                         "ask", rule, f"the rule {rule.text} asks", (command.start, command.end), strict=True
@@ -124,7 +127,7 @@ class RuleSet:
                 return f"{name}= changes what the command does"
         if not command.fixed:
             return "part of it is known only when it runs"
-        if command.via and any(word in ("sudo", "doas", "chroot") for word in command.via.split()):
+        if command.via and any(word in RIGHTS for word in command.via.split()):
             return "it asks for other rights"
         if command.program and command.program != "[" and has_glob(command.program):
             return "the program is known only when it runs"
@@ -239,8 +242,8 @@ def _only_starts(command: SimpleCommand, root: Path) -> bool:
         path = Path(os.path.normpath(root / target))
         return not target.startswith(("-", "~")) and path.is_relative_to(root) and not protected(path, root)
     # What it starts is judged by itself, as commands of their own.
-    shell = command.program in ("bash", "sh", "dash", "zsh") and STARTS_FILE.isdisjoint(command.words)
-    return shell and shell_text(command) is not None
+    shell = command.program in SHELLS and STARTS_FILE.isdisjoint(command.words)
+    return shell and shell_text(command.words) is not None
 
 
 def protected(path: Path, root: Path) -> bool:

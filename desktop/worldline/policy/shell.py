@@ -19,12 +19,16 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from worldline.policy.fed import Fed, fed_by, written_by
+from worldline.policy.shellwords import Node, arguments_of, word_of
+from worldline.policy.starts import Started, exec_of, guesses, runs_input, texts_of
 from worldline.policy.wrappers import base_name, of_system, unwrap
 
-Node = dict[str, Any]
 _DEPTH = 4
 _MAX_NESTED = 200
 """Of the parser's tree; a person writes a tenth of that."""
+_MOST_GUESSES = 100
+"""About what one line may start beside what is certain."""
 _SUBSTITUTIONS = ("CmdSubst", "ProcSubst")
 _ARITHMETIC = ("ArithmCmd", "LetClause", "TestClause", "CStyleLoop", "ArithmExp")
 _READ_NAMES = (
@@ -41,10 +45,6 @@ _READ_NAMES = (
     "readonly",
 )
 _GLOB = re.compile(r"[*?\[]")
-_ANSI_ESCAPE = re.compile(
-    r"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|.)", re.DOTALL
-)
-_SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh", "ash"})
 
 
 @dataclass(slots=True)
@@ -67,6 +67,8 @@ class SimpleCommand:
     """Wrapper through which it is started (`env`, `bash -c`, `xargs`, `find -exec`, `sudo`), outermost first."""
     written: str = ""
     """The program as the line names it, when it names a folder too: `./git` is not `git`."""
+    fed: Fed = ()
+    """Texts that it may be given to read; None = some text that is known only at run time."""
     started_by: str = ""
     """A wrapper that is no program of the system (`./env`): it may start anything."""
 
@@ -92,6 +94,8 @@ class SimpleCommand:
 @dataclass(slots=True)
 class ParsedLine:
     commands: list[SimpleCommand] = field(default_factory=list)
+    behind: list[SimpleCommand] = field(default_factory=list)
+    """What may be started as well (`policy.starts`): for rules that deny or ask."""
     problem: str = ""
     """Why it could not be parsed; then nothing is known about it."""
     substitution: bool = False
@@ -110,7 +114,7 @@ def shfmt() -> str | None:
 
 def parse(line: str) -> ParsedLine:
     """Parse a bash command line. Never raises; what is not understood has a `problem`."""
-    return _parse(line, 0)
+    return _parse(line, 0, (), [_MOST_GUESSES])
 
 
 @lru_cache(maxsize=256)
@@ -136,7 +140,8 @@ def _tree(line: str) -> tuple[Node | None, str]:
     return tree, ""
 
 
-def _parse(line: str, depth: int) -> ParsedLine:
+def _parse(line: str, depth: int, fed: Fed, left: list[int]) -> ParsedLine:
+    """`left`: how many guesses may still be made for the whole line."""
     result = ParsedLine()
     if depth > _DEPTH:
         result.problem = "nested too deeply"
@@ -152,18 +157,21 @@ def _parse(line: str, depth: int) -> ParsedLine:
     def chars(offset: int) -> int:
         return len(data[:offset].decode("utf-8", "ignore"))
 
-    for node, redirs, inner in _calls(tree, False):
+    for node, redirs, inner, piped in _calls(tree, False, (), fed):
         span = (chars(node["Pos"]["Offset"]), chars(node["End"]["Offset"]))
-        command = SimpleCommand([_word(word) for word in _arguments(node)], *span, inner=inner)
+        command = SimpleCommand([word_of(word) for word in arguments_of(node)], *span, inner=inner)
         for item in node.get("Assigns", []):
-            command.assigns[item["Name"]["Value"]] = _word(item.get("Value", {}))
+            command.assigns[item["Name"]["Value"]] = word_of(item.get("Value", {}))
         command.writes = [
-            _word(redir.get("Word", {}))
+            word_of(redir.get("Word", {}))
             for redir in redirs
             if redir.get("Op") in (">", ">>", ">|", "&>", "&>>", "<>")
-            or (redir.get("Op") == ">&" and not re.fullmatch(r"\d+-?|-", _word(redir.get("Word", {})) or ""))
+            or (
+                redir.get("Op") == ">&" and not re.fullmatch(r"\d+-?|-", word_of(redir.get("Word", {})) or "")
+            )
         ]
-        command.reads = [_word(redir.get("Word", {})) for redir in redirs if redir.get("Op") in ("<", "<>")]
+        command.reads = [word_of(redir.get("Word", {})) for redir in redirs if redir.get("Op") in ("<", "<>")]
+        command.fed = fed_by(node, redirs, piped)
         result.commands.append(command)
     for node in _walk(tree):
         kind = node.get("Type")
@@ -171,7 +179,7 @@ def _parse(line: str, depth: int) -> ParsedLine:
         result.background = result.background or bool(node.get("Background") or node.get("Coprocess"))
     result.evaluates = _evaluates(tree, result.commands)
     for command in list(result.commands):
-        _expand(command, result, depth)
+        _expand(command, result, depth, left)
     return result
 
 
@@ -185,7 +193,7 @@ def _evaluates(tree: Node, commands: list[SimpleCommand]) -> bool:
         return False
     if any(value is None for command in commands for value in command.assigns.values()):
         return True
-    texts = [_word(node) for node in _walk(tree) if "Parts" in node]
+    texts = [word_of(node) for node in _walk(tree) if "Parts" in node]
     return any("$(" in text or "`" in text for text in texts if text is not None)
 
 
@@ -212,12 +220,12 @@ def _walk(node: Any) -> Iterator[Node]:
 
 
 def _calls(
-    node: Any, inner: bool, redirs: tuple[Node, ...] = ()
-) -> Iterator[tuple[Node, tuple[Node, ...], bool]]:
-    """Simple commands in source order, each with the redirections that apply to it."""
+    node: Any, inner: bool, redirs: tuple[Node, ...] = (), left: Fed = ()
+) -> Iterator[tuple[Node, tuple[Node, ...], bool, Fed]]:
+    """Simple commands in source order, each with the redirections that apply to it, and what a pipe gives it to read."""
     if isinstance(node, list):
         for item in node:
-            yield from _calls(item, inner, redirs)
+            yield from _calls(item, inner, redirs, left)
         return
     if not isinstance(node, dict):
         return
@@ -225,154 +233,84 @@ def _calls(
     if "Cmd" in node and "Redirs" in node:
         redirs = (*redirs, *node["Redirs"])
     if node.get("Type") in ("CallExpr", "DeclClause"):
-        yield node, redirs, inner
+        yield node, redirs, inner, left
         redirs = ()
     elif "Redirs" in node and "Cmd" not in node and "Pos" in node and "Position" in node:
-        yield {**node, "Args": []}, redirs, inner  # `> file` alone empties a file
+        yield {**node, "Args": []}, redirs, inner, left  # `> file` alone empties a file
+    if node.get("Type") == "BinaryCmd" and node.get("Op") in ("|", "|&"):
+        yield from _calls(node["X"], inner, redirs, left)
+        yield from _calls(node["Y"], inner, redirs, written_by(node["X"], left))
+        return
     for value in node.values():
-        yield from _calls(value, inner, redirs)
+        yield from _calls(value, inner, redirs, left)
 
 
-def _arguments(node: Node) -> list[Node]:
-    if node.get("Type") == "DeclClause":
-        words: list[Node] = [{"Parts": [{"Type": "Lit", "Value": node["Variant"]["Value"]}]}]
-        for item in node.get("Args", []):
-            if item.get("Naked") and "Value" in item:
-                words.append(item["Value"])
-            elif "Name" in item:
-                value = _word(item["Value"]) if "Value" in item else ""
-                literal = item["Name"]["Value"] + ("=" + value if value else "")
-                words.append(
-                    {"Parts": [{"Type": "Lit" if value is not None else "ParamExp", "Value": literal}]}
-                )
-        return words
-    arguments: list[Node] = node.get("Args") or []
-    return arguments
-
-
-def _word(word: Node) -> str | None:
-    """What the word says, quotes and backslashes taken off; None if it is known only at run time."""
-    out: list[str] = []
-    for part in word.get("Parts") or []:
-        value = _part(part)
-        if value is None:
-            return None
-        out.append(value)
-    return "".join(out)
-
-
-def _part(part: Node) -> str | None:
-    match part.get("Type"):
-        case "Lit":
-            value = part.get("Value", "")
-            if re.search(r"(?<!\\)\{[^}]*(,|\.\.)[^}]*\}", value):
-                return None  # braces expand to several words
-            return re.sub(r"\\(\n|.)", lambda m: "" if m[1] == "\n" else m[1], value)
-        case "SglQuoted":
-            value = part.get("Value", "")
-            return _ANSI_ESCAPE.sub(_ansi, value) if part.get("Dollar") else value
-        case "DblQuoted":
-            if part.get("Dollar"):
-                return None
-            inner = [
-                re.sub(r"\\([$`\"\\\n])", lambda m: "" if m[1] == "\n" else m[1], p.get("Value", ""))
-                if p.get("Type") == "Lit"
-                else None
-                for p in part.get("Parts") or []
-            ]
-            return None if None in inner else "".join(p or "" for p in inner)
-        case _:
-            return None
-
-
-def _ansi(match: re.Match[str]) -> str:
-    code = match[1]
-    simple = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "v": "\v"}
-    if code[0] in "xuU":
-        return chr(min(int(code[1:], 16), 0x10FFFF))
-    return chr(int(code, 8)) if code[0].isdigit() else simple.get(code, code)
-
-
-def _expand(command: SimpleCommand, result: ParsedLine, depth: int) -> None:
+def _expand(command: SimpleCommand, result: ParsedLine, depth: int, left: list[int]) -> None:
     """Take wrappers off in place, and add what is started through this command."""
     while unwrap(command):
         pass
     if command.words and (name := command.words[0]) is not None:
         command.written = name if "/" in name else ""
         command.words[0] = base_name(name)
-    for text, via in _started_by(command):
+    for text, via in texts_of(command):
         if text is None:
             result.problem = result.problem or f"{via} runs text that is known only at run time"
+            result.behind.append(_within(command, [None], via))
             continue
-        inner = _parse(text, depth + 1)
+        inner = _parse(text, depth + 1, command.fed, left)
         result.problem = result.problem or inner.problem
         result.substitution = result.substitution or inner.substitution
         result.evaluates = result.evaluates or inner.evaluates
-        for found in inner.commands:
-            found.start, found.end = command.start, command.end
-            found.started_by = found.started_by or command.started_by
-            found.via = f"{command.via} {via} {found.via}".strip()
-            result.commands.append(found)
-    for words, via in _exec_of(command):
-        found = SimpleCommand(words, command.start, command.end, via=f"{command.via} {via}".strip())
+        result.commands += _moved(inner.commands, command, via)
+        result.behind += _moved(inner.behind, command, via)
+    for words, via in exec_of(command):
+        found = _within(command, words, via)
         result.commands.append(found)
-        _expand(found, result, depth + 1) if depth < _DEPTH else None
+        if depth < _DEPTH:
+            _expand(found, result, depth + 1, left)
+    for started in (*guesses(command), *_read_by(command)):
+        _guess(started, command, result, depth, left)
 
 
-def _started_by(command: SimpleCommand) -> Iterator[tuple[str | None, str]]:
-    """Texts that this command runs as shell commands."""
-    name, rest = command.program, command.words[1:]
-    if name in _SHELLS:
-        found = shell_text(command)
-        if found is not None:
-            yield found[0], f"{name} -c"
-    elif name == "eval":
-        yield (None if None in rest else " ".join(word or "" for word in rest)), "eval"
-    elif name == "watch":  # gives its words to a shell, joined
-        while rest and (rest[0] or "").startswith("-"):
-            rest = rest[2 if rest[0] in ("-n", "--interval", "-q", "--equexit") else 1 :]
-        yield (None if None in rest else " ".join(word or "" for word in rest)), "watch"
-    elif name == "trap" and len(rest) > 1 and rest[0] not in ("-", "-l", "-p"):
-        yield rest[0], "trap"
+def _read_by(command: SimpleCommand) -> Iterator[Started]:
+    if runs_input(command):
+        yield from ((text, f"{command.program} reads") for text in command.fed)
 
 
-STARTS_FILE = frozenset({"--rcfile", "--init-file"})
-"""Options of a shell that name a file it runs first."""
-_SHELL_OPTIONS = re.compile(r"[-+][a-zA-Z]+")
+def _guess(started: Started, command: SimpleCommand, result: ParsedLine, depth: int, left: list[int]) -> None:
+    """Add what may be started to what rules that deny and ask look at, and to nothing else."""
+    what, via = started
+    left[0] -= 1
+    if left[0] < 0:  # a line that is made to take for ever may start anything
+        if left[0] == -1:
+            result.behind.append(_within(command, [None], via))
+        return
+    if isinstance(what, str) and depth < _DEPTH:
+        inner = _parse(what, depth + 1, command.fed, left)
+        found = [*_moved(inner.commands, command, via), *_moved(inner.behind, command, via)]
+        # What is no shell text may be anything that makes one.
+        result.behind += found or ([_within(command, [None], via)] if inner.problem else [])
+    elif isinstance(what, list) and depth < _DEPTH:
+        if what:
+            own = ParsedLine([_within(command, what, via)])
+            _expand(own.commands[0], own, depth + 1, left)
+            result.behind += [*own.commands, *own.behind]
+    else:
+        result.behind.append(_within(command, [None], via))
 
 
-def shell_text(command: SimpleCommand) -> tuple[str | None] | None:
-    """The text that `bash -c` and the like run (None in it: known only at run time); None when they run something else:
-    a script, or what they are given to read."""
-    rest = list(command.words[1:])
-    runs = False
-    while rest and rest[0] is not None and rest[0][:1] in ("-", "+") and len(rest[0]) > 1:
-        word = rest.pop(0) or ""
-        if word == "--":
-            break
-        if word.startswith("--"):
-            if word in STARTS_FILE and rest:
-                rest.pop(0)
-            continue
-        if _SHELL_OPTIONS.fullmatch(word) is None:
-            return None
-        runs = runs or (word[0] == "-" and "c" in word)
-        for letter in word[1:]:
-            if letter in "oO" and rest:  # the name of a setting
-                rest.pop(0)
-    if not runs:
-        return None
-    return (rest[0] if rest else "",)
+def _within(command: SimpleCommand, words: list[str | None], via: str) -> SimpleCommand:
+    via = f"{command.via} {via}".strip()
+    return SimpleCommand(list(words), command.start, command.end, via=via, fed=command.fed)
 
 
-def _exec_of(command: SimpleCommand) -> Iterator[tuple[list[str | None], str]]:
-    """Commands that stand as words of this one."""
-    words = command.words
-    if command.program == "find":
-        for index, word in enumerate(words):
-            if word in ("-exec", "-execdir", "-ok", "-okdir"):
-                stop = next((i for i in range(index + 1, len(words)) if words[i] in (";", "+")), len(words))
-                yield [None if w == "{}" else w for w in words[index + 1 : stop]], "find -exec"
+def _moved(found: list[SimpleCommand], command: SimpleCommand, via: str) -> list[SimpleCommand]:
+    """Commands of a text as those of the command that runs it."""
+    for each in found:
+        each.start, each.end = command.start, command.end
+        each.started_by = each.started_by or command.started_by
+        each.via = f"{command.via} {via} {each.via}".strip()
+    return found
 
 
 def has_glob(word: str) -> bool:

@@ -67,11 +67,16 @@ _WRAPPERS: dict[str, _Options] = {
         "sexnuoF", "wE", ("shared", "exclusive", "nonblock", "nb", "unlock", "close", "no-fork", "verbose"),
         ("timeout", "wait", "conflict-exit-code"),
     ),
-    "parallel": _Options("k0uX", "jNnLISda", ("keep-order", "null", "will-cite"), ("jobs", "max-procs", "arg-file")),
+    "taskset": _Options("acp", "", ("all-tasks", "cpu-list", "pid")),
+    "chrt": _Options("abdfiormpvR", "TPD", ("all-tasks", "batch", "deadline", "fifo", "idle", "other", "rr", "max", "pid", "verbose", "reset-on-fork"),
+                     ("sched-runtime", "sched-period", "sched-deadline")),
 }  # fmt: skip
+_OUTPUT = ("time", "strace")
+"""These write a file of their own: `-o`."""
+RIGHTS = frozenset({"sudo", "doas", "chroot"})
 _ASSIGN = ("env", "sudo")
 """These take assignments before the command."""
-_SKIP_ONE = frozenset({"timeout", "chroot", "flock"})
+_SKIP_ONE = frozenset({"timeout", "chroot", "flock", "taskset", "chrt"})
 """These have one word of their own before the command."""
 _SPLIT = re.compile(r"(?:-[iv0]*S|--s[a-z-]*=?)(.+)?", re.DOTALL)
 _NO_QUOTES = re.compile(r"[^\\'\"$#]*")
@@ -95,7 +100,7 @@ def unwrap(command: SimpleCommand) -> bool:
         name is None
         or name not in _WRAPPERS
         or len(command.words) < 2
-        or command.words[1:2] in (["-v"], ["-V"])
+        or (name == "command" and command.words[1:2] in (["-v"], ["-V"]))
     ):
         return False
     if not of_system(command.words[0] or ""):
@@ -110,8 +115,35 @@ def unwrap(command: SimpleCommand) -> bool:
     if name == "flock" and rest[0] in ("-c", "--command"):
         rest = ["sh", "-c", *rest[1:]]
     command.via = f"{command.via} {name}".strip()
-    command.words = [*rest, None] if name in ("xargs", "parallel") else rest
+    own = command.words[1 : len(command.words) - len(rest)]
+    if name in _OUTPUT:
+        command.writes += _written(own)
+    command.words = _with_input(own, rest) if name == "xargs" else rest
     return True
+
+
+def _written(options: list[str | None]) -> list[str | None]:
+    found: list[str | None] = []
+    for at, word in enumerate(options):
+        if word is not None and word.startswith(("-o", "--output")):
+            inside = word.partition("=")[2] if word.startswith("--") else word[2:]
+            found.append(inside or (options[at + 1] if at + 1 < len(options) else None))
+    return found
+
+
+def _with_input(options: list[str | None], rest: list[str | None]) -> list[str | None]:
+    """Of `xargs`: what it reads stands at the end, or in each word that holds the place it names for it."""
+    place = ""
+    for at, word in enumerate(options):
+        if word is None:
+            continue
+        if word.startswith("-I"):
+            place = word[2:] or (options[at + 1] if at + 1 < len(options) else "") or ""
+        elif word.startswith(("-i", "--replace")):
+            place = (word.partition("=")[2] if word.startswith("--") else word[2:]) or "{}"
+    if not place:
+        return [*rest, None]
+    return [None if word is None or place in word else word for word in rest]
 
 
 def _after_options(
