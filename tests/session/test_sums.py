@@ -10,6 +10,7 @@ import pytest
 from session import make
 from session.test_facts import damage, fill
 from session.test_heads import as_of
+from worldline.core.errors import BadInput
 from worldline.core.usage import Usage
 from worldline.session import sums
 from worldline.session.document import SessionDocument
@@ -86,6 +87,18 @@ def test_they_come_through_recovery_and_through_an_export(tmp_path: Path) -> Non
                     table
                 )
         raw.close()
+
+
+def test_an_export_that_cannot_be_read_leaves_its_neighbours_alone(tmp_path: Path) -> None:
+    text, out = tmp_path / "s.jsonl", tmp_path / "back.worldline"
+    neighbours = [tmp_path / "back.worldline.old", tmp_path / "back.worldline-2"]
+    for path in neighbours:
+        path.write_bytes(b"the person's")
+    fill(tmp_path / "s.worldline")
+    text.write_bytes(b"\n".join([*jsonl.lines(tmp_path / "s.worldline")][:-1]) + b"\n")
+    with pytest.raises(BadInput):
+        jsonl.read_back(text, out)
+    assert sorted(tmp_path.glob("back*")) == sorted(neighbours)
 
 
 @pytest.mark.parametrize("version", [1, 2])

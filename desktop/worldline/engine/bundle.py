@@ -23,6 +23,7 @@ from typing import Any, Literal
 from worldline.core import paths
 from worldline.core.errors import BadInput
 from worldline.core.jsontext import dumps, loads
+from worldline.session import connect
 from worldline.session.document import SessionDocument
 from worldline.session.reader import SessionReader
 from worldline.workspace.model import NOT_CAPTURED
@@ -190,7 +191,6 @@ def _put_files(folder: Path, store: Path, state: str) -> None:
 
 
 def _remove(session: Path, *folders: Path) -> None:
-    for path in session.parent.glob(f"{session.name}*"):
-        path.unlink(missing_ok=True)
+    connect.remove(session)
     for folder in folders:
         shutil.rmtree(folder, ignore_errors=True)

@@ -160,12 +160,14 @@ def create_file(path: Path) -> None:
                 passing.rename(path)
             sync_folder(path.parent)
         finally:
-            for left in (
-                passing,
-                passing.with_name(passing.name + "-wal"),
-                passing.with_name(passing.name + "-shm"),
-            ):
-                left.unlink(missing_ok=True)
+            remove(passing)
+
+
+def remove(path: Path) -> None:
+    """Remove a session file that was made here and is not wanted after all, with its log and its lock. Nothing else that only
+    begins like it."""
+    for end in ("", "-wal", "-shm", ".lock"):
+        path.with_name(path.name + end).unlink(missing_ok=True)
 
 
 def sync_folder(folder: Path) -> None:

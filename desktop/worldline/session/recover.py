@@ -154,8 +154,7 @@ def recover(path: Path, out: Path) -> Recovered:
             _write(target, rows, changed, report, path)
             target.execute("COMMIT")
     except BaseException:
-        for left in (out, out.with_name(out.name + "-wal"), out.with_name(out.name + "-shm")):
-            left.unlink(missing_ok=True)
+        connect.remove(out)
         raise
     return report
 

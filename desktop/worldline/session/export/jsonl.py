@@ -145,8 +145,7 @@ def read_back(source: Path, out: Path) -> int:
             count = _Reader(db).read(file)
             db.execute("COMMIT")
     except BaseException:
-        for path in out.parent.glob(f"{out.name}*"):
-            path.unlink(missing_ok=True)
+        connect.remove(out)
         raise
     return count
 

@@ -16,6 +16,7 @@ import psutil
 from worldline.core import paths
 from worldline.core.errors import BadInput, WorldlineError
 from worldline.core.jsontext import loads
+from worldline.session import connect
 from worldline.session.export import jsonl
 from worldline.session.importers.beside import owner_of
 from worldline.session.importers.copies import Copies
@@ -153,12 +154,7 @@ def _new_file(folder: Path, source: Path) -> Iterator[_NewFile]:
             new.out = out
             return
     finally:
-        _remove(new.part)
-
-
-def _remove(part: Path) -> None:
-    for path in part.parent.glob(f"{part.name}*"):
-        path.unlink(missing_ok=True)
+        connect.remove(new.part)
 
 
 def _clear_left_over(folder: Path) -> None:
