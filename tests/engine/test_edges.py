@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import os
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +16,7 @@ import pytest
 
 from tests_support import PATIENCE_S
 from worldline.core import log, paths
-from worldline.core.errors import BadInput, WorldlineError
+from worldline.core.errors import BadInput, WorkspaceError, WorldlineError
 from worldline.engine.opening import OpenRequest, open_session
 from worldline.engine.outbox import Outbox, encode
 from worldline.engine.server import EngineServer
@@ -113,4 +114,21 @@ def test_a_session_file_cannot_name_the_home_folder(
     with pytest.raises(WorldlineError, match="home folder"):
         open_session(OpenRequest(session=path))
     monkeypatch.undo()
+    open_session(OpenRequest(session=path)).close()
+
+
+@pytest.mark.parametrize("in_place", [True, False], ids=["in the folder", "in a worktree"])
+def test_a_session_whose_folder_cannot_be_taken_is_let_go_of(repo: Path, in_place: bool) -> None:
+    """A full disk, say. It is no defect, and the next try finds nobody in the way."""
+    made = open_session(OpenRequest(workspace=repo, in_place=in_place))
+    path = made.doc.path
+    lease = made.in_use or made.worktree
+    assert lease is not None
+    made.close()
+    obstacle = lease.with_name(lease.name + ".lease")
+    (obstacle / "x").mkdir(parents=True)
+    with pytest.raises(WorkspaceError) as refused:
+        open_session(OpenRequest(session=path))
+    assert refused.value.kind == "not_writable"
+    shutil.rmtree(obstacle)
     open_session(OpenRequest(session=path)).close()

@@ -294,6 +294,18 @@ async def test_going_on_moves_head_too(bench: Any, repo: Any) -> None:
     assert branch(repo) == f"worldline/{b.actor.shared.slug}/start"
 
 
+async def test_a_branch_whose_name_is_no_text_does_not_hinder_a_jump(bench: Any, repo: Any) -> None:
+    """Where a fork is left that got no node, git is asked where its branch is checked out, and names all others."""
+    git(repo, "checkout", "-q", "-b", os.fsdecode(b"caf\xe9"))
+    b = await bench(workspace=repo)
+    b.script(write("made.txt", "made\n"), "done")
+    assert await b.ask("work") == "completed"
+    last, first = b.doc.cursor, b.nodes("user")[0].uid
+    for node in (first, last, first):
+        await go(b, Jump(node=node))
+    assert not (b.root / "made.txt").exists()
+
+
 @pytest.mark.parametrize("files", ["keep", "back"])
 async def test_a_branch_whose_name_is_no_text_is_come_back_to(bench: Any, repo: Any, files: str) -> None:
     name = os.fsdecode(b"caf\xe9")

@@ -35,7 +35,8 @@ def delete_branch(folder: Path, name: str, commit: str) -> bool:
     checked_out = subprocess.run(
         [*command, "worktree", "list", "--porcelain"],
         capture_output=True,
-        text=True,
+        encoding="utf-8",
+        errors="replace",  # branches of the person may have names that are no text
         env=environment,
         check=False,
     )
@@ -46,7 +47,7 @@ def delete_branch(folder: Path, name: str, commit: str) -> bool:
         return False
     done = subprocess.run(
         [*command, "update-ref", "-d", f"refs/heads/{name}", commit],
-        capture_output=True, text=True, env=environment, check=False,
+        capture_output=True, encoding="utf-8", errors="replace", env=environment, check=False,
     )  # fmt: skip
     if done.returncode:
         logger.info("branch %s stays: %s", name, done.stderr.strip())

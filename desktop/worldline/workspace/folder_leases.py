@@ -18,10 +18,9 @@ from worldline.workspace import leases
 
 def take(folder: Path, session: str) -> Path:
     """Become the session that works in this folder; returns what `leases.release` takes. Raises `WorkspaceError` (kind
-    `leased`) while another process works in it, in one inside of it, or in one around it."""
+    `leased`) while another process works in it, in one inside of it, or in one around it, and (kind `not_writable`)."""
     real = folder.resolve()
-    place = paths.folder_leases_dir()
-    with leases.one_at_a_time(place):
+    with leases.written(folder), leases.one_at_a_time(place := paths.folder_leases_dir()):
         for lease in place.glob("*.lease"):
             there = _folder_of(lease)
             holder = leases.read(lease.with_suffix(""))

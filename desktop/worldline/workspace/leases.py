@@ -44,8 +44,8 @@ def check(worktree: Path, session_id: str = "") -> None:
 
 
 def take(worktree: Path, session_id: str) -> None:
-    """Become the user of a worktree. Raises like `check`."""
-    with one_at_a_time(worktree.parent):
+    """Become the user of a worktree. Raises like `check`, and `WorkspaceError` (kind `not_writable`)."""
+    with written(worktree), one_at_a_time(worktree.parent):
         lease = read(worktree)
         if lease is not None and (lease.get("session") != session_id or lease.get("pid") != os.getpid()):
             check(worktree, "")
@@ -58,6 +58,19 @@ def write(worktree: Path, session_id: str, more: dict[str, Any] | None = None) -
     temp = _file(worktree).with_suffix(f".{os.getpid()}.tmp")
     temp.write_text(json.dumps(value), "utf-8")
     temp.replace(_file(worktree))
+
+
+@contextlib.contextmanager
+def written(folder: Path) -> Iterator[None]:
+    """Raises `WorkspaceError` (kind `not_writable`) where a lease of this folder cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise WorkspaceError(
+            f"It cannot be written down who works in {folder} ({error.strerror or error}).",
+            "Make room, or make the data folder of Worldline writable, then try again.",
+            kind="not_writable",
+        ) from error
 
 
 @contextlib.contextmanager
