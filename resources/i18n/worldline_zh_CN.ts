@@ -941,6 +941,10 @@
         <translation>复制</translation>
     </message>
     <message>
+        <source>Search this file…</source>
+        <translation>在此文件中搜索…</translation>
+    </message>
+    <message>
         <source>Take this hunk</source>
         <translation>采用此块</translation>
     </message>
@@ -1317,6 +1321,10 @@
         <translation>复制路径</translation>
     </message>
     <message>
+        <source>Search this file…</source>
+        <translation>在此文件中搜索…</translation>
+    </message>
+    <message>
         <source>Take this file from here onto the disk…</source>
         <translation>将此处的文件写到磁盘…</translation>
     </message>
@@ -1410,6 +1418,29 @@
     <message>
         <source>Changed by you</source>
         <translation>由你更改</translation>
+    </message>
+</context>
+<context>
+    <name>FindBar</name>
+    <message>
+        <source>Search this file</source>
+        <translation>在此文件中搜索</translation>
+    </message>
+    <message>
+        <source>Previous match</source>
+        <translation>上一个匹配</translation>
+    </message>
+    <message>
+        <source>Next match</source>
+        <translation>下一个匹配</translation>
+    </message>
+    <message>
+        <source>Close the search (Esc)</source>
+        <translation>关闭搜索（Esc）</translation>
+    </message>
+    <message>
+        <source>no match</source>
+        <translation>无匹配</translation>
     </message>
 </context>
 <context>
@@ -3248,6 +3279,10 @@ The agent works in {work}</source>
     <message>
         <source>Beginning and end of the file</source>
         <translation>文件开头和结尾</translation>
+    </message>
+    <message>
+        <source>Search this file</source>
+        <translation>在此文件中搜索</translation>
     </message>
     <message>
         <source>In the message</source>

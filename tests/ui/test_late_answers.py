@@ -205,7 +205,8 @@ def test_the_tools_of_the_difference_do_what_they_say(
     view.panel.more_wanted.emit()
     assert engine.take("file_diff")[0][1]["max_rows"] > 1_000_000
     # What cannot be done with an attempt that is not on disk is not offered.
-    assert [entry.objectName() or entry.text() for entry in view.panel.menu.actions()] == ["Copy path"]
+    offered = [entry.objectName() or entry.text() for entry in view.panel.menu.actions()]
+    assert [text for text in offered if text] == ["Copy path", "Search this file…"]
     assert not view.panel.view.offers
     view._b.setCurrentIndex(view._a.currentIndex())
     assert "same attempt" in view.panel._note.text() and engine.take("file_diff") == []

@@ -79,6 +79,7 @@ class ShortcutList(QDialog):
         return [
             (self.tr("Next change, previous change"), "N P"),
             (self.tr("Beginning and end of the file"), "Home End"),
+            (self.tr("Search this file"), "Ctrl+F /"),
         ]
 
     def _fill(self, actions: Sequence[QAction]) -> None:

@@ -16,6 +16,7 @@ from worldline.ui.theme import ThemeName, theme
 from worldline.viewmodel.status import CAN_BE_STOPPED
 
 if TYPE_CHECKING:
+    from worldline.ui.diff.file_diff_panel import FileDiffPanel
     from worldline.ui.main_window import MainWindow
     from worldline.ui.palette import Palette
 
@@ -58,13 +59,19 @@ class WindowActions(QObject):
         self._refresh()
 
     def _add_going(self) -> None:
-        window, state = self._window, self._window.state
+        state = self._window.state
         add = partial(self._window.actions_list.add, group=self.tr("Go"))
         add("back", self.tr("Back to where I was"), state.go_back, keys="Alt+Left", icon="back")
         add("forward", self.tr("Forward again"), state.go_forward, keys="Alt+Right", icon="forward")
-        add("find_in_tree", self.tr("Search the tree"), self._find, keys="Ctrl+F", icon="search")
-        add("next_hit", self.tr("Next match"), lambda: window.tree.next_hit(), keys="F3")
-        add("previous_hit", self.tr("Previous match"), lambda: window.tree.previous_hit(), keys="Shift+F3")
+        add(
+            "find_in_tree",
+            self.tr("Search the tree"),
+            self._find,
+            keys="Ctrl+F",
+            icon="search",
+        )
+        add("next_hit", self.tr("Next match"), lambda: self._step(1), keys="F3")
+        add("previous_hit", self.tr("Previous match"), lambda: self._step(-1), keys="Shift+F3")
         add("cursor", self.tr("Show where I am"), self._show_cursor, keys="Ctrl+G", icon="follow")
         add("go_here", self.tr("Go to the node I look at"), self._go_here, keys="Ctrl+Shift+G", icon="go")
         add("compare", self.tr("Compare the chosen nodes"), self._compare, keys="Ctrl+Shift+C", icon="compare")  # fmt: skip
@@ -205,7 +212,28 @@ class WindowActions(QObject):
         ):  # fmt: skip
             actions.enable(name, on, why_not)
 
+    def _diff(self) -> FileDiffPanel | None:
+        """The lines of a file, when the keyboard is in the changes: there one looks for words in them."""
+        from worldline.ui.diff.pane import ChangesPane
+
+        pane, focus = self._window.panes["changes"], self._window.focusWidget()
+        if not isinstance(pane, ChangesPane) or focus is None or not pane.isAncestorOf(focus):
+            return None
+        return pane.panel if pane.panel.isVisible() else None
+
+    def _step(self, by: int) -> None:
+        diff, tree = self._diff(), self._window.tree
+        if diff is not None and diff.finding.isVisible():
+            diff.finding.step(by)
+        elif by > 0:
+            tree.next_hit()
+        else:
+            tree.previous_hit()
+
     def _find(self) -> None:
+        diff = self._diff()
+        if diff is not None and diff.open_search():
+            return
         if self._window.places.layout_name == "small":
             self._window.places.open_drawer()
         self._window.tree.open_search()
@@ -248,6 +276,7 @@ class WindowActions(QObject):
         dialog = QInputDialog(window)
         dialog.setWindowTitle(self.tr("Rename this session"))
         dialog.setLabelText(self.tr("Title"))
+        dialog.resize(480, dialog.height())
         dialog.setTextValue(str(window.state.info.get("title", "")))
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         Again(dialog, lambda window, _state: window.commands._rename())

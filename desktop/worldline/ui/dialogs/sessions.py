@@ -248,6 +248,7 @@ class SessionsDialog(Dialog):
         dialog = QInputDialog(self)
         dialog.setWindowTitle(self.tr("Rename the session"))
         dialog.setLabelText(self.tr("Title"))
+        dialog.resize(480, dialog.height())
         dialog.setTextValue(session.title)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         Again(dialog, lambda window, _state: _rename_again(window, session), str(session.path))

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 from worldline.protocol.model import FileChange, FileDiff
 from worldline.ui.chat import words
 from worldline.ui.chat.row_base import ColorLabel, tool_button
+from worldline.ui.diff.find_bar import FindBar
 from worldline.ui.diff.image_diff import ImageDiff
 from worldline.ui.diff.view import DiffView
 from worldline.ui.hiding import hide, show_if
@@ -46,6 +47,8 @@ class FileDiffPanel(QWidget):
         self._change: FileChange | None = None
         self.view = DiffView(self)
         self.view.offers = on_disk
+        self.finding = FindBar(self.view, self)
+        self.view.search_asked.connect(self.open_search)
         self.image = ImageDiff(self)
         self._note = ColorLabel("", "muted", self)
         self._note.setWordWrap(True)
@@ -77,11 +80,12 @@ class FileDiffPanel(QWidget):
             ("open", self.tr("Open in the editor")),
             ("reveal", self.tr("Show in the folder")),
             ("copy_path", self.tr("Copy path")),
+            ("search", self.tr("Search this file…")),
             ("", ""),
             ("take", self.tr("Take this file from here onto the disk…")),
             ("revert", self.tr("Put the file back to how it was before…")),
         ):
-            if not on_disk and name != "copy_path":
+            if not on_disk and name not in ("copy_path", "search"):
                 continue
             if not name:
                 self.menu.addSeparator()
@@ -89,7 +93,7 @@ class FileDiffPanel(QWidget):
             # Made here, not by the menu: a kept wrapper of a menu's own entry can be taken for dead by the binding.
             entry = QAction(text, self)
             self.menu.addAction(entry)
-            entry.triggered.connect(lambda _=False, name=name: self.action.emit(name))
+            entry.triggered.connect(lambda _=False, name=name: self._on_entry(name))
             self._entries[name] = entry
         self._menu_button.setMenu(self.menu)
         head = QHBoxLayout()
@@ -113,6 +117,7 @@ class FileDiffPanel(QWidget):
         self._facts.hide()
         layout.addLayout(head)
         layout.addWidget(self._facts)
+        layout.addWidget(self.finding)
         layout.addWidget(self._stack, 1)
         layout.addWidget(self._rest)
         self.show_note("")
@@ -137,10 +142,18 @@ class FileDiffPanel(QWidget):
         elif diff.rows:
             self.view.set_diff(diff)
             self._stack.setCurrentWidget(self.view)
+            self.finding.another_diff()
         else:
             self.show_note(engine_words.say(diff.note) if diff.note else note_words(diff.change))
         show_if(diff.truncated, self._rest, self.view)
         self._fit_tools()
+
+    def open_search(self) -> bool:
+        """Look for words in the lines that are shown; False when there are none."""
+        if self._stack.currentWidget() is not self.view:
+            return False
+        self.finding.open_search()
+        return True
 
     def _name(self, path: str) -> None:
         self._path.setText(path)
@@ -156,6 +169,9 @@ class FileDiffPanel(QWidget):
         lines = self._stack.currentWidget() is self.view
         for button in (self._up, self._down, self._more_context, self._split):
             button.setEnabled(lines)
+        self._entries["search"].setEnabled(lines)
+        if not lines:
+            show_if(False, self.finding, self)
         # Without whitespace there may be no lines left: the way back stays open.
         self._space.setEnabled(lines or self.ignore_space)
 
@@ -179,6 +195,12 @@ class FileDiffPanel(QWidget):
         self._note.setText(text)
         self._stack.setCurrentWidget(self._note)
         self._fit_tools()
+
+    def _on_entry(self, name: str) -> None:
+        if name == "search":
+            self.open_search()
+        else:
+            self.action.emit(name)
 
     def _on_split(self, on: bool) -> None:
         self.view.set_side_by_side(on)

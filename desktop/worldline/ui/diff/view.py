@@ -17,14 +17,16 @@ from PySide6.QtGui import (
     QPaintEvent,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QMenu, QToolTip, QWidget
+from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QToolTip, QWidget
 
 from worldline.core.background import UNSURE
 from worldline.protocol.model import DiffRow, FileChange, FileDiff
+from worldline.ui.diff.line_menu import show_menu
 from worldline.ui.diff.selection import Selection
 from worldline.ui.syntax.lines import Mark, line_painter
 from worldline.ui.theme import theme
 from worldline.viewmodel.diff import DiffModel, language_of
+from worldline.viewmodel.diff_search import Hit
 
 PAD = 8
 BAR = 4
@@ -38,6 +40,7 @@ class DiffView(QAbstractScrollArea):
     hunk_action = Signal(str, int)
     """take | revert, hunk."""
     author_clicked = Signal(str)
+    search_asked = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -318,6 +321,8 @@ class DiffView(QAbstractScrollArea):
         key = event.key()
         if event.matches(QKeySequence.StandardKey.Copy):
             QGuiApplication.clipboard().setText(self.selected_text())
+        elif event.matches(QKeySequence.StandardKey.Find) or key == Qt.Key.Key_Slash:
+            self.search_asked.emit()
         elif key in (Qt.Key.Key_N, Qt.Key.Key_F7):
             self.next_change(1)
         elif key in (Qt.Key.Key_P,):
@@ -328,6 +333,31 @@ class DiffView(QAbstractScrollArea):
             self.verticalScrollBar().setValue(self.verticalScrollBar().maximum())
         else:
             super().keyPressEvent(event)
+
+    def first_line(self) -> int:
+        """Index of the line at the upper edge."""
+        return max(0, self._line_at((self._offset - PAD) // line_painter().height + 1))
+
+    def mark(self, hit: Hit | None) -> None:
+        """Select a place and bring it into sight; None = nothing is selected any more."""
+        self._selection.clear()
+        self.viewport().update()
+        if hit is None:
+            return
+        lines, row = line_painter(), self.model.rows[hit.row]
+        side = 0 if not self.side_by_side else 1 if row.kind == "-" else 2
+        screen = self.model.screen_row(hit.row, self.side_by_side)
+        self._selection.begin((screen, hit.start, side))
+        self._selection.extend((screen, hit.end, side))
+        y, height = screen * lines.height + PAD, self.viewport().height()
+        if not self._offset <= y <= self._offset + height - 2 * lines.height:
+            self.verticalScrollBar().setValue(y - height // 3)
+        left, right = lines.width(row.text[: hit.start]), lines.width(row.text[: hit.end])
+        self._widest = max(self._widest, right)
+        self._bars()
+        across = self.horizontalScrollBar()
+        if not across.value() <= left or right > across.value() + self._text_width():
+            across.setValue(0 if right <= self._text_width() else round(left - self._text_width() / 3))
 
     def next_change(self, by: int) -> None:
         """Scroll to the next (1) or previous (-1) run of changed lines."""
@@ -345,29 +375,8 @@ class DiffView(QAbstractScrollArea):
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         screen, _, side = self._place(event.pos())
         at = self._line(screen, side)
-        if at < 0 or not self.model.rows:
-            return
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        copy = menu.addAction(self.tr("Copy"))
-        copy.triggered.connect(lambda: QGuiApplication.clipboard().setText(self.selected_text()))
-        copy.setEnabled(bool(self.selected_text()))
-        if self.offers:
-            hunk = self.model.hunk_of(at)
-            menu.addSeparator()
-            take = menu.addAction(self.tr("Take this hunk"))
-            take.triggered.connect(lambda: self.hunk_action.emit("take", hunk))
-            take.setEnabled(self.can_take and self.whole_hunks)
-            revert = menu.addAction(self.tr("Revert this hunk (what is there is saved first)"))
-            revert.triggered.connect(lambda: self.hunk_action.emit("revert", hunk))
-            revert.setEnabled(self.whole_hunks)
-        author = self.model.rows[at].author
-        if author and author not in ("user", UNSURE):
-            menu.addSeparator()
-            menu.addAction(self.tr("Go to the step that wrote this")).triggered.connect(
-                lambda: self.author_clicked.emit(author)
-            )
-        menu.popup(event.globalPos())
+        if at >= 0 and self.model.rows:
+            show_menu(self, at, event.globalPos())
 
 
 def _hunk_words(row: DiffRow) -> str:
