@@ -127,3 +127,10 @@ def test_languages_are_known_by_the_name_of_the_file() -> None:
     assert (
         language_of("a/b.PY") == "python" and language_of("Makefile") == "makefile" and language_of("x") == ""
     )
+
+
+def test_numbers_have_room_also_where_the_file_ends_without_a_newline() -> None:
+    """The sign beside them was cut off: the last row, which has no number, was taken for the largest."""
+    model = diff(*[("+", "x")] * 3_000, ("\\", ""))
+    assert model.rows[-1].new == 0 and model.widest_number == 3_000
+    assert diff().widest_number == 99

@@ -47,8 +47,8 @@ class DiffModel:
 
     @property
     def widest_number(self) -> int:
-        last = self.rows[-1] if self.rows else None
-        return max(last.old, last.new, 99) if last is not None else 99
+        # The last rows may say of each side that no newline ends it, and have no number.
+        return max([99, *(max(row.old, row.new) for row in self.rows[-4:])])
 
     def hunk_of(self, row: int) -> int:
         """Index of the hunk that a row belongs to; -1 without hunks."""
