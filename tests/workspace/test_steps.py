@@ -205,9 +205,16 @@ def test_half_a_staged_file_is_nobodys_edit(work: Path, tmp_path: Path) -> None:
     assert _recovered(work, store, second) == {"a": "first " * 2000}
 
 
+def _write(made: Blanks, folder: Path, data: bytes) -> bool:
+    begun = made.begin(data)
+    if begun is not None:
+        begun.finish(str(folder))
+    return begun is not None
+
+
 def test_blanks(tmp_path: Path) -> None:
     made = Blanks(tmp_path)
-    assert not made.write(str(tmp_path / "a"), b"{}")  # there is none yet
+    assert not _write(made, tmp_path / "a", b"{}")  # there is none yet
     made.refill()
     waiting = len(list((tmp_path / blanks.FOLDER).iterdir()))
     for name in ("a", "a", "empty", "full"):  # a folder that is not there, that has one, and others
@@ -215,20 +222,20 @@ def test_blanks(tmp_path: Path) -> None:
             (tmp_path / name).mkdir()
         if name == "full":
             (tmp_path / name / "index-0").write_bytes(b"")
-        assert made.write(str(tmp_path / name), name.encode())
+        assert _write(made, tmp_path / name, name.encode())
         assert (tmp_path / name / blanks.NAME).read_bytes().strip() == name.encode()
     assert (tmp_path / "full" / "index-0").exists()
-    assert not made.write(str(tmp_path / "b"), bytes(blanks.SIZE + 1)) and not (tmp_path / "b").exists()
+    assert not _write(made, tmp_path / "b", bytes(blanks.SIZE + 1)) and not (tmp_path / "b").exists()
     assert len(list((tmp_path / blanks.FOLDER).iterdir())) == waiting - 4
     made.refill()
     assert len(list((tmp_path / blanks.FOLDER).iterdir())) == waiting
 
     # Of those of another process nobody knows whether they are on the disk.
-    assert not Blanks(tmp_path).write(str(tmp_path / "b"), b"{}")
+    assert not _write(Blanks(tmp_path), tmp_path / "b", b"{}")
     # Somebody has removed them.
     shutil.rmtree(tmp_path / blanks.FOLDER)
     (tmp_path / blanks.FOLDER).mkdir()
-    assert not made.write(str(tmp_path / "b"), b"{}")
+    assert not _write(made, tmp_path / "b", b"{}")
     made.clear()
     assert not (tmp_path / blanks.FOLDER).exists()
 

@@ -69,8 +69,8 @@ class Restorer:
         self._one_disk = False
         """Workspace and journal lie on the same file system."""
         self._staging = -1
-        self._there: dict[int, int] = {}
-        """Modes of files that lie in the staging folder from the beginning, by the numbers of their items."""
+        self._there: set[int] = set()
+        """Numbers of the items that lie in the staging folder from the beginning."""
         self._files = Swap(self.tree, self.items, target, seen or (lambda _: None))
         self._read_back: dict[str, tuple[str, os.stat_result]] = {}
         """Files that were put down, as they read: content and the stat data that belong to it."""
@@ -113,6 +113,7 @@ class Restorer:
         else:
             self._finish()
         finally:
+            self.journal.drop()
             if self._staging >= 0:
                 os.close(self._staging)
             self.tree.close()
@@ -195,16 +196,19 @@ class Restorer:
             not self.now.perms_tree and self.now.meta["dir_perm"] == usual and usual & WRITABLE == WRITABLE
         )
         self.journal.perms = perms_of_folders(self.tree, self.items, git, usual, all_usual=all_usual)
+        self.journal.begin()
+        # In our own store, and so before it is written down what happens in the workspace.
+        spare = self._spares.choose(self.items) if self._spares is not None else ""
         self.journal.save()
         if not self._one_disk:
             # Its name must be on the disk before any name in the workspace changes; on one disk that follows of itself.
             sync_path(self.journal.folder)
             sync_path(self.journal.folder.parent)
-        self._make_staging()
+        self._make_staging(spare)
 
-    def _make_staging(self) -> None:
+    def _make_staging(self, spare: str) -> None:
         if self._spares is not None:
-            self._staging, self._there = self._spares.become(self.tree, self.journal.staging, self.items)
+            self._staging, self._there = self._spares.become(self.tree, self.journal.staging, spare)
         if self._staging < 0:
             os.mkdir(self.journal.staging, 0o700, dir_fd=self.tree.root_fd)
             self._staging = os.dup(self.tree.folder(self.journal.staging))

@@ -15,7 +15,7 @@ import shutil
 from collections import deque
 from pathlib import Path
 
-from worldline.workspace.durable import sync_files
+from worldline.workspace.durable import start_writing, sync_files
 
 FOLDER = "blanks"
 NAME = "journal"
@@ -24,6 +24,37 @@ SIZE = 8192
 _MANY = 16
 """As many as people go to and fro before there is time to make others."""
 _BLANK = b" " * SIZE
+
+
+class Begun:
+    """A blank that was written and has no name yet that means anything. It costs nothing to let the disk work meanwhile."""
+
+    __slots__ = ("_blank", "_fd")
+
+    def __init__(self, blank: str, fd: int) -> None:
+        self._blank, self._fd = blank, fd
+
+    def finish(self, folder: str) -> None:
+        """Put it into a folder, which need not be there: its content is on the disk before it gets the name, and so before
+        all that is renamed later. Raises OSError."""
+        try:
+            # Its size and place are as they were; were they not, they would be synced too.
+            _sync(self._fd)
+        finally:
+            self.drop()
+        try:
+            os.rename(self._blank, folder)  # noqa: PTH104 - texts
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+            os.rename(f"{self._blank}/{NAME}", f"{folder}/{NAME}")  # noqa: PTH104
+            os.rmdir(self._blank)  # noqa: PTH106
+
+    def drop(self) -> None:
+        """Leave it; `Blanks.clear` removes it."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
 
 
 class Blanks:
@@ -48,32 +79,25 @@ class Blanks:
         sync_files(path / NAME for path in made)
         self._ready.extend(map(str, made))
 
-    def write(self, folder: str, data: bytes) -> bool:
-        """Put a file with `data`, and spaces after it, into a folder, which need not be there: its content is on the disk
-        before it gets the name, and so before all that is renamed later. False: there is no blank for it. Raises OSError."""
+    def begin(self, data: bytes) -> Begun | None:
+        """Write `data`, and spaces after it, into a blank, and let the disk begin with it. None: there is no blank for it.
+        Raises OSError."""
         if len(data) > SIZE:
-            return False
+            return None
         try:
             blank = self._ready.popleft()
             fd = os.open(f"{blank}/{NAME}", os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except (IndexError, FileNotFoundError):
-            return False
+            return None
         try:
             view = memoryview(data.ljust(SIZE))
             while view:
                 view = view[os.write(fd, view) :]
-            # Its size and place are as they were; were they not, they would be synced too.
-            _sync(fd)
-        finally:
+            start_writing(fd)
+        except BaseException:
             os.close(fd)
-        try:
-            os.rename(blank, folder)  # noqa: PTH104 - texts
-        except OSError as error:
-            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
-                raise
-            os.rename(f"{blank}/{NAME}", f"{folder}/{NAME}")  # noqa: PTH104
-            os.rmdir(blank)  # noqa: PTH106
-        return True
+            raise
+        return Begun(blank, fd)
 
     def clear(self) -> None:
         """Remove all."""

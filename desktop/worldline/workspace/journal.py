@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from worldline.workspace.blanks import NAME, Blanks
+from worldline.workspace.blanks import NAME, Begun, Blanks
 from worldline.workspace.durable import boot_id, sync_path, write_durably
 from worldline.workspace.folders import STAGING
 from worldline.workspace.model import PlanItem
@@ -98,22 +98,41 @@ class Journal:
 
     blanks: Blanks | None = None
     """Where a file for it may come from."""
+    _begun: Begun | None = None
 
     @property
     def staging(self) -> str:
         return STAGING + self.token
 
+    def begin(self) -> None:
+        """Let the disk begin with what `save` will have on it. Nothing in here is changed in between. Raises OSError."""
+        self._begun = self.blanks.begin(self._data()) if self.blanks is not None else None
+
     def save(self) -> None:
+        """Have it on the disk, under its name. Raises OSError."""
+        if self._begun is None:
+            self.begin()
+        begun, self._begun = self._begun, None
+        if begun is not None:
+            begun.finish(str(self.folder))
+            return
+        self.make_folder()
+        write_durably(self.folder / NAME, self._data())
+
+    def drop(self) -> None:
+        """Leave what was begun."""
+        begun, self._begun = self._begun, None
+        if begun is not None:
+            begun.drop()
+
+    def _data(self) -> bytes:
         value: dict[str, Any] = {
             "token": self.token, "target": self.target, "safety": self.safety, "boot": self.boot, "there": self.there,
             "folder_perm": self.folder_perm, "items": [_row(item) for item in self.items],
             "roots": [root.row() for root in self.roots], "made_git": self.made_git, "gone_git": self.gone_git,
             "pointers": self.pointers, "configs": self.configs, "perms": self.perms,
         }  # fmt: skip
-        data = json.dumps(value, ensure_ascii=True).encode("ascii")
-        if self.blanks is None or not self.blanks.write(str(self.folder), data):
-            self.make_folder()
-            write_durably(self.folder / NAME, data)
+        return json.dumps(value, ensure_ascii=True).encode("ascii")
 
     def make_folder(self) -> None:
         """For what is put there before the journal itself."""

@@ -156,24 +156,34 @@ class Spares:
         files = sum(batch.files for batch in self._batches.values())
         return files <= MAX_FILES and sum(batch.size for batch in self._batches.values()) <= MAX_BYTES
 
-    def become(self, tree: SafeTree, staging: str, items: Sequence[PlanItem]) -> tuple[int, dict[int, int]]:
-        """Make a batch the staging folder of a restore, where each file in it is wanted, and under the very number that
-        is its name: going back to where one came from. No file has to be moved or made for it then, and no folder.
-
-        Returns the open folder (-1: it was not made) and the modes of what is in it by the numbers of the items. Each
-        file is looked at before: under its number lies nothing, ever, but what is meant to be put in its place.
-        """
+    def choose(self, items: Sequence[PlanItem]) -> str:
+        """A batch that can `become` the staging folder of a restore, "" = none: each file in it is wanted, and under the very
+        number that is its name, as when one goes back to where one came from. No file has to be moved or made for it then,
+        and no folder. Each is looked at before, and made new: under its number lies nothing, ever, but what is meant to be
+        put in its place."""
         for name, batch in reversed(self._batches.items()):
             there = _modes(batch, items)
-            if not there or len(os.listdir(batch.fd)) != len(there):  # noqa: PTH208 - an open folder has no path
-                continue
             try:
-                os.rename(self._path(name), staging, dst_dir_fd=tree.root_fd)
+                if not there or len(os.listdir(batch.fd)) != len(there):  # noqa: PTH208 - an open folder has no path
+                    continue
+                for number, mode in there.items():
+                    renew(str(number), batch.fd, mode, items[number].mode)
             except OSError:
                 continue
-            del self._batches[name]
-            return batch.fd, there
-        return -1, {}
+            return name
+        return ""
+
+    def become(self, tree: SafeTree, staging: str, chosen: str) -> tuple[int, set[int]]:
+        """Make the batch that `choose` gave the staging folder. Returns it, open (-1: it was not made), and the numbers of the
+        items that lie in it."""
+        if not chosen:
+            return -1, set()
+        try:
+            os.rename(self._path(chosen), staging, dst_dir_fd=tree.root_fd)
+        except OSError:
+            return -1, set()
+        batch = self._batches.pop(chosen)
+        return batch.fd, set(map(int, batch.left))
 
     def take(self, oid: bytes, mode: int, name: str, dir_fd: int) -> bool:
         """Put a file with this content at `name` (free), as new as if it had just been written. False: there is none."""
@@ -228,7 +238,7 @@ def renew(name: str, dir_fd: int, mode: int, wanted: int) -> None:
 
 
 def _modes(batch: _Batch, items: Sequence[PlanItem]) -> dict[int, int]:
-    """See `Spares.become`; {} where a file in the batch is not wanted as it is."""
+    """See `Spares.choose`; {} where a file in the batch is not wanted as it is."""
     found: dict[int, int] = {}
     for name, sig in batch.left.items():
         number = int(name) if name.isdecimal() else len(items)

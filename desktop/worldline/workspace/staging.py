@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 from worldline.workspace.model import PlanItem, ProgressCall
 from worldline.workspace.safefs import make_dir
-from worldline.workspace.spares import Spares, renew
+from worldline.workspace.spares import Spares
 from worldline.workspace.store import Store
 from worldline.workspace.unlocking import WRITABLE
 
@@ -20,10 +20,10 @@ def write_all(
     store: Store,
     staging: int,
     spares: Spares | None,
-    there: Mapping[int, int],
+    there: Collection[int],
     progress: ProgressCall | None,
 ) -> dict[str, int]:
-    """Each item under its number; those of `there` lie in the folder already and have these modes. A full disk shows here, while everything is as before. Nothing is synced: until the
+    """Each item under its number; those of `there` lie in the folder already. A full disk shows here, while everything is as before. Nothing is synced: until the
     restore is a fact its content is needed by nobody, and then the store has it (see `settle`).
 
     Returns folders with the permissions that they are to have in the end: with those they might not be moved."""
@@ -40,7 +40,6 @@ def write_all(
                 make_dir(name, staging, closed[item.path] | WRITABLE)
             continue
         if number in there:
-            renew(name, staging, there[number], item.mode)
             continue
         oid = bytes.fromhex(item.blob)
         if stat.S_ISLNK(item.mode):
