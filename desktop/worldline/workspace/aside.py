@@ -26,15 +26,17 @@ def save(
     *,
     half_written: bool = False,
     power_lost: bool = False,
+    names: Sequence[str] | None = None,
 ) -> dict[str, str]:
     """Move what is somebody's out of a staging folder (open as `staging`). Returns names in it → paths of the copies.
 
     `known`: what the names were seen to hold, where `sig[1]` is not -1 by stat data that another write would change.
     `half_written`: what was to be put down may lie there in part. `power_lost`: files may have lost content that was not
-    synced. Can be killed and repeated. Raises OSError: then the rest still lies there.
+    synced. `names`: all that lie there, where they were just listed. Can be killed and repeated. Raises OSError: then the rest
+    still lies there.
     """
     saved: dict[str, str] = {}
-    for name in os.listdir(staging):
+    for name in os.listdir(staging) if names is None else names:
         sig = known.get(name)
         if sig is not None and sig[1] >= 0:
             now = os.stat(name, dir_fd=staging, follow_symlinks=False)
@@ -44,7 +46,7 @@ def save(
         if not number.isdecimal() or int(number) >= len(items):
             continue
         item = items[int(number)]
-        if not _is_stored(name, staging, item, store, half_written, power_lost):
+        if not _is_stored(name, staging, item, sig, store, half_written, power_lost):
             saved[name] = _put_beside(tree, staging, name, item.path)
     return saved
 
@@ -57,10 +59,10 @@ def note_of(saved: Mapping[str, str]) -> str:
 
 
 def _is_stored(
-    name: str, staging: int, item: PlanItem, store: Store, half_written: bool, power_lost: bool
-) -> bool:
-    """Whether a state has all that it holds."""
-    mode = os.stat(name, dir_fd=staging, follow_symlinks=False).st_mode
+    name: str, staging: int, item: PlanItem, sig: FileSig | None, store: Store, half_written: bool, power_lost: bool
+) -> bool:  # fmt: skip
+    """Whether a state has all that it holds. `sig`: what was seen of it here, where it was looked at."""
+    mode = sig[4] if sig is not None else os.stat(name, dir_fd=staging, follow_symlinks=False).st_mode
     if stat.S_ISDIR(mode):
         return not is_occupied(name, staging)
     if not (stat.S_ISREG(mode) or stat.S_ISLNK(mode)):
@@ -69,6 +71,8 @@ def _is_stored(
         oid = content_id(name, staging)[0]
         if oid in (item.expect, item.blob):
             return True
+        if not oid and sig is not None:  # it is no file any more
+            return _is_stored(name, staging, item, None, store, half_written, power_lost)
         got = read_file(name, staging, 1 << 40) if stat.S_ISREG(mode) else None
     except PermissionError:
         return False

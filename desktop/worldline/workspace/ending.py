@@ -31,7 +31,7 @@ def finish(
     gitagain.unmark(tree.root, journal)
     tree.drop()
     known = replaced or {}
-    saved = _save(journal, tree, store, known)
+    saved = _save(journal, tree, store, staging, known)
     known = {name: sig for name, sig in known.items() if name not in saved}
     if spares is None or not spares.keep(tree, journal, staging, known):
         remove_staging(tree, journal.staging)
@@ -42,15 +42,20 @@ def finish(
     return saved
 
 
-def _save(journal: Journal, tree: SafeTree, store: Store, replaced: Mapping[str, FileSig]) -> dict[str, str]:
-    try:
-        staging = os.dup(tree.folder(journal.staging))
-    except FileNotFoundError:
-        return {}
+def _save(
+    journal: Journal, tree: SafeTree, store: Store, staging: int, replaced: Mapping[str, FileSig]
+) -> dict[str, str]:
+    opened = -1
+    if staging < 0:
+        try:
+            staging = opened = os.dup(tree.folder(journal.staging))
+        except FileNotFoundError:
+            return {}
     try:
         return aside.save(tree, staging, journal.items, store, replaced, power_lost=journal.power_lost)
     finally:
-        os.close(staging)
+        if opened >= 0:
+            os.close(opened)
 
 
 def undo(journal: Journal, tree: SafeTree, store: Store) -> Undo:

@@ -34,7 +34,7 @@ _BATCHES = 3
 class _Batch:
     """What one restore replaced."""
 
-    __slots__ = ("_by_content", "fd", "files", "items", "left", "size")
+    __slots__ = ("_by_content", "fd", "files", "items", "left", "others", "size")
 
     def __init__(self, fd: int, found: Mapping[str, FileSig], items: Sequence[PlanItem]) -> None:
         self.fd = fd
@@ -44,6 +44,8 @@ class _Batch:
         self.files, self.size = len(self.left), sum(sig[2] for sig in self.left.values())
         self.items: Sequence[PlanItem] = items
         """Those of the restore, until it has been looked again."""
+        self.others = 0
+        """How many names lie in it beside those of `left`, once it has been looked again."""
         self._by_content: dict[bytes, list[str]] | None = None
 
     def pop(self, oid: bytes) -> tuple[str, FileSig] | None:
@@ -117,10 +119,12 @@ class Spares:
             self._leftovers().remove(name)
         for batch in self._batches.values():
             if batch.items:
-                saved = aside.save(tree, batch.fd, batch.items, store, batch.left)
+                names = os.listdir(batch.fd)  # noqa: PTH208 - an open folder has no path
+                saved = aside.save(tree, batch.fd, batch.items, store, batch.left, names=names)
                 batch.items = ()
                 batch.forget(saved)
                 _unname(batch.fd)
+                batch.others = len(set(names).difference(saved, batch.left, (NAME,)))
                 found += saved.values()
         return found
 
@@ -164,7 +168,7 @@ class Spares:
         for name, batch in reversed(self._batches.items()):
             there = _modes(batch, items)
             try:
-                if not there or len(os.listdir(batch.fd)) != len(there):  # noqa: PTH208 - an open folder has no path
+                if not there or batch.items or batch.others:
                     continue
                 for number, mode in there.items():
                     renew(str(number), batch.fd, mode, items[number].mode)
@@ -189,6 +193,7 @@ class Spares:
         """Put a file with this content at `name` (free), as new as if it had just been written. False: there is none."""
         for batch in self._batches.values():
             while (spare := batch.pop(oid)) is not None:
+                batch.others += 1
                 try:
                     found = _mode_of(*spare, batch.fd)
                     if not found:
@@ -197,6 +202,7 @@ class Spares:
                     rename_new(spare[0], batch.fd, name, dir_fd)
                 except OSError:
                     continue
+                batch.others -= 1
                 return True
         return False
 

@@ -32,6 +32,10 @@ _BURST_MS = 5
 """What happens within this time is read in one go: a restore of many files would else wait for this thread at each of them.
 Short enough for the kernel's queue."""
 
+_READ = 1 << 16
+_LONGEST = 300
+"""Bytes of an event, its name included."""
+
 Dirty = dict[str, set[str] | None]
 """By folder ("" = the root, else with a `/` at the end): names of files that something happened to; None: anything may
 have, folders in it included."""
@@ -137,10 +141,12 @@ class Watcher:
         while True:
             with self._lock:
                 try:
-                    data = os.read(self._fd, 1 << 16)
+                    data = os.read(self._fd, _READ)
                 except (BlockingIOError, OSError):
                     return
                 self._take(data)
+                if len(data) < _READ - _LONGEST:  # there was room for one more: that was all
+                    return
 
     def _take(self, data: bytes) -> None:
         at = 0
