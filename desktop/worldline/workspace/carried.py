@@ -11,7 +11,7 @@ import pygit2
 
 from worldline.core.plainfile import is_endless
 from worldline.workspace.copytree import Copy
-from worldline.workspace.indexfile import NO_STAT, SKIP_WORKTREE, Entry
+from worldline.workspace.indexfile import SKIP_WORKTREE, Entry
 from worldline.workspace.objects import MODE_EXEC, MODE_FILE, MODE_GITLINK, MODE_LINK
 from worldline.workspace.repos import GitRoot, Head
 from worldline.workspace.safefs import SafeTree, content_id
@@ -30,22 +30,23 @@ _ATTRIBUTES = ".gitattributes"
 _RULES = (_ATTRIBUTES, ".gitignore", ".gitmodules")
 
 
-def uncommitted(root: GitRoot, copy: Copy, head: Head, entries: list[Entry]) -> int:
-    """Files that differ from HEAD. `entries` of the copy's index: those without stat data are not known to be clean.
-    What lies in repositories inside of this one is theirs."""
+def uncommitted(root: GitRoot, copy: Copy, head: Head, unsure: list[Entry]) -> int:
+    """Files that differ from HEAD. `unsure`: what is in the staging area and not known to be clean in the copy. What lies in
+    repositories inside of this one is theirs."""
     repo = root.repo
     assert repo is not None
     pairs = copy.pairs
+    entries = root.entries
     tracked = {entry.path for entry in entries}
     changed = pairs.keys() - tracked
     changed = {path for path in changed.difference(copy.included) if not copy.is_elsewhere(path)}
     touched = []
-    for entry in entries:
-        path, mode, _, stage, flags, seen, _ = entry
+    for entry in unsure:
+        path, mode, _, stage, flags, _, _ = entry
         if stage:
             changed.add(path)
         elif path in pairs:
-            if seen == NO_STAT and not flags & SKIP_WORKTREE:
+            if not flags & SKIP_WORKTREE:
                 touched.append(entry)
         elif not (path.endswith("/") or mode == MODE_GITLINK or flags & SKIP_WORKTREE):
             changed.add(path)

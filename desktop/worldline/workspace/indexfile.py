@@ -10,7 +10,7 @@ import hashlib
 import os
 import struct
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from worldline.workspace.objects import MODE_DIR
@@ -26,6 +26,9 @@ Stat = tuple[int, int, int, int, int, int, int, int]
 """ctime s, ns, mtime s, ns, dev, ino, uid, gid as stored (32 bit each); size comes last in `Entry`."""
 
 NO_STAT: Stat = (0, 0, 0, 0, 0, 0, 0, 0)
+
+Seen = tuple[Stat, int]
+"""Stat data of one entry, and its size."""
 
 
 class UnreadableIndex(Exception):
@@ -198,8 +201,9 @@ def _parse(data: bytes, hash_size: int) -> tuple[list[Entry], _Beside]:
     return entries, _extensions(data, at, len(data) - hash_size, hash_size, entries)
 
 
-def encode(entries: list[Entry]) -> bytes:
-    """The bytes of an index with these entries (version 2, or 3 when flags ask for it)."""
+def encode(entries: Sequence[Entry], seen: Sequence[Seen] | None = None) -> bytes:
+    """The bytes of an index with these entries (version 2, or 3 when flags ask for it). `seen`: their stat data, in place of
+    what they say themselves."""
     extended = any(entry.flags >> 16 for entry in entries)
     parts = [struct.pack(">4sII", b"DIRC", 3 if extended else 2, len(entries))]
     fixed = struct.Struct(">10I20sH")
@@ -210,6 +214,8 @@ def encode(entries: list[Entry]) -> bytes:
     pack, padding = fixed.pack, [b"\0" * count for count in range(9)]
     for name, stage, number in names:
         _, mode, oid, _, more, stat, size = entries[number]
+        if seen is not None:
+            stat, size = seen[number]
         extra = more >> 16
         flags = (more & ASSUME_VALID) | (stage << 12) | min(len(name), 0xFFF)
         if extra:

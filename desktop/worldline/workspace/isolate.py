@@ -17,7 +17,7 @@ import logging
 import os
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,6 +28,7 @@ from worldline.core.errors import WorkspaceError
 from worldline.core.plainfile import read_plain
 from worldline.workspace import copytree, guard, indexfile, isolate_ready, leases, nogc, registration
 from worldline.workspace.carried import uncommitted
+from worldline.workspace.copier import Copied
 from worldline.workspace.ignore import RuleSet
 from worldline.workspace.isolate_ready import Ready
 from worldline.workspace.isolate_update import Doubt, Update
@@ -44,6 +45,7 @@ _CARRIED_OPERATIONS = ("MERGE_", "CHERRY_PICK_HEAD", "REVERT_HEAD", "SQUASH_MSG"
 
 _WORD = 0xFFFFFFFF
 _S = 10**9
+_UNSURE: indexfile.Seen = (indexfile.NO_STAT, 0)
 
 
 @dataclass(slots=True)
@@ -180,9 +182,9 @@ class _Maker:
             if ready is None:
                 copy.run()
             self.notes += copy.notes
-            entries = self._write_index(copy)
+            unsure = self._write_index(copy)
             self._carry_operation(ref, head)
-            number = uncommitted(self.root, copy, head, entries) if entries is not None else 0
+            number = uncommitted(self.root, copy, head, unsure) if unsure is not None else 0
             if ready is not None:
                 isolate_ready.hand_over(ready, self.dest)
         except BaseException as error:
@@ -232,18 +234,20 @@ class _Maker:
         copytree.carry_settings(self.root.gitdir, self.entry)
 
     def _write_index(self, copy: copytree.Copy) -> list[indexfile.Entry] | None:
-        """What was written; None when it is in a form that only git can read."""
+        """Those that are not known to be clean; None when it is in a form that only git can read."""
         source = self.root.gitdir / "index"
         if not source.is_file():
+            self.root.entries = []
             return []
         if self.root.trouble:  # of a kind that only git itself can read: as it is
             for file in (source, *self.root.gitdir.glob("sharedindex.*")):
                 shutil.copy2(file, self.entry / file.name)
             return None
         written_ns = self.root.index_sig[0]  # of what `entries` were read from
-        entries = [_with_stat(entry, copy, written_ns) for entry in self.root.entries]
-        (self.entry / "index").write_bytes(indexfile.encode(entries))
-        return entries
+        entries, pairs = self.root.entries, copy.pairs
+        seen = [_seen(entry, pairs, written_ns) for entry in entries]
+        (self.entry / "index").write_bytes(indexfile.encode(entries, seen))
+        return [entry for entry, now in zip(entries, seen, strict=True) if now is _UNSURE]
 
     def _carry_operation(self, ref: str, head: Head) -> None:
         files = self.root.progress()
@@ -273,28 +277,25 @@ class _Maker:
                 path.unlink(missing_ok=True)
 
 
-def _with_stat(entry: indexfile.Entry, copy: copytree.Copy, written_ns: int) -> indexfile.Entry:
+def _seen(entry: indexfile.Entry, pairs: Mapping[str, Copied], written_ns: int) -> indexfile.Seen:
     """Clean in the source means clean in the copy; whatever is not sure is left for git to read."""
-    path, mode, oid, stage, flags, old, old_size = entry
-    pair = copy.pairs.get(path)
-    if pair is not None and stage == 0:
-        mtime, ctime, size, inode, made_mtime, made_ctime, made_size, made_inode, _, device, uid, gid = pair
-        ctime_s, ctime_ns, mtime_s, mtime_ns, _, old_inode, _, _ = old
-        if (
-            mtime % _S == mtime_ns
-            and ctime % _S == ctime_ns
-            and ctime // _S & _WORD == ctime_s
-            and mtime // _S & _WORD == mtime_s
-            and inode & _WORD == old_inode
-            and size & _WORD == old_size
-            and mtime < written_ns
-        ):
-            new = (
-                made_ctime // _S & _WORD, made_ctime % _S, made_mtime // _S & _WORD, made_mtime % _S,
-                device & _WORD, made_inode & _WORD, uid & _WORD, gid & _WORD,
-            )  # fmt: skip
-            return indexfile.Entry(path, mode, oid, stage, flags, new, made_size & _WORD)
-    return indexfile.Entry(path, mode, oid, stage, flags, indexfile.NO_STAT, 0)
+    path, _, _, stage, _, old, old_size = entry
+    pair = pairs.get(path)
+    if pair is None or stage:
+        return _UNSURE
+    mtime, ctime, size, inode, made_mtime, made_ctime, made_size, made_inode, _, device, uid, gid = pair
+    # Of what was changed while it was copied the ctime is no time at all.
+    ctime_s, ctime_ns = divmod(ctime, _S)
+    mtime_s, mtime_ns = divmod(mtime, _S)
+    known = (ctime_s & _WORD, ctime_ns, mtime_s & _WORD, mtime_ns, inode & _WORD)
+    if old[:4] != known[:4] or old[5] != known[4] or size & _WORD != old_size or mtime >= written_ns:
+        return _UNSURE
+    if made_mtime != mtime:
+        mtime_s, mtime_ns = divmod(made_mtime, _S)
+    ctime_s, ctime_ns = divmod(made_ctime, _S)
+    return (
+        ctime_s & _WORD, ctime_ns, mtime_s & _WORD, mtime_ns, device & _WORD, made_inode & _WORD, uid & _WORD, gid & _WORD,
+    ), made_size & _WORD  # fmt: skip
 
 
 def release(worktree: Path) -> None:
