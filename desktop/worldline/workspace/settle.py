@@ -26,6 +26,7 @@ from worldline.workspace.filesig import read_file
 from worldline.workspace.folders import STAGING
 from worldline.workspace.journal import Journal, remove_staging
 from worldline.workspace.model import PlanItem
+from worldline.workspace.objects import make_folders
 from worldline.workspace.safefs import SafeTree, content_id, exchange, split
 from worldline.workspace.spares import remove_folder
 from worldline.workspace.staging import write_file
@@ -79,6 +80,8 @@ class Settler:
         """When it has been quiet for long enough."""
         self._thread: threading.Thread | None = None
         self._unneeded: deque[Path] = deque()
+        self._objects: Path | None = store_path / "objects"
+        """None: the folders in it have been made."""
         self.blanks = Blanks(store_path)
 
     def remove_later(self, folder: Path) -> None:
@@ -109,8 +112,11 @@ class Settler:
             self.settle()
             try:
                 self.blanks.refill()
-            except OSError as error:  # a restore does without
-                log.info("no file for the next restore can be made: %s", error)
+                if self._objects is not None:
+                    objects, self._objects = self._objects, None
+                    make_folders(objects)
+            except OSError as error:  # a capture and a restore do without
+                log.info("nothing can be made for the next restore or capture: %s", error)
 
     def settle(self) -> None:
         """Do it now. What cannot be written stays on record."""
