@@ -15,11 +15,9 @@ def global_rules(root: GitRoot | None) -> bytes:
     """Text of the person's own ignore file (`core.excludesFile`), b"" when there is none."""
     name = ""
     try:
-        config = (
-            root.repo.config
-            if root is not None and root.repo is not None
-            else pygit2.Config.get_global_config()
-        )
+        config = root.config if root is not None else None
+        if config is None:
+            config = pygit2.Config.get_global_config()
         if "core.excludesfile" in config:
             name = str(config["core.excludesfile"] or "")
     except (OSError, KeyError, pygit2.GitError):

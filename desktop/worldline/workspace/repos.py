@@ -71,6 +71,7 @@ class GitRoot(GitPlace):
     goes_by: tuple[object, ...] | None = None
     """What `glance` gave before `find` was asked last."""
     _repo: pygit2.Repository | None = None
+    _config: pygit2.Config | None = None
     _remembered: Remembered = field(default_factory=Remembered, compare=False)
 
     @classmethod
@@ -118,8 +119,17 @@ class GitRoot(GitPlace):
         """libgit2's view, opened anew: an open one still sees the objects of packs that `git gc` has deleted."""
         if self._repo is not None:
             self._repo.free()
-            self._repo = None
+            self._repo = self._config = None
         return self.repo
+
+    @property
+    def config(self) -> pygit2.Config | None:
+        """What is set for it, read anew where a file of it changed. Asked for each capture, so it is kept: libgit2 looks at the
+        files when it is asked for a setting."""
+        repo = self.repo
+        if self._config is None and repo is not None:
+            self._config = repo.config
+        return self._config
 
     @property
     def hash_size(self) -> int:

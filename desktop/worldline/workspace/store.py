@@ -375,9 +375,9 @@ class Store:
     def is_bundled(self, state: str) -> bool:
         name = f"{BUNDLED}{state}"
         # Asked for each restore, and as a rule there is none at all.
-        if not any(os.path.lexists(f"{self.path}/{place}") for place in (name, "packed-refs")):
-            return False
-        return name in self.repo.references
+        if os.access(f"{self.path}/{name}", os.F_OK) or os.access(f"{self.path}/packed-refs", os.F_OK):
+            return name in self.repo.references
+        return False
 
     def refs(self) -> Iterator[tuple[str, str]]:
         for name in self.repo.references:
