@@ -33,6 +33,7 @@ from worldline.workspace import blanks, durable
 from worldline.workspace.durable import write_durably
 from worldline.workspace.engine import Workspace
 from worldline.workspace.model import RestoreReport
+from worldline.workspace.objects import make_folders
 
 ENV = {**os.environ, "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null"}
 _SETUP = (
@@ -128,6 +129,8 @@ class _Stage:
         # The branch of the person never moves.
         self.target_view = (*self.target_view[:-1], self.now_view[-1])
         ws.close()
+        # As in a store that is older than a second: else most kills would be where these are made.
+        make_folders(base / "template" / "store" / "objects")
 
     def fresh(self, number: int) -> Path:
         place = self.base / f"k{number}"
