@@ -126,26 +126,28 @@ def deflate(data: bytes, kind: int = BLOB) -> bytes:
 def write_loose(objects: Path, oid: bytes, kind: int, data: bytes) -> None:
     """Write one object as a file of its own, as git does: under another name first, so that it is there whole or not at
     all. For a large tree that takes half as long as `pygit2.Odb.write`, which packs it harder."""
-    folder = f"{objects}/{oid[:1].hex()}"
-    temp = f"{folder}/tmp_obj_{oid[1:].hex()}"
+    name = oid.hex()
+    folder = f"{objects}/{name[:2]}"
+    # In one place for all: whoever looks for what a kill left need not look into hundreds of folders.
+    temp = f"{objects}/tmp_obj_{name}"
     packed = deflate(b"%s %d\0" % (_NAMES[kind], len(data)) + data, kind)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+    fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o444)
     try:
-        fd = os.open(temp, flags, 0o444)
-    except FileNotFoundError:
-        with contextlib.suppress(FileExistsError):
-            os.mkdir(folder)  # noqa: PTH102 - once for each object of a new store
-        fd = os.open(temp, flags, 0o444)
-    try:
-        view = memoryview(packed)
-        while view:
-            view = view[os.write(fd, view) :]
+        try:
+            view = memoryview(packed)
+            while view:
+                view = view[os.write(fd, view) :]
+        finally:
+            os.close(fd)
+        try:
+            os.rename(temp, f"{folder}/{name[2:]}")  # noqa: PTH104 - once for each object
+        except FileNotFoundError:
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(folder)  # noqa: PTH102 - once for each object of a new store
+            os.rename(temp, f"{folder}/{name[2:]}")  # noqa: PTH104
     except BaseException:  # nobody may write to it again, we neither
-        Path(temp).unlink()
+        Path(temp).unlink(missing_ok=True)
         raise
-    finally:
-        os.close(fd)
-    os.rename(temp, f"{folder}/{oid[1:].hex()}")  # noqa: PTH104 - once for each object
 
 
 def make_folders(objects: Path) -> None:

@@ -173,10 +173,9 @@ class Store:
         """Remove what a killed writer left. Only ever called by the one writer."""
         shutil.rmtree(self.path / "blanks", ignore_errors=True)
         objects = self.path / "objects"
-        for place, _, names in os.walk(objects):
-            for name in names:
-                if name.startswith("tmp_"):
-                    Path(place, name).unlink(missing_ok=True)
+        for pattern in ("pack/tmp_*", "tmp_*"):
+            for leftover in objects.glob(pattern):
+                leftover.unlink(missing_ok=True)
         # Killed between the two renames, or between the two removals of `prune`: nobody can read the one without the other.
         for half, other in ((".pack", ".idx"), (".idx", ".pack")):
             for file in (objects / "pack").glob(f"pack-*{half}"):
