@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from worldline.core.errors import WorkspaceError
 from worldline.workspace import after_power, settle
 from worldline.workspace.durable import boot_id, is_hollow
 from worldline.workspace.engine import Workspace
@@ -288,3 +289,20 @@ def test_what_is_saved_as_lost_content_is_written_again_stays(
     assert not list(work.glob(".worldline*"))
     if how == "saved twice":
         assert (work / "a.during-jump-1").read_text() == "mine"
+
+
+def test_nothing_is_pruned_while_a_jump_is_to_be_taken_back(work: Path, tmp_path: Path) -> None:
+    store = tmp_path / "s"
+    ws = Workspace(work, store, free_floor=0, watch=False)
+    (work / "a").write_text("first")
+    first = ws.capture(None).state
+    (work / "a").write_text("second")
+    second = ws.capture(first).state
+    ws.close()
+    _jump(work, store, first, second, "half")
+    ws = Workspace(work, store, free_floor=0, watch=False)
+    with pytest.raises(WorkspaceError, match="has not been finished or undone yet"):
+        ws.prune({first})
+    assert ws.recover(second) is not None and (work / "a").read_text() == "second"
+    assert ws.prune({second}).states_removed == 1
+    ws.close()

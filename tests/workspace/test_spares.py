@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from worldline.core.errors import WorkspaceError
 from worldline.workspace import spares, staging
 from worldline.workspace.engine import Workspace
 from worldline.workspace.settle import Settler
@@ -278,3 +279,17 @@ def test_what_was_written_to_replaced_files_before_a_kill_is_saved(
     _go(again, first, second)
     again.close()
     assert not (store / "spares").exists()
+
+
+def test_another_process_leaves_them_alone(work: Path, tmp_path: Path, open_workspace: Any) -> None:
+    ws = open_workspace()
+    first, second = _two(work, ws)
+    with (work / "f1").open("r+") as held:
+        _go(ws, first, second)
+        other = Workspace(work, tmp_path / "store", free_floor=0)
+        with pytest.raises(WorkspaceError) as refused:
+            other.prune({first})
+        other.close()
+        assert refused.value.kind == "locked" and len(_spares(ws)) == 5
+        held.write("HELD")
+    assert [note.path for note in ws.capture(first).notes] == ["f1.during-jump-1"]

@@ -293,6 +293,8 @@ class Workspace:
     def prune(self, keep: set[str], progress: ProgressCall | None = None) -> PruneReport:
         """Remove all states but `keep` (every state that a shown node has). Raises `WorkspaceError`; then nothing was
         removed."""
+        self.store.lock()  # before anything is let go that another process may need
+        self._refuse_unfinished()  # what takes it back may need any state
         memory.drop(self.store.path)
         self._look_again()
         self._spares.clear()
