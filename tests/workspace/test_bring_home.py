@@ -385,3 +385,34 @@ def test_a_file_that_is_not_captured_any_more_is_named(sides: Sides) -> None:
         "keep": ("not_captured", "it is ignored at the node, so nobody knows whether it was deleted"),
     }  # fmt: skip
     assert (sides.mine / "f").is_file() and (sides.mine / "keep").is_file()
+
+
+@pytest.mark.parametrize("how", ["branch", "changes", "commit"])
+def test_what_was_committed_and_taken_back_since_is_not_brought(sides: Sides, how: How) -> None:
+    """It is at the node as it was when the session began; the commit that both sides have has something else."""
+    state = sides.node(
+        "echo c >>f; echo n >new; rm del; git add -A; git commit -qm c; git checkout -q HEAD~1 f del; rm new"
+    )
+    if how != "branch":
+        run_sh("git merge -q --ff-only worldline/s/start", sides.mine)
+    report = sides.bring(state, how, message="work", branch="b")
+    assert report.done, (report.note, report.entries)
+    seen = {
+        "branch": "git ls-tree -r --name-only b; git show b:f",
+        "commit": "git ls-tree -r --name-only HEAD; cat f",
+    }
+    was = "del\nf\nkeep\n" + "".join(f"{n}\n" for n in range(1, 21))
+    assert run_sh(seen.get(how, "ls; cat f"), sides.mine) == was
+
+
+def test_commits_that_a_branch_has_left_are_not_brought_back(sides: Sides) -> None:
+    """The session began at one of them."""
+    run_sh("echo left >>keep; git commit -qam left", sides.mine)
+    run_sh("git merge -q --ff-only main", sides.theirs)
+    start = sides.source.capture(None).state
+    run_sh("echo more >>f", sides.theirs)
+    state = sides.source.capture(start).state
+    run_sh("git reset -q --hard HEAD~1", sides.mine)
+    report = bring_home(sides.source, sides.home, state, how="changes", start=start, dry_run=False)
+    assert report.done and [entry.path for entry in report.entries] == ["f"]
+    assert (sides.mine / "keep").read_text() == "k\n"

@@ -119,8 +119,10 @@ class _Bringing:
             )
         began = self.start.main.head if self.start is not None and self.start.main is not None else ""
         brought = changes_since(
-            self.objects, base_tree, self.node, self.start, committed_since=began not in ("", report.base)
-        )
+            self.objects, base_tree, self.node, self.start,
+            committed_since=began not in ("", report.base),
+            began_tree=home_git.tree_of(repo, began) if home_git.is_after(repo, report.base, began) else None,
+        )  # fmt: skip
         for path, why in brought.skipped:
             report.entries.append(HomeEntry(path, "not_captured", why))
         if self.how == "branch":

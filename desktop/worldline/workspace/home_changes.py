@@ -71,10 +71,16 @@ class Objects:
 
 
 def changes_since(
-    objects: Objects, base_tree: bytes, node: State, start: State | None, *, committed_since: bool = False
+    objects: Objects,
+    base_tree: bytes,
+    node: State,
+    start: State | None,
+    *,
+    committed_since: bool = False,
+    began_tree: bytes | None = None,
 ) -> Brought:
     """`start`: the first state of the session, `base_tree`: tree of the common commit (b"" = there is none),
-    `committed_since`: that commit was made after the session began.
+    `committed_since`: the session did not begin at that commit; `began_tree`: it began at an earlier one, with this tree.
 
     With `start` only what changed during the session counts: what the person had edited before is theirs and is in
     their folder already, and line ends or filters, by which files differ from what is committed, say nothing.
@@ -84,7 +90,10 @@ def changes_since(
     hidden = _hidden(node)
     left_out = tuple(path for path in hidden if path.endswith("/"))
     old_tree = start.files if start is not None else base_tree
-    for path, before, theirs in objects.differences(old_tree, node.files):
+    rows = list(objects.differences(old_tree, node.files))
+    if began_tree is not None:
+        rows += _taken_back(objects, old_tree, node, (began_tree, base_tree), {row[0] for row in rows})
+    for path, before, theirs in rows:
         inside = next((n[:-1] for n in nested if (path + "/").startswith(n)), "")
         if inside or MODE_GITLINK in {leaf.mode for leaf in (before, theirs) if leaf}:
             row = (inside or path, _NESTED)
@@ -105,6 +114,18 @@ def changes_since(
             bases.reverse()
         found.changes.append(Change(path, bases, theirs, committed))
     return found
+
+
+def _taken_back(
+    objects: Objects, old_tree: bytes, node: State, commits: tuple[bytes, bytes], known: set[str]
+) -> Iterator[tuple[str, Leaf | None, Leaf | None]]:
+    """Files that were committed since the session began, and are at the node again as they were then: they differ from the
+    common commit all the same."""
+    for path, _, committed in objects.differences(*commits):
+        theirs = objects.leaf(node.files, path)
+        is_module = committed is not None and committed.mode == MODE_GITLINK
+        if path not in known and not is_module and theirs != committed:
+            yield path, objects.leaf(old_tree, path), theirs
 
 
 def _left_out(node: State, path: str) -> str:

@@ -83,6 +83,16 @@ def tree_of(repo: pygit2.Repository | None, commit: str) -> bytes:
     return bytes(repo[pygit2.Oid(hex=commit)].peel(pygit2.Tree).id.raw)
 
 
+def is_after(repo: pygit2.Repository | None, commit: str, earlier: str) -> bool:
+    """Whether a commit comes after another one."""
+    if repo is None or not commit or not earlier or commit == earlier:
+        return False
+    try:
+        return repo.descendant_of(pygit2.Oid(hex=commit), pygit2.Oid(hex=earlier))
+    except (KeyError, ValueError, pygit2.GitError):  # one of them is not there
+        return False
+
+
 def check_ready(repo: pygit2.Repository, where: Head) -> None:
     """Raises `WorkspaceError`: `detached`, `repo_busy`."""
     if not where.ref:
