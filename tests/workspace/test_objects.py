@@ -87,7 +87,16 @@ def test_nothing_is_left_of_an_object_that_found_no_room(
         full.setattr(os, "write", write)
         with pytest.raises(OSError, match="no room"):
             write_loose(objects, oid, BLOB, data)
-    assert not list((objects / oid[:1].hex()).iterdir())
+    assert not [path for path in objects.rglob("*") if path.is_file()]
+
+    def no_folder(path: str, *_: int) -> None:
+        raise OSError(errno.ENOSPC, "no room", path)
+
+    with monkeypatch.context() as full:
+        full.setattr(os, "mkdir", no_folder)
+        with pytest.raises(OSError, match="no room"):
+            write_loose(objects, oid, BLOB, data)
+    assert not [path for path in objects.rglob("*") if path.is_file()]
     write_loose(objects, oid, BLOB, data)
     assert repository.read(pygit2.Oid(raw=oid))[1] == data
 
