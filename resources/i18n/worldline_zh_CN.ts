@@ -504,8 +504,12 @@
 <context>
     <name>ChipStrip</name>
     <message>
-        <source>Take out of the queue</source>
-        <translation>移出队列</translation>
+        <source>Send this now</source>
+        <translation>立即发送</translation>
+    </message>
+    <message>
+        <source>Take out of the queue: the words come back into the field</source>
+        <translation>移出队列：文字会回到输入框</translation>
     </message>
     <message numerus="yes">
         <source>%n line(s)</source>

@@ -150,8 +150,30 @@ def test_queued_messages_are_chips_that_can_be_taken_out(composer: Composer) -> 
     composer.queue_edit.connect(lambda number, text: edits.append((number, text)))
     composer.set_queue([{"id": 7, "text": "and then this"}])
     chip = composer.chips.line.itemAt(0).widget()
-    chip.close_button.click()  # type: ignore[union-attr]
+    assert isinstance(chip, Chip)
+    chip.close_button.click()
     assert edits == [(7, None)]
+    assert composer.text() == "and then this", "what was written is not gone by a click"
+    composer.set_queue([{"id": 8, "text": "another one"}])
+    composer.chips.taken_out.emit(8)
+    assert composer.text() == "and then this" and composer.edit.history[-1] == "another one"
+
+
+def test_a_message_whose_run_broke_off_is_sent_by_its_own_button(composer: Composer) -> None:
+    """It stood there with a cross, and nothing said how it would ever be sent."""
+    sent: list[int] = []
+    composer.queue_send.connect(sent.append)
+    composer.set_running(True)
+    composer.set_queue([{"id": 7, "text": "first"}, {"id": 8, "text": "second"}])
+
+    def buttons() -> list[bool]:
+        return [not chip.send_button.isHidden() for chip in composer.chips._chips]
+
+    assert buttons() == [False, False], "after the run they are sent by themselves"
+    composer.set_running(False)
+    assert buttons() == [True, True]
+    composer.chips._chips[1].send_button.click()
+    assert sent == [8]
 
 
 def test_chips_that_come_while_others_are_shown_are_seen_whole(composer: Composer, qtbot: Any) -> None:

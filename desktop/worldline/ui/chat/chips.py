@@ -21,16 +21,19 @@ _QUEUED, _SHOWN = 40, 600
 class Chip(Card):
     """A queued message or an attached image, with a button that takes it away."""
 
-    def __init__(self, text: str, removed_name: str, parent: QWidget) -> None:
+    def __init__(self, text: str, removed_name: str, parent: QWidget, sent_name: str = "") -> None:
+        """`sent_name`: what the button does that sends it, "" = there is none."""
         super().__init__(parent, ground="hover", edge="")
         label = ColorLabel(text, "text", self)
         label.setFont(theme().font_ui(-1))
+        self.send_button = tool_button(self, sent_name, "send")
+        self.send_button.setVisible(bool(sent_name))
         self.close_button = tool_button(self, removed_name, "close")
         layout = QHBoxLayout(self)
         layout.setContentsMargins(8, 0, 0, 0)
         layout.setSpacing(2)
-        layout.addWidget(label)
-        layout.addWidget(self.close_button)
+        for widget in (label, self.send_button, self.close_button):
+            layout.addWidget(widget)
 
 
 class ChipStrip(QScrollArea):
@@ -39,6 +42,8 @@ class ChipStrip(QScrollArea):
 
     taken_out = Signal(int)
     """A queued message, by its id."""
+    sent = Signal(int)
+    """The same: not later, but now."""
     text_removed = Signal(int)
     """A pasted text, by its place."""
     image_removed = Signal(int)
@@ -61,15 +66,24 @@ class ChipStrip(QScrollArea):
         self.hide()
 
     def show_all(
-        self, queue: Sequence[dict[str, Any]], texts: Sequence[str], images: Sequence[dict[str, str]]
+        self,
+        queue: Sequence[dict[str, Any]],
+        texts: Sequence[str],
+        images: Sequence[dict[str, str]],
+        *,
+        waiting: bool,
     ) -> None:
-        """Show these in place of what was shown."""
+        """Show these in place of what was shown. `waiting`: the queued ones wait for a run that goes on; else the run
+        broke off, and nobody sends them but the person."""
         self._clear()
+        send = "" if waiting else self.tr("Send this now")
         for queued in queue:
             text = str(queued.get("text", ""))
             short = text[:_QUEUED] + "…" if len(text) > _QUEUED else text
-            self._add(f"↳ {short}", text, self.tr("Take out of the queue"),
-                      partial(self.taken_out.emit, int(queued["id"])))  # fmt: skip
+            number = int(queued["id"])
+            chip = self._add(f"↳ {short}", text, self.tr("Take out of the queue: the words come back into the field"),
+                             partial(self.taken_out.emit, number), send)  # fmt: skip
+            chip.send_button.clicked.connect(lambda _=False, number=number: self.sent.emit(number))
         for at, text in enumerate(texts):
             facts = self.tr("%n line(s)", "", text.count("\n") + 1) + f" · {words.size(len(text.encode()))}"
             tip = text[:_SHOWN] + ("…" if len(text) > _SHOWN else "")
@@ -87,12 +101,15 @@ class ChipStrip(QScrollArea):
             self.line.addStretch(1)
         self.setVisible(any_there)
 
-    def _add(self, text: str, tip: str, removed_name: str, remove: Callable[[], object]) -> None:
-        chip = Chip(text, removed_name, self)
+    def _add(
+        self, text: str, tip: str, removed_name: str, remove: Callable[[], object], sent_name: str = ""
+    ) -> Chip:
+        chip = Chip(text, removed_name, self, sent_name)
         chip.setToolTip(as_tip(tip))
         chip.close_button.clicked.connect(lambda _=False: remove())
         self.line.addWidget(chip)
         self._chips.append(chip)
+        return chip
 
     def _clear(self) -> None:
         self._chips.clear()

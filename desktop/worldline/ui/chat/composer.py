@@ -44,6 +44,7 @@ class Composer(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.running = False
+        self._queue: list[dict[str, Any]] = []
         self._away = ""
         """Why nothing can be sent at the moment."""
         self._images: list[dict[str, str]] = []
@@ -58,7 +59,8 @@ class Composer(QWidget):
         card = Card(self)
         self._card = card
         self.chips = ChipStrip(card)
-        self.chips.taken_out.connect(lambda number: self.queue_edit.emit(number, None))
+        self.chips.taken_out.connect(self._take_out)
+        self.chips.sent.connect(self.queue_send)
         self.chips.text_removed.connect(self._remove_text)
         self.chips.image_removed.connect(self._remove_image)
         self.edit = ComposerEdit(card)
@@ -116,7 +118,6 @@ class Composer(QWidget):
         layout.addStretch(1)
         layout.addWidget(card, 1000)
         layout.addStretch(1)
-        self._queue: list[dict[str, Any]] = []
         self.set_running(False)
 
     # -- what the pane tells
@@ -130,6 +131,8 @@ class Composer(QWidget):
         self._interrupt.setVisible(running)
         self._stop.setVisible(running)
         self._fit()
+        if self._queue:
+            self._show_chips()
         self._on_text()
 
     def set_away(self, why: str) -> None:
@@ -177,6 +180,15 @@ class Composer(QWidget):
     def set_queue(self, items: list[dict[str, Any]]) -> None:
         self._queue = items
         self._show_chips()
+
+    def _take_out(self, number: int) -> None:
+        """Its words are not lost: they come back into the field, or with Up where something else is being written."""
+        text = next((str(one.get("text", "")) for one in self._queue if int(one["id"]) == number), "")
+        self.queue_edit.emit(number, None)
+        if self.message():
+            self.edit.remember(text)
+        elif text:
+            self.set_text(text)
 
     def offer(self, prefix: str, paths: list[str]) -> None:
         self.edit.offer(prefix, paths)
@@ -264,7 +276,7 @@ class Composer(QWidget):
         self._show_chips()
 
     def _show_chips(self) -> None:
-        self.chips.show_all(self._queue, self._texts, self._images)
+        self.chips.show_all(self._queue, self._texts, self._images, waiting=self.running)
         self._on_text()
 
     def _at(self) -> None:
