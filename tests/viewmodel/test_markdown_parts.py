@@ -76,3 +76,9 @@ def test_the_last_delta_of_a_large_block_costs_what_an_early_one_costs(name: str
         stream.set_text(text)
     late = grown(60)
     assert early < 1_000_000 and late < early * 1.5
+
+
+def test_boxes_of_things_to_do_are_boxes() -> None:
+    (piece,) = pieces("- [ ] open\n- [x] **done**\n- not [x] here\n\n  [ ] nor here\n")
+    assert "☐ open" in piece.text and "☑ <strong>done</strong>" in piece.text
+    assert "not [x] here" in piece.text and "[ ] nor here" in piece.text

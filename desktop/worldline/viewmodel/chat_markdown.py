@@ -66,6 +66,7 @@ def _split(text: str, opened: Opened | None = None) -> list[_Found]:
     """The pieces of a text. `opened`: it goes on with this table or list."""
     head = opened.head if opened is not None else ""
     tokens = _parser().parse(head + text)
+    _tick(tokens)
     # Only line feeds end a line for the parser; str.splitlines knows others.
     lines = (head + text).split("\n")
     lines = [f"{line}\n" for line in lines[:-1]] + lines[-1:]
@@ -78,6 +79,19 @@ def _split(text: str, opened: Opened | None = None) -> list[_Found]:
         out += _block(tokens[start : end + 1], lines, offsets, goes_on)
         start = end + 1
     return out
+
+
+_BOXES = {"[ ] ": "☐ ", "[x] ": "☑ ", "[X] ": "☑ "}
+
+
+def _tick(tokens: Sequence[Token]) -> None:
+    """Boxes of a list of things to do, which are no markdown of the standard."""
+    for item, inside, words in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        if item.type != "list_item_open" or inside.type != "paragraph_open" or not words.children:
+            continue
+        first = words.children[0]
+        if first.type == "text" and first.content[:4] in _BOXES:
+            first.content = _BOXES[first.content[:4]] + first.content[4:]
 
 
 def _block(
