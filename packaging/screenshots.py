@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "resources" / "screenshots"
 VIEWS = (
     "main", "compare", "compare-three", "approval", "approval-change", "jump-plan", "effects", "question", "recovery",
-    "bring-home", "first-start", "new-session", "settings", "settings-rules", "sessions", "storage", "diagnostics",
+    "bring-home", "first-start", "new-session", "settings", "settings-rules", "settings-grants", "sessions", "storage", "diagnostics",
     "as-model-sees", "status", "palette", "start", "folders",
 )  # fmt: skip
 MAIN = ("main", "compare-three", "approval-change", "storage")

@@ -4,6 +4,13 @@
 <context>
     <name>ApprovalDialog</name>
     <message numerus="yes">
+        <source>%n more line(s) below are not in sight yet. End shows them.</source>
+        <translation>
+            <numerusform>%n more line below is not in sight yet. End shows it.</numerusform>
+            <numerusform>%n more lines below are not in sight yet. End shows them.</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
         <source>%n more part(s) are underlined</source>
         <translation>
             <numerusform>%n more part is underlined</numerusform>
@@ -11,10 +18,10 @@
         </translation>
     </message>
     <message numerus="yes">
-        <source>Show %n more line(s)</source>
+        <source>%n more changed line(s) cannot be shown here: the file is longer than this window shows.</source>
         <translation>
-            <numerusform>Show %n more line</numerusform>
-            <numerusform>Show %n more lines</numerusform>
+            <numerusform>%n more changed line cannot be shown here: the file is longer than this window shows.</numerusform>
+            <numerusform>%n more changed lines cannot be shown here: the file is longer than this window shows.</numerusform>
         </translation>
     </message>
 </context>

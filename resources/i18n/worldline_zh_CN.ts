@@ -172,6 +172,12 @@
         <source>Read to the end first: there is more below.</source>
         <translation>请先读到末尾：下面还有内容。</translation>
     </message>
+    <message numerus="yes">
+        <source>%n more line(s) below are not in sight yet. End shows them.</source>
+        <translation>
+            <numerusform>下面还有 %n 行未显示。按 End 键显示。</numerusform>
+        </translation>
+    </message>
     <message>
         <source>Edit the text</source>
         <translation>编辑文本</translation>
@@ -182,14 +188,10 @@
             <numerusform>另有 %n 处已加下划线</numerusform>
         </translation>
     </message>
-    <message>
-        <source>The change is longer than what can be shown here.</source>
-        <translation>这项修改比这里能显示的更长。</translation>
-    </message>
     <message numerus="yes">
-        <source>Show %n more line(s)</source>
+        <source>%n more changed line(s) cannot be shown here: the file is longer than this window shows.</source>
         <translation>
-            <numerusform>再显示 %n 行</numerusform>
+            <numerusform>另有 %n 行更改无法在此显示：文件超出此窗口可显示的长度。</numerusform>
         </translation>
     </message>
     <message>
@@ -227,6 +229,10 @@
     <message>
         <source>This rule is written to your settings: {}</source>
         <translation>将写入设置的规则：{}</translation>
+    </message>
+    <message>
+        <source>“This branch” and “this session” allow: {}.</source>
+        <translation>“本分支”和“本会话”允许的是：{}。</translation>
     </message>
     <message>
         <source>1 of {} waiting</source>
@@ -1662,6 +1668,37 @@
     </message>
 </context>
 <context>
+    <name>GrantsPage</name>
+    <message>
+        <source>Nothing was allowed for longer than once here.</source>
+        <translation>这里没有允许过超过一次的内容。</translation>
+    </message>
+    <message>
+        <source>What you allow for “this branch” or “this session” stands here as long as it holds. What is removed is asked about again from the next call on; a command that runs already keeps what was open to it. What you allow “always here” is a rule.</source>
+        <translation>你为“本分支”或“本会话”允许的内容在有效期间列在这里。移除后，从下一次调用起会再次询问；已在运行的命令保留已对其开放的内容。“在此始终允许”的内容是规则。</translation>
+    </message>
+    <message>
+        <source>this branch</source>
+        <translation>本分支</translation>
+    </message>
+    <message>
+        <source>this session</source>
+        <translation>本会话</translation>
+    </message>
+    <message>
+        <source>For {scope}: {reach}. Given {when}.</source>
+        <translation>用于{scope}：{reach}。授予时间：{when}。</translation>
+    </message>
+    <message>
+        <source>Remove</source>
+        <translation>移除</translation>
+    </message>
+    <message>
+        <source>Remove: {}</source>
+        <translation>移除：{}</translation>
+    </message>
+</context>
+<context>
     <name>HoverCard</name>
     <message numerus="yes">
         <source>%n file(s) changed, +{a} −{r}</source>
@@ -2771,8 +2808,16 @@ The agent works in {work}</source>
         <translation>被拒绝</translation>
     </message>
     <message>
+        <source>{decision}: {why}</source>
+        <translation>{decision}：{why}</translation>
+    </message>
+    <message>
         <source>From the project itself: {}</source>
         <translation>来自项目本身：{}</translation>
+    </message>
+    <message>
+        <source>For this folder alone, from the file of your settings: {}</source>
+        <translation>仅限此文件夹，来自你的设置文件：{}</translation>
     </message>
 </context>
 <context>
@@ -3141,6 +3186,10 @@ The agent works in {work}</source>
     <message>
         <source>Rules</source>
         <translation>规则</translation>
+    </message>
+    <message>
+        <source>Permissions given</source>
+        <translation>已授予的许可</translation>
     </message>
 </context>
 <context>

@@ -13,6 +13,7 @@ import pytest
 
 from tests_support import PATIENCE_S
 from toolbench import Bench, error_of, text_of
+from worldline.core.access import AccessRequest
 from worldline.core.errors import BadInput
 from worldline.policy.approvals import ApprovalDesk
 from worldline.policy.decide import PolicyGate
@@ -439,3 +440,40 @@ async def test_a_search_shows_nothing_of_files_that_may_not_be_read(
     assert person.shown == []
     assert "x.pem:2:needle" in text_of(await bench.call("grep", pattern="needle", path="x.pem"))
     assert len(person.shown) == 1
+
+
+async def test_how_far_a_lasting_grant_goes_is_said(tmp_path: Path) -> None:
+    """Of a tool whose arguments decide everything as well."""
+    person = Person(decision="allow", scope="session")
+    bench, gate = bench_with(tmp_path, person, mode="ask")
+    root = bench.root.resolve()
+
+    async def asked(**fields: Any) -> str:
+        request = AccessRequest(call_id="1", root=root, **fields)
+        await gate.decide(request)
+        return person.shown[-1].reach
+
+    assert (
+        await asked(tool="mail__send", access="execute", input={"to": "a"})
+        == "every call of mail__send, with any arguments"
+    )
+    shown = len(person.shown)
+    await asked(tool="mail__send", access="execute", input={"to": "everybody"})
+    assert len(person.shown) == shown, "as it was said"
+    assert (await asked(tool="bash", access="execute", input={"command": "x y"}, command="x y")).startswith(
+        "exactly this command"
+    )
+    assert "every request to h:443" in await asked(
+        tool="web_fetch", access="network", input={}, url="https://h/x"
+    )
+    assert "every change of /opt/x" in await asked(
+        tool="request_access", access="ask", input={}, target="write:/opt/x"
+    )
+    assert "reading /opt/y" in await asked(
+        tool="read", access="read", input={"path": "/opt/y"}, reads=[Path("/opt/y")]
+    )
+    person.answer = {"decision": "deny"}
+    assert (
+        await asked(tool="request_access", access="ask", input={"a": 1}, target="socket:/run/docker.sock")
+        == ""
+    )

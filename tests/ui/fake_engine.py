@@ -165,6 +165,14 @@ class Engine:
             "processes": self.script.get("processes", []),
         }
 
+    def do_grants(self, _params: dict[str, Any]) -> dict[str, Any]:
+        return {"grants": self.script.get("grants", [])}
+
+    def do_remove_grant(self, params: dict[str, Any]) -> dict[str, Any]:
+        left = [grant for grant in self.script.get("grants", []) if grant["id"] != params["id"]]
+        self.script["grants"] = left
+        return {"grants": left}
+
     def do_credential(self, _params: dict[str, Any]) -> dict[str, Any]:
         return {"service": "anthropic", "source": "none", "note": ""}
 

@@ -64,6 +64,16 @@ class FullEngine(Engine):
         self.do_settings({})["values"].update(params["values"])
         return self.do_settings({})
 
+    def do_grants(self, params: dict[str, Any]) -> dict[str, Any]:
+        self.script.setdefault(
+            "grants",
+            [
+                {"id": "g1", "scope": "session", "what": "ls \u202e x", "reach": "every call of t, with any arguments", "at": 1_767_000_000_000},
+                {"id": "g2", "scope": "branch", "what": "make", "reach": "exactly this command, in this folder and confined no less than now", "at": 1_766_000_000_000},
+            ],
+        )  # fmt: skip
+        return super().do_grants(params)
+
     def do_test_rule(self, params: dict[str, Any]) -> dict[str, Any]:
         return {
             "decision": "ask",

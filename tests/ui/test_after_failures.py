@@ -307,7 +307,8 @@ def test_rules_of_this_folder_are_shown_apart_and_taken_back_where_they_stand(
     page = settings_dialog.rules_page
     told = {
         "values": {**VALUES, "permissions": {"ask": ["Bash(git push:*)"], "deny": ["Bash(rm:*)"], "allow": ["Bash(ls:*)"]}},
-        "rules": {"own": {"ask": ["Bash(git push:*)"]}, "here": {"allow": ["Bash(ls:*)"]}, "project": {"deny": ["Bash(rm:*)"]}},
+        "rules": {"own": {"ask": ["Bash(git push:*)"]}, "here": {"allow": ["Bash(ls:*)"], "deny": ["Bash(dd:*)"], "ask": ["Bash(w:*)"]},
+                  "project": {"deny": ["Bash(rm:*)"]}},
         "folder": "/p",
     }  # fmt: skip
     settings_dialog.model_page.changed.emit({"mode": "work"})
@@ -316,7 +317,10 @@ def test_rules_of_this_folder_are_shown_apart_and_taken_back_where_they_stand(
     assert not page.unsaved and "Bash(rm:*)" in page.of_project.text()
     page.try_line.setText("ls")
     tried = engine.take("test_rule")[-1][1]["rules"]
-    assert tried == {"deny": ["Bash(rm:*)"], "ask": ["Bash(git push:*)"], "allow": ["Bash(ls:*)"]}
+    assert tried == {
+        "deny": ["Bash(rm:*)", "Bash(dd:*)"], "ask": ["Bash(git push:*)", "Bash(w:*)"], "allow": ["Bash(ls:*)"],
+    }  # fmt: skip
+    assert "deny: Bash(dd:*), ask: Bash(w:*)" in page.of_folder.text()
     page._edits["here"].setPlainText("")
     page.save()
     engine.take("settings")[-1][2](told)
@@ -356,9 +360,9 @@ def test_a_verdict_is_about_the_command_in_the_line(settings_dialog: SettingsDia
     page.try_line.setText("git p")
     page.try_line.setText("git push")
     first, second = engine.take("test_rule")
-    second[2]({"decision": "ask", "parts": []})
+    second[2]({"decision": "ask", "parts": [], "why": "x"})
     first[2]({"decision": "allow", "parts": []})
-    assert page.verdict.text() == "is asked for"
+    assert page.verdict.text() == "is asked for: x"
     page.try_line.setText("")
     assert page.verdict.text() == ""
     settings_dialog.reject()

@@ -8,16 +8,19 @@ from typing import Any
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QPlainTextEdit, QPushButton
+from PySide6.QtWidgets import QLabel, QPlainTextEdit, QPushButton
 
 from tests_support import PATIENCE_S
+from worldline.protocol.model import Approval, DiffRow
 from worldline.ui import gallery_data as sample
 from worldline.ui.dialogs import approval
-from worldline.ui.dialogs.approval import COLUMNS, ApprovalDialog, MarkedCommand, wrapped
+from worldline.ui.dialogs.approval import ApprovalDialog
 from worldline.ui.dialogs.desk import Desk
+from worldline.ui.dialogs.marked_command import COLUMNS, MarkedCommand, wrapped
 
 from . import full
 
+PATIENCE_MS = int(PATIENCE_S * 1000)
 CTRL = Qt.KeyboardModifier.ControlModifier
 
 
@@ -198,3 +201,49 @@ def test_nothing_of_a_long_command_hides_behind_a_scroll_bar(qtbot: Any) -> None
     made.grab()
     view._selection = ((0, 0), (len(starts) - 1, len(shown[-1])))
     assert view.selected_text() == command
+
+
+def long_write(rows: int, *, left: int = 0) -> Approval:
+    asked = sample.approval_write()
+    assert asked.diff is not None
+    asked.diff.rows = [DiffRow(kind="+", new=n, text=f"line {n}") for n in range(1, rows + 1)]
+    asked.diff.change.added, asked.diff.change.removed = rows + left, 0
+    asked.diff.truncated = left > 0
+    return asked
+
+
+def test_a_long_change_is_allowed_only_once_its_end_was_in_sight(qtbot: Any) -> None:
+    made = ApprovalDialog(long_write(400))
+    made.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+    qtbot.addWidget(made)
+    found = answers(made)
+    made.show()
+    qtbot.waitUntil(lambda: not made._grace.isActive() and made.unread.isVisible(), timeout=PATIENCE_MS)
+    view = made._marked
+    assert view is not None and [line.text for line in view.lines()][-1].endswith("line 400"), (
+        "all of it is there"
+    )
+    assert made.inert and not made.allow_button.isEnabled()
+    assert "more line" in made.unread.text() and int(made.unread.text().split()[0]) > 100
+    QTest.keyClick(made, Qt.Key.Key_Return, CTRL)
+    assert found == []
+    QTest.keyClick(made, Qt.Key.Key_End)
+    assert not made.inert and made.allow_button.isEnabled() and not made.unread.isVisible()
+    QTest.keyClick(made, Qt.Key.Key_Return, CTRL)
+    assert [one["decision"] for one in found] == ["allow"]
+
+
+def test_what_is_left_out_of_a_change_is_counted(qtbot: Any) -> None:
+    made = ApprovalDialog(long_write(30, left=1234))
+    qtbot.addWidget(made)
+    assert any("1234 more changed line" in label.text() for label in made.findChildren(QLabel))
+
+
+def test_how_far_a_lasting_permission_goes_is_said(dialog: ApprovalDialog, qtbot: Any) -> None:
+    said = "“This branch” and “this session” allow: exactly this command"
+    assert any(label.text().startswith(said) for label in dialog.findChildren(QLabel))
+    once = sample.approval()
+    once.scopes, once.reach = ["once"], ""
+    made = ApprovalDialog(once)
+    qtbot.addWidget(made)
+    assert not any("this session" in label.text() for label in made.findChildren(QLabel))

@@ -29,6 +29,7 @@ from worldline.ui.dialogs.jump_plan import JumpPlanDialog
 from worldline.ui.dialogs.model_view import ModelViewDialog, open_model_view
 from worldline.ui.dialogs.new_session import NewSessionDialog
 from worldline.ui.dialogs.settings import open_settings
+from worldline.ui.dialogs.settings_grants import GrantsPage
 from worldline.ui.dialogs.small import BranchSummaryDialog
 from worldline.ui.session_state import SessionState
 from worldline.viewmodel import engine_words
@@ -471,3 +472,36 @@ def test_enter_in_a_field_goes_on_or_does_nothing_and_never_leaves(qtbot: Any, t
     leaving.add_cancel()
     enter(leaving, field)
     assert leaving.isVisible()
+
+
+def test_permissions_are_listed_and_taken_back(state: SessionState, window: QWidget, qtbot: Any) -> None:
+    dialog = open_settings(state, window, "grants")
+    page = dialog.grants_page
+    qtbot.waitUntil(lambda: set(page.buttons) == {"g1", "g2"}, timeout=30_000)
+    said = [label.text() for label in page.findChildren(QLabel)]
+    assert "ls ▯ x" in said and not page.none.isVisible()
+    assert any(
+        text.startswith("For this session: every call of t, with any arguments. Given 20") for text in said
+    )
+    button = page.buttons["g1"]
+    assert "ls ▯ x" in button.accessibleName() and "this session" in button.accessibleDescription()
+    button.setFocus()
+    QTest.keyClick(button, Qt.Key.Key_Space)
+    qtbot.waitUntil(lambda: set(page.buttons) == {"g2"}, timeout=30_000)
+    page.buttons["g2"].click()
+    qtbot.waitUntil(lambda: page.none.isVisibleTo(page), timeout=30_000)
+    dialog.close()
+
+
+def test_a_permission_that_could_not_be_taken_back_stays_in_the_list(qtbot: Any) -> None:
+    page = GrantsPage()
+    qtbot.addWidget(page)
+    wanted: list[str] = []
+    page.remove_wanted.connect(wanted.append)
+    items = [{"id": "a", "scope": "branch", "what": "x", "reach": "exactly this", "at": 1}]
+    page.show_grants({"grants": items})
+    page.buttons["a"].click()
+    assert wanted == ["a"] and not page.buttons["a"].isEnabled(), "until it is answered"
+    page.show_grants({"grants": items})
+    page.show_problem("The session is only being read.")
+    assert page.buttons["a"].isEnabled() and page.problem.isVisibleTo(page)

@@ -117,7 +117,7 @@ def not_in(code: str, texts: list[str]) -> list[str]:
 
 VIEWS = (
     "approval", "effects", "question", "recovery", "branch-summary", "bring-home", "first-start", "new-session",
-    "settings", "settings-rules", "sessions", "storage", "diagnostics", "approval-change", "compare-three", "about",
+    "settings", "settings-rules", "settings-grants", "sessions", "storage", "diagnostics", "approval-change", "compare-three", "about",
     "as-model-sees", "jump-plan", "folders",
 )  # fmt: skip
 

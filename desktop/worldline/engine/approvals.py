@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from worldline.core.access import AccessAnswer, AccessRequest, CommandRunner
 from worldline.core.secrets import mask_value
 from worldline.engine.confinement import SandboxDesk
 from worldline.engine.effects import EffectList
+from worldline.engine.grants import GrantDesk
 from worldline.engine.places import copies_elsewhere, folder_of_person
 from worldline.engine.recovery import waits_for_the_person
 from worldline.engine.settings import lists_of
@@ -60,6 +62,7 @@ class Approvals:
             seal=Seal(paths.grants_key_file(), shared.slug),
         )  # fmt: skip
         self.gate.copies = lambda: copies_elsewhere(shared.root)
+        self.grants = GrantDesk(shared, self.gate.grants)
         self.sandbox = SandboxDesk(shared, self.gate, effects)
         self.sandbox.on_problem = self.describe
         self._sandbox_why = "The sandbox is being checked."
@@ -219,8 +222,8 @@ class Approvals:
 
     # -- trying rules -----------------------------------------------------------------------------------------------
 
-    def test_rule(self, p: c.RuleTest) -> c.RuleVerdict:
-        """What the rules would say to a command, part by part."""
+    async def test_rule(self, p: c.RuleTest) -> c.RuleVerdict:
+        """What would become of a command: the decision of the gate, and what the rules say to its parts."""
         rules = self.gate.rules
         if p.rules is not None:
             parsed, problems = parse_rules(p.rules, "test")
@@ -232,4 +235,10 @@ class Approvals:
                         {"part": p.command, "decision": "ask", "rule": "", "why": why} for why in problems
                     ],
                 )
-        return c.RuleVerdict(**explain(rules, p.command))
+        request = AccessRequest(
+            call_id="", tool="bash", access="execute", input={"command": p.command}, root=self._shared.root,
+            cwd=self._shared.root.resolve(), command=p.command,
+        )  # fmt: skip
+        parts = (await asyncio.to_thread(explain, rules, p.command))["parts"]
+        judged = (await self.gate.would(request, rules)).judgement
+        return c.RuleVerdict(decision=judged.decision, parts=parts, why=judged.why)

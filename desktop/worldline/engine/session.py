@@ -284,6 +284,8 @@ class SessionActor:
             "test_connection": self.models.test,
             "models": lambda _: self.models.models(),
             "test_rule": self.approvals.test_rule,
+            "grants": lambda _: self.approvals.grants.grants(),
+            "remove_grant": self.approvals.grants.remove,
             "complete": f.complete,
             "export": q.export,
             "diagnostics": q.diagnostics,

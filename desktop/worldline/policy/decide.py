@@ -19,9 +19,9 @@ from worldline.policy.answers import denied_by_rule, file_diff, nobody_there, pl
 from worldline.policy.approvals import ApprovalDesk, digest_of
 from worldline.policy.closed import Closed, closed_to_commands, names_closed
 from worldline.policy.copies import copy_first
-from worldline.policy.grants import GrantBook
+from worldline.policy.grants import GrantBook, reach
 from worldline.policy.judging import Confinement, Judge, Question
-from worldline.policy.rules import RuleSet
+from worldline.policy.rules import Judgement, RuleSet
 from worldline.policy.sandbox.model import Grant
 from worldline.policy.seal import Seal
 from worldline.policy.shell import parse
@@ -65,12 +65,9 @@ class PolicyGate:
 
     async def decide(self, request: AccessRequest) -> AccessAnswer:
         """See `core.access.Policy`."""
-        if self.mode == "plan" and request.access in ("write", "execute"):
+        if self._only_reads(request):
             return AccessAnswer(plan_mode(request))
-        for line in (request.command, request.target.partition(":")[2]):
-            if line:  # kept for the judge: the parser is a program, which may take its time
-                await asyncio.to_thread(parse, line)
-        question = (await self._judge(request)).judge(request)
+        question = await self._question(request, self.rules)
         judgement = question.judgement
         if judgement.decision == "deny":
             return AccessAnswer(denied_by_rule(judgement))
@@ -102,8 +99,22 @@ class PolicyGate:
         """What is open for this command, see `GrantBook.opened`."""
         return self.grants.opened(self.rules, branch_grants, command, root)
 
-    async def _judge(self, request: AccessRequest) -> Judge:
-        rules = self.rules
+    async def would(self, request: AccessRequest, rules: RuleSet) -> Question:
+        """What would be decided by these rules, grants and the person left aside. Nobody is asked."""
+        if self._only_reads(request):
+            return Question(Judgement("deny", None, "plan mode only reads"))
+        return await self._question(request, rules)
+
+    def _only_reads(self, request: AccessRequest) -> bool:
+        return self.mode == "plan" and request.access in ("write", "execute")
+
+    async def _question(self, request: AccessRequest, rules: RuleSet) -> Question:
+        for line in (request.command, request.target.partition(":")[2]):
+            if line:  # kept for the judge: the parser is a program, which may take its time
+                await asyncio.to_thread(parse, line)
+        return (await self._judge(request, rules)).judge(request)
+
+    async def _judge(self, request: AccessRequest, rules: RuleSet) -> Judge:
         if rules.root != request.root.resolve():
             rules = replace(rules, root=request.root.resolve())
         if self.unattended == "deny":
@@ -111,7 +122,7 @@ class PolicyGate:
         judge = Judge(rules, self.mode, self.sandbox)
         if request.command and (rules.of("Read", "deny") or rules.of("Read", "ask")):
             cwd = request.cwd or rules.root
-            judge.closed = await asyncio.to_thread(self.closed, rules.root)
+            judge.closed = await asyncio.to_thread(closed_to_commands, rules, self.copies())
             judge.named = await asyncio.to_thread(names_closed, request.command, rules, cwd)
             judge.walled = not self.grants.outside(rules, request.grants, request.command, rules.root)
         return judge
@@ -140,6 +151,9 @@ class PolicyGate:
             agent_says=request.agent_says,
             scopes=[scope for scope in question.scopes if scope != "always" or question.rule],
             rule=question.rule if "always" in question.scopes else "",
+            reach=reach(request.tool, question.rule, command=bool(request.command))
+            if len(question.scopes) > 1
+            else "",
             editable=request.access in ("execute", "write"),
             input=request.input,
             asked=time.time_ns() // 1_000_000,

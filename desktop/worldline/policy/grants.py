@@ -1,10 +1,12 @@
 """What the person allowed for longer than one call: kept with the session or the branch, or written as a rule.
 
-A grant is `{"digest", "rule", "at"}`: exactly this call, and what its rule names. One of a branch bears a seal beside that.
+A grant is `{"digest", "rule", "at", "tool", "what"}`: exactly this call, and what its rule names; when it was given, and what
+for. One of a branch bears a seal beside that.
 """
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from worldline.core.access import AccessRequest
+from worldline.core.jsontext import dumps
+from worldline.core.secrets import mask
 from worldline.policy.approvals import Scope
 from worldline.policy.judging import Confinement, Question, host_of
 from worldline.policy.openings import grants_of
@@ -20,6 +24,7 @@ from worldline.policy.sandbox.model import Grant
 from worldline.policy.seal import Seal
 
 _LABELS: tuple[Confinement, ...] = ("none", "partial", "complete")
+_MOST_WORDS = 2000
 _OPENING = ("Write(", "Read(", "Net(", "Socket(", "Unsandboxed(")
 
 
@@ -33,10 +38,20 @@ class GrantBook:
         self.session: list[dict[str, Any]] = []
         self.once: list[str] = []
         """Openings granted for one call (rules like `Write(/opt/x)`), until they are taken."""
+        self.given: list[tuple[str, dict[str, Any]]] = []
+        """Those for a branch that may not be stored with it yet: (node of the call, grant)."""
+        self.taken_back: set[str] = set()
+        """Keys of grants of branches that hold no more. They stand in the nodes, which nothing changes."""
 
     def of_branch(self, grants: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Those that a person gave on this machine, in this session."""
-        return grants if self._seal is None else [grant for grant in grants if self._seal.holds(grant)]
+        """Those that a person gave on this machine, in this session, and did not take back."""
+        kept = [grant for grant in grants if self._seal is None or self._seal.holds(grant)]
+        return [grant for grant in kept if key_of(grant) not in self.taken_back]
+
+    def take_back(self, key: str) -> None:
+        """It holds no more, in no branch. What runs already keeps what was open to it."""
+        self.session = [grant for grant in self.session if key_of(grant) != key]
+        self.taken_back.add(key)
 
     def openings(self, rules: RuleSet, branch: list[dict[str, Any]]) -> list[str]:
         """Rules that open something in the sandbox and hold now: for session, branch and the next call."""
@@ -104,9 +119,15 @@ class GrantBook:
             "digest": digest,
             "rule": "" if request.command else question.rule,
             "at": time.time_ns() // 1_000_000,
+            "tool": request.tool,
+            "what": mask(request.command or request.target or request.summary or request.tool)[0][
+                :_MOST_WORDS
+            ],
         }
         if scope == "branch":
-            request.grants.append(grant if self._seal is None else self._seal.put(grant))
+            grant = grant if self._seal is None else self._seal.put(grant)
+            request.grants.append(grant)
+            self.given.append((request.node, grant))
         elif scope == "session":
             self.session.append(grant)
         elif scope == "always" and question.rule:
@@ -116,3 +137,30 @@ class GrantBook:
         if request.target and scope == "once":
             kind, _, target = request.target.partition(":")
             self.once.append(question.rule or f"{kind.capitalize()}({target})")
+
+
+def key_of(grant: dict[str, Any]) -> str:
+    """Names a grant: by what it allows and when it was given."""
+    said = [str(grant.get(name, "")) for name in ("digest", "rule", "at")]
+    return hashlib.blake2b(dumps(said), digest_size=8).hexdigest()
+
+
+def reach(tool: str, rule: str, *, command: bool) -> str:
+    """How far such a grant goes, for the person, whatever the one call says."""
+    kind, _, inside = rule.partition("(")
+    what = inside.removesuffix(")")
+    if command:
+        return "exactly this command, in this folder and confined no less than now"
+    match kind:
+        case "Tool":
+            return f"every call of {tool}, with any arguments"
+        case "Net":
+            return f"every request to {what}, of tools and commands, whatever is sent"
+        case "Write":
+            return f"every change of {what}, by tools and commands; of a folder, all that is in it"
+        case "Read":
+            return f"reading {what} at any time, by tools and commands; of a folder, all that is in it"
+        case "Socket":
+            return f"every use of {what} by commands"
+        case _:
+            return f"exactly this call of {tool}, with the same arguments"

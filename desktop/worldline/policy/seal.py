@@ -32,6 +32,8 @@ class Seal:
 
     def _of(self, grant: dict[str, Any]) -> str:
         said = [self._session, *(str(grant.get(name, "")) for name in ("digest", "rule", "at"))]
+        # Those of before had no words about them.
+        said += [str(grant[name]) for name in ("tool", "what") if name in grant]
         return hmac.new(self._key, dumps(said), hashlib.sha256).hexdigest()
 
 

@@ -312,6 +312,8 @@ class Approval(Message):
     scopes: list[Literal["once", "branch", "session", "always"]] = ["once"]
     rule: str = ""
     """The rule that "always" would write."""
+    reach: str = ""
+    """How far it goes when it is allowed for longer than once, as a part of a sentence."""
     editable: bool = False
     input: dict[str, Any] = {}
     asked: int = 0

@@ -184,6 +184,13 @@ def settings() -> QWidget:
     return dialog
 
 
+def settings_grants() -> QWidget:
+    dialog = settings()
+    dialog.show_page("grants")
+    dialog.grants_page.show_grants(engine_words.message({"grants": sample.grants()}))
+    return dialog
+
+
 def settings_rules() -> QWidget:
     dialog = settings()
     dialog.show_page("rules")
@@ -310,6 +317,7 @@ DIALOGS: dict[str, Factory] = {
     "new-session": new_session,
     "settings": settings,
     "settings-rules": settings_rules,
+    "settings-grants": settings_grants,
     "sessions": gallery_kept.sessions,
     "diagnostics": diagnostics,
     "as-model-sees": model_view,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from worldline.core.headers import NodeHeader
 from worldline.core.kinds import NodeFlag, NodeKind, Outcome
@@ -227,6 +227,7 @@ def approval(number: int = 1) -> Approval:
             agent_says="I want to share the branch so that CI runs.",
             scopes=["once", "branch", "session", "always"],
             rule="Bash(git push origin wip)",
+            reach="exactly this command, in this folder and confined no less than now",
             editable=True,
             input={"command": "git push origin wip"},
         )
@@ -245,8 +246,22 @@ def approval_write() -> Approval:
             why="no rule allows it",
             effect="Can be undone, but it may run or steer something before.",
             scopes=["once", "session"],
+            reach="exactly this call of edit, with the same arguments",
         )
     )
+
+
+def grants() -> list[dict[str, Any]]:
+    return [
+        {
+            "id": "b", "scope": "session", "tool": "tickets__close", "what": "close of tickets",
+            "reach": "every call of tickets__close, with any arguments", "at": 1_767_000_000_000,
+        },
+        {
+            "id": "a", "scope": "branch", "tool": "bash", "what": "make integration | tee result.txt",
+            "reach": "exactly this command, in this folder and confined no less than now", "at": 1_766_999_000_000,
+        },
+    ]  # fmt: skip
 
 
 def question() -> Question:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from worldline.ui.read_ahead import ReadAhead
 
 VIEWS = ("main", "start", "compare", "compare-three", "approval", "approval-change", "jump-plan", "effects", "question",
-         "recovery", "branch-summary", "bring-home", "first-start", "new-session", "settings", "settings-rules", "sessions",
+         "recovery", "branch-summary", "bring-home", "first-start", "new-session", "settings", "settings-rules",
+         "settings-grants", "sessions",
          "storage", "diagnostics", "as-model-sees", "status", "palette", "about", "folders")  # fmt: skip
 NEEDED = ("inspect", "logging", "tempfile", "typing", "zipfile")
 """Modules that the binding imports, and take long."""

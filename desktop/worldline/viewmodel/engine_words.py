@@ -91,7 +91,7 @@ def failure(text: str) -> str:
 _SENTENCES = frozenset(
     {
         "sentence", "last_stop_detail", "fallback_why", "retry_why", "cost_note", "cache_note", "sandbox_why", "sandbox_problem",
-        "saved_note", "read_only_why", "detail", "why", "effect", "copy_first", "reason", "lossy", "note", "summary",
+        "saved_note", "read_only_why", "detail", "why", "effect", "reach", "copy_first", "reason", "lossy", "note", "summary",
         "undo_label", "recovered", "fix", "problem", "problems", "notes", "warnings", "lose", "in_use",
     }
 )  # fmt: skip

@@ -9,6 +9,8 @@ LISTS = ("deny", "ask", "allow")
 HERE = "here"
 """The list of what runs without asking in this folder alone."""
 PROJECT = "project"
+FIRM = "firm"
+"""What is denied or asked about in this folder alone. It is not written in the window, and counts all the same."""
 
 
 def merged(
@@ -33,6 +35,7 @@ def apart(result: Mapping[str, Any]) -> dict[str, Any]:
         values["permissions"] = {**rules.get("own", {})}
         if result.get("folder"):
             values["permissions"][HERE] = list(rules.get("here", {}).get("allow", []))
+            values["permissions"][FIRM] = {k: list(rules.get("here", {}).get(k, [])) for k in ("deny", "ask")}
         values["permissions"][PROJECT] = rules.get("project", {})
     return values
 
@@ -46,9 +49,11 @@ def to_save(rules: Mapping[str, Sequence[str]], folder: str) -> dict[str, Any]:
 
 
 def for_trial(
-    rules: Mapping[str, Sequence[str]], project: Mapping[str, Sequence[str]]
+    rules: Mapping[str, Sequence[str]], *others: Mapping[str, Sequence[str]]
 ) -> dict[str, list[str]]:
-    """All rules that would count, in one."""
-    found = {key: [*rules.get(key, []), *project.get(key, [])] for key in LISTS}
+    """All rules that would count, in one: those that are written, and those from elsewhere."""
+    found = {
+        key: [*rules.get(key, []), *(r for other in others for r in other.get(key, []))] for key in LISTS
+    }
     found["allow"] += rules.get(HERE, [])
     return found

@@ -26,12 +26,43 @@ class AnswerQuestion(Message):
 class RuleTest(Message):
     command: str
     rules: dict[str, list[str]] | None = None
+    """None = those that hold now."""
 
 
 class RuleVerdict(Message):
     decision: Literal["allow", "ask", "deny"]
     parts: list[dict[str, str]]
-    """[{"part", "decision", "rule", "why", "decided"}]; `decided` is "yes" for the one that settled it."""
+    """What the rules say of each: [{"part", "decision", "rule", "why", "decided"}]; `decided` is "yes" for the one that settled
+    it."""
+    why: str = ""
+    """Why the decision is what it is. Beside the rules the mode and the sandbox have a say."""
+
+
+class GrantInfo(Message):
+    """Something that the person allowed for longer than one call."""
+
+    id: str
+    scope: Literal["branch", "session"]
+    tool: str = ""
+    what: str = ""
+    """The call that it was given for."""
+    reach: str
+    """How far it goes, as a part of a sentence."""
+    at: int
+    """ms since 1970."""
+
+
+class Grants(Message):
+    """Those that hold at the cursor, the newest first. What is allowed always is a rule, see `Settings.rules`."""
+
+    grants: list[GrantInfo] = []
+
+
+class RemoveGrant(Message):
+    """Take a grant back, in every branch that has it. The next call is asked about again; what runs already keeps what was
+    open to it."""
+
+    id: str
 
 
 class EffectsAt(Message):

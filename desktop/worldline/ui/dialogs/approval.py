@@ -8,11 +8,7 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import (
     QAccessible,
     QAccessibleAnnouncementEvent,
-    QColor,
     QKeyEvent,
-    QPainter,
-    QPaintEvent,
-    QPen,
     QShowEvent,
 )
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLineEdit, QPlainTextEdit, QRadioButton, QWidget
@@ -22,6 +18,7 @@ from worldline.ui.chat import words
 from worldline.ui.chat.row_base import ColorLabel
 from worldline.ui.chat.tool_card import diff_lines
 from worldline.ui.dialogs.base import Dialog
+from worldline.ui.dialogs.marked_command import COLUMNS, MarkedCommand
 from worldline.ui.plain import as_label, as_tip
 from worldline.ui.syntax.code_view import CodeLine, CodeView
 from worldline.ui.syntax.lines import line_painter
@@ -35,75 +32,10 @@ GRACE_MS = 400
 before, or for something else, must not decide about a call that nobody has read yet."""
 _SHORT_RULE = 20
 """Characters of a rule that fits beside the other scopes."""
-COLUMNS = 80
-"""Characters of a command that fit into the dialog."""
 MARKS = 6
 """Parts of a command that are explained one by one."""
-DIFF_ROWS = 24
 _TEXTS = ("command", "content", "new_string", "new_text", "text")
 """Arguments that can be edited as text."""
-
-
-class MarkedCommand(CodeView):
-    """A command with its risky parts underlined."""
-
-    def __init__(self, approval: Approval, parent: QWidget, columns: int = COLUMNS) -> None:
-        super().__init__(parent, language="bash")
-        self._marks = approval.marks
-        self._command = approval.command
-        # Nothing of a command may hide behind a scroll bar: long lines are broken where they are shown.
-        self._starts = wrapped(approval.command, columns)
-        ends = [*self._starts[1:], len(approval.command)]
-        self.set_lines(
-            [CodeLine(approval.command[a:b].rstrip("\n")) for a, b in zip(self._starts, ends, strict=True)]
-        )
-        self.setAccessibleName(self.tr("Command: {}").format(visible(approval.command)))
-        self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        super().paintEvent(event)
-        lines = line_painter()
-        painter = QPainter(self)
-        painter.setPen(QPen(QColor(theme().tokens.warn), 2))
-        for at, (start, line) in enumerate(zip(self._starts, self.lines(), strict=True)):
-            text = line.text
-            for first, last, what in self._marks:
-                a, b = max(first - start, 0), min(last - start, len(text))
-                if a < b and what:
-                    layout = lines.layout(text, self.language).lineAt(0)
-                    y = 8 + (at + 1) * lines.height - 3
-                    left, right = _x(layout.cursorToX(a)), _x(layout.cursorToX(b))
-                    painter.drawLine(round(8 + left), y, round(8 + right), y)
-
-    def selected_text(self) -> str:
-        """As it would run, without the breaks that are only shown."""
-        if self._selection is None:
-            return ""
-        (a, a_col), (b, b_col) = sorted(self._selection)
-        return self._command[self._starts[a] + a_col : self._starts[b] + b_col]
-
-    def text(self) -> str:
-        return self._command
-
-
-def wrapped(command: str, columns: int = COLUMNS) -> list[int]:
-    """Where each shown line of a command begins: at its own line breaks, and before a word that would not fit."""
-    starts, at = [0], 0
-    for number, line in enumerate(command.split("\n")):
-        if number:
-            starts.append(at)
-        begin = 0
-        while len(line) - begin > columns:
-            space = line.rfind(" ", begin + columns // 2, begin + columns)
-            begin = space + 1 if space > 0 else begin + columns
-            starts.append(at + begin)
-        at += len(line) + 1
-    return starts
-
-
-def _x(value: Any) -> float:
-    """PySide returns the position alone or with the cursor, by version."""
-    return float(value[0]) if isinstance(value, tuple) else float(value)
 
 
 class ApprovalDialog(Dialog):
@@ -137,6 +69,9 @@ class ApprovalDialog(Dialog):
         self._counter = ColorLabel("", "muted", self)
         self.left_buttons.addWidget(self._counter)
         self.set_waiting(waiting)
+        self.unread = ColorLabel("", "warn", self)
+        self.unread.hide()
+        self._outer.insertWidget(self._outer.count() - 1, self.unread)
         self._with_reason = self.add_button(self.tr("Deny with a reason…"), self._ask_reason)
         self.deny_button = self.add_button(self.tr("Deny  Esc"), self._deny)
         self.deny_button.setToolTip(self.tr("The agent is told that you said no, and looks for another way."))
@@ -166,6 +101,17 @@ class ApprovalDialog(Dialog):
         seen = self._seen_to_end()
         self.allow_button.setEnabled(seen and not self._grace.isActive())
         self.allow_button.setToolTip("" if seen else self.tr("Read to the end first: there is more below."))
+        self._say_unread(seen)
+
+    def _say_unread(self, seen: bool) -> None:
+        """How much of it nobody has seen yet, beside the buttons: a greyed button alone says nothing."""
+        if not seen and self.area is not None:
+            bar = self.area.verticalScrollBar()
+            lines = max(1, -(-(bar.maximum() - bar.value()) // line_painter().height))
+            self.unread.setText(
+                self.tr("%n more line(s) below are not in sight yet. End shows them.", "", lines)
+            )
+        self.unread.setVisible(not seen)
 
     def fit(self) -> None:
         before = self.area
@@ -209,18 +155,20 @@ class ApprovalDialog(Dialog):
                 )
         elif approval.diff is not None:
             self._marked = CodeView(self, language=language_of(approval.diff.change.path))
-            self._marked.set_lines(diff_lines(approval.diff, DIFF_ROWS))
+            # All of it, however long: what is allowed must have been in sight, as with a command.
+            self._marked.set_lines(diff_lines(approval.diff, len(approval.diff.rows)))
             self.add_text(visible(approval.diff.change.path))
             self.body.addWidget(self._marked)
             if approval.diff.truncated:
-                self.add_text(self.tr("The change is longer than what can be shown here."), "warn")
-            hidden = len(approval.diff.rows) - DIFF_ROWS
-            if hidden > 0:
-                self._more = self.add_button(
-                    self.tr("Show %n more line(s)", "", hidden), self._show_rest, role="link"
-                )
-                self.right_buttons.removeWidget(self._more)
-                self.body.addWidget(self._more, 0, Qt.AlignmentFlag.AlignLeft)
+                change = approval.diff.change
+                left = change.added + change.removed - sum(row.kind in "+-" for row in approval.diff.rows)
+                self.add_text(
+                    self.tr(
+                        "%n more changed line(s) cannot be shown here: the file is longer than this window shows.",
+                        "", max(left, 1),
+                    ),
+                    "warn",
+                )  # fmt: skip
         else:
             for fact in facts_of(approval):
                 self._show_fact(fact)
@@ -235,12 +183,6 @@ class ApprovalDialog(Dialog):
         view.set_lines([CodeLine(line) for line in fact.lines(COLUMNS)])
         view.setAccessibleName(fact.name)
         self.body.addWidget(view)
-
-    def _show_rest(self) -> None:
-        assert self.approval.diff is not None and self._marked is not None
-        self._marked.set_lines(diff_lines(self.approval.diff, len(self.approval.diff.rows)))
-        self._more.hide()
-        self.deny_button.setFocus()
 
     def _show_why(self) -> None:
         approval = self.approval
@@ -282,6 +224,11 @@ class ApprovalDialog(Dialog):
             line.addWidget(button)
         line.addStretch(1)
         self.body.addLayout(line)
+        if self.approval.reach:
+            self.add_text(
+                self.tr("“This branch” and “this session” allow: {}.").format(visible(self.approval.reach)),
+                "muted",
+            )
 
     def set_waiting(self, count: int) -> None:
         self._counter.setText(self.tr("1 of {} waiting").format(count) if count > 1 else "")
@@ -300,6 +247,9 @@ class ApprovalDialog(Dialog):
                 self._deny()
             elif self._with_reason.hasFocus():
                 self._ask_reason()
+        elif event.key() in (Qt.Key.Key_End, Qt.Key.Key_PageDown) and self.area is not None:
+            bar = self.area.verticalScrollBar()
+            bar.setValue(bar.maximum() if event.key() == Qt.Key.Key_End else bar.value() + bar.pageStep())
         elif event.key() == Qt.Key.Key_Escape and self._edited is not None:
             self._stop_edit()
         elif event.key() == Qt.Key.Key_Escape:

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 
 from worldline.ui.chat.row_base import ColorLabel
 from worldline.ui.dialogs.base import Dialog, while_open
+from worldline.ui.dialogs.settings_grants import GrantsPage
 from worldline.ui.dialogs.settings_looks import AppearancePage
 from worldline.ui.dialogs.settings_pages import KeyPage, ModelPage, Page
 from worldline.ui.dialogs.settings_rules import RulesPage
@@ -36,6 +37,7 @@ class SettingsDialog(Dialog):
         self.retry_page = RetryPage(self)
         self.safety_page = SafetyPage(self)
         self.rules_page = RulesPage(self)
+        self.grants_page = GrantsPage(self)
         self.appearance_page = AppearancePage(self)
         self.pages: dict[str, Page] = {
             "model": self.model_page,
@@ -44,6 +46,7 @@ class SettingsDialog(Dialog):
             "retry": self.retry_page,
             "safety": self.safety_page,
             "rules": self.rules_page,
+            "grants": self.grants_page,
             "appearance": self.appearance_page,
         }
         self.question: Dialog | None = None
@@ -218,6 +221,7 @@ def open_settings(state: SessionState, parent: QWidget, page: str = "") -> Setti
     dialog.rules_page.test_wanted.connect(try_rule)
     state.request("settings", {}, loaded, problem)
     state.request("credential", {}, credential, problem)
+    _list_grants(state, dialog)
     state.request(
         "models",
         {},
@@ -232,3 +236,22 @@ def open_settings(state: SessionState, parent: QWidget, page: str = "") -> Setti
     dialog.show_page(page)
     dialog.open()
     return dialog
+
+
+def _list_grants(state: SessionState, dialog: SettingsDialog) -> None:
+    granted = while_open(dialog, dialog.grants_page.show_grants)
+    not_granted = while_open(dialog, lambda error: dialog.grants_page.show_problem(refusal(error)))
+
+    def remove_grant(uid: str) -> None:
+        def refused(error: dict[str, Any]) -> None:
+            # Another window may have removed it: what is there now is shown with the reason.
+            def now(answer: dict[str, Any]) -> None:
+                granted(answer)
+                not_granted(error)
+
+            state.request("grants", {}, now, not_granted)
+
+        state.request("remove_grant", {"id": uid}, granted, refused)
+
+    state.request("grants", {}, granted, not_granted)
+    dialog.grants_page.remove_wanted.connect(remove_grant)

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QPushButton, QWidget
 from worldline.ui.chat.row_base import ColorLabel
 from worldline.ui.dialogs.settings_pages import Page, translate
 from worldline.ui.theme import theme
-from worldline.viewmodel.rules import HERE, LISTS, PROJECT, for_trial
+from worldline.viewmodel.rules import FIRM, HERE, LISTS, PROJECT, for_trial
 
 
 class RulesPage(Page):
@@ -50,7 +50,11 @@ class RulesPage(Page):
         self.of_project = ColorLabel("", "muted", self)
         self.of_project.setWordWrap(True)
         self._layout.addWidget(self.of_project)
+        self.of_folder = ColorLabel("", "muted", self)
+        self.of_folder.setWordWrap(True)
+        self._layout.addWidget(self.of_folder)
         self._project: dict[str, list[str]] = {}
+        self._firm: dict[str, list[str]] = {}
         self.try_line = QLineEdit(self)
         self.try_line.setPlaceholderText("git add . && git push origin main")
         self.try_line.setFont(theme().font_code())
@@ -101,7 +105,7 @@ class RulesPage(Page):
     def _try(self, text: str) -> None:
         self.verdict.set("", "muted")
         if text.strip():
-            self.test_wanted.emit(text, for_trial(self.rules(), self._project))
+            self.test_wanted.emit(text, for_trial(self.rules(), self._project, self._firm))
 
     def rules(self) -> dict[str, list[str]]:
         return {
@@ -117,7 +121,9 @@ class RulesPage(Page):
         }
         tokens = {"allow": "ok", "ask": "warn", "deny": "bad"}
         decision = str(verdict.get("decision", "ask"))
-        lines = [words.get(decision, decision)]
+        why = str(verdict.get("why") or "")
+        said = words.get(decision, decision)
+        lines = [self.tr("{decision}: {why}").format(decision=said, why=why) if why else said]
         for part in verdict.get("parts", []):
             why = part.get("rule") or part.get("why", "")
             sign = "▸" if part.get("decided") == "yes" else " "
@@ -139,9 +145,18 @@ class RulesPage(Page):
         permissions = values.get("permissions") or {}
         rules = {key: [str(one) for one in permissions.get(key) or []] for key in self._edits}
         self._project = permissions.get(PROJECT) or {}
-        theirs = [f"{key}: {rule}" for key in LISTS for rule in self._project.get(key, [])]
-        self.of_project.setText(self.tr("From the project itself: {}").format(", ".join(theirs)))
-        self.of_project.setVisible(bool(theirs))
+        self._firm = permissions.get(FIRM) or {}
+        for label, text, given in (
+            (self.of_project, self.tr("From the project itself: {}"), self._project),
+            (
+                self.of_folder,
+                self.tr("For this folder alone, from the file of your settings: {}"),
+                self._firm,
+            ),
+        ):
+            theirs = [f"{key}: {rule}" for key in LISTS for rule in given.get(key, [])]
+            label.setText(text.format(", ".join(theirs)))
+            label.setVisible(bool(theirs))
         if self.unsaved:
             if first:  # written in the dialog before this one, which its window took along
                 self._known = rules

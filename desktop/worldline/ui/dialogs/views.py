@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SAMPLES = {
     "approval-change": "approval-write", "compare-three": "compare", "storage": "storage",
     "question": "question", "recovery": "recovery", "branch-summary": "branch-summary",
-    "sessions": "sessions", "settings-rules": "settings-rules", "about": "about",
+    "sessions": "sessions", "settings-rules": "settings-rules", "settings-grants": "settings-grants", "about": "about",
     "folders": "folders",
 }  # fmt: skip
 """View → the sample of the gallery that is shown: what a session that has just been made has nothing of."""
