@@ -290,3 +290,14 @@ def test_what_a_jump_has_left_is_named(work: Path, open_workspace: Open) -> None
         (".worldline-restore-0123456789abcdef", "is what a jump has put aside")
     ]
     assert ws.read_file(result.state, ".worldline-restore-aaaaaaaaaaaaaaaa") == b"a file of somebody"
+
+
+@pytest.mark.parametrize(
+    "made", ["mkdir .git; echo mine >.git/notes", "echo mine >.git", REPO + "rm .git/HEAD"]
+)
+def test_what_only_is_called_like_a_git_folder_is_named(work: Path, open_workspace: Open, made: str) -> None:
+    run_sh(f"{made}; echo a >a", work)
+    result = open_workspace().capture(None)
+    assert [(left.path, left.reason) for left in result.omitted] == [
+        (".git", "is no repository that can be read")
+    ]

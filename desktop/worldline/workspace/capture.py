@@ -38,6 +38,9 @@ def umask() -> int:
     return mask
 
 
+_NO_REPOSITORY = "is no repository that can be read"
+
+
 class Capturer:
     """The memory of the last walk and the making of states. `take` either returns a whole state or raises and leaves
     nothing half-known behind."""
@@ -188,11 +191,14 @@ class Capturer:
             if node.repo and prefix:
                 self._found.append(prefix[:-1])
                 if prefix[:-1] not in self.repos.roots:
-                    self._omitted[f"{prefix}.git"] = "is no repository that can be read"
+                    self._omitted[f"{prefix}.git"] = _NO_REPOSITORY
             for name, reason in node.skipped.items():
                 if reason != IGNORED:
                     self._omitted[prefix + name] = reason
             self._clashes += [prefix + name for name in node.clash]
+        main = self.repos.roots.get("")
+        if (main is None or main.outer) and os.path.lexists(f"{self.work}/.git"):
+            self._omitted[".git"] = _NO_REPOSITORY
 
     def sig_of(self, path: str) -> FileSig | None:
         """Stat data and content of a file as the last walk saw them, None when it did not see it."""
