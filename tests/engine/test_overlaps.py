@@ -100,6 +100,30 @@ async def test_closing_keeps_a_starting_message_from_running(bench: Any) -> None
     assert not again.doc.runs() and not again.server.message_requests
 
 
+@pytest.mark.parametrize("elsewhere", [True, False])
+async def test_a_queued_message_is_not_sent_on_another_branch(bench: Any, elsewhere: bool) -> None:
+    """The person goes to another node in the moment in which the run ends that it waited for: it waits for them."""
+    b = await bench()
+    b.script("First.", "Second.", "Third.")
+    await b.ask("one")
+    go_to = b.nodes("user")[0].uid if elsewhere else b.doc.cursor
+    b.actor.runs.gate.clear()
+    await b.actor.runs.prompt(Prompt(text="two"))
+    async with b.actor.shared.turnstile:
+        if elsewhere:
+            jump = asyncio.ensure_future(b.actor.jumps.jump(Jump(node=go_to)))
+            await steps()
+        await b.actor.runs.prompt(Prompt(text="queued", when="interrupt"))
+        await b.actor.runs.settled()
+        await steps()
+    if elsewhere:
+        await jump
+    await b.actor.runs.idle()
+    sent = [h.preview for h in b.nodes("user")]
+    assert sent == (["one", "two"] if elsewhere else ["one", "two", "queued"])
+    assert [item.text for item in b.actor.runs.queue.items] == (["queued"] if elsewhere else [])
+
+
 async def test_a_queued_message_that_was_overtaken_is_sent_once(bench: Any) -> None:
     b = await bench()
     b.script("First.", "Second.")

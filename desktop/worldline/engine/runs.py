@@ -175,10 +175,12 @@ class Runs:
 
     # -- one run ----------------------------------------------------------------------------------------------------
 
-    async def _start(self, prompt: Prompt, item: Queued | None = None) -> PromptResult:
+    async def _start(self, prompt: Prompt, item: Queued | None = None, at: str = "") -> PromptResult:
+        """`at`: the node that a message of the queue was to hang on, or on what follows it."""
         async with self._beginning():
-            if self.busy:
-                # Another message was faster. One from the queue stays in it, as the same entry.
+            if self.busy or not self._is_still_at(at):
+                # Another message was faster, or the person is elsewhere by now. One from the queue stays in it, as the same
+                # entry.
                 if item is None:
                     return await self.prompt(prompt)
                 self.queue.put_front(item)
@@ -232,6 +234,10 @@ class Runs:
                 "Send it again when you want it.",
                 kind="cancelled",
             )
+
+    def _is_still_at(self, uid: str) -> bool:
+        doc = self._shared.doc
+        return not uid or doc.tree.is_ancestor(doc.seq(uid), doc.seq(doc.cursor))
 
     def _mode(self, prompt: Prompt) -> Mode:
         chosen: Mode = prompt.mode or self._shared.settings.get("mode")
@@ -340,6 +346,7 @@ class Runs:
 
     async def _start_next(self, item: Queued) -> None:
         """A queued message becomes a run of its own. When that fails it is in the queue again."""
+        at = self._shared.doc.cursor
         await self.settled()
         if item not in self.queue.items or self.closing:
             return
@@ -347,7 +354,7 @@ class Runs:
         self.queue.announce()
         prompt = Prompt.model_validate({**item.prompt, "text": item.text, "when": "now"})
         try:
-            await self._start(prompt, item)
+            await self._start(prompt, item, at)
         except BaseException as error:
             self.queue.put_front(item)
             if not isinstance(error, WorldlineError):
