@@ -62,8 +62,8 @@ class Copies:
             return SavedCopy(target, None, True, error.strerror or "cannot be copied")
         return SavedCopy(target, place, True)
 
-    def restore(self, detail: dict[str, Any]) -> str:
-        """Put one path back as it was; what is there now is copied aside first. Returns what was done, as a sentence.
+    def restore(self, detail: dict[str, Any]) -> None:
+        """Put one path back as it was; what is there now is copied aside first.
 
         `detail` is that of an `outside_write` effect. Raises OSError when it cannot be done.
         """
@@ -77,7 +77,7 @@ class Copies:
             raise OSError(f"what is at {target} now cannot be saved first: {kept.skipped}")
         if not detail.get("existed"):
             _remove(target)
-            return f"{target} was removed; it was not there before."
+            return
         source = Path(str(copy))
         target.parent.mkdir(parents=True, exist_ok=True)
         mark = secrets.token_hex(3)
@@ -91,7 +91,6 @@ class Copies:
         except BaseException:
             _remove(passing)
             raise
-        return f"{target} is as it was before."
 
 
 def _put(passing: Path, target: Path, old: Path) -> None:
