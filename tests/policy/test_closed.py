@@ -139,3 +139,41 @@ def test_nothing_that_holds_what_is_denied_in_the_other_place_is_opened(tmp_path
     rules = [parse_rule("Write(secrets/**)", "deny"), parse_rule(f"Write({home}/**)", "allow")]
     gate = PolicyGate(RuleSet(rules, work, home), Person().desk, sandbox="complete")
     assert gate.opened([], "true", work) == []
+
+
+async def test_tools_keep_a_closed_file_by_all_its_names(tmp_path: Path) -> None:
+    """By a link that is called as the rule says, and by a hard link."""
+    person = Person(decision="allow")
+    rules = [parse_rule("Read(**/.env)", "deny"), parse_rule("Write(**/.env)", "deny"), DENY]
+    bench, gate = bench_with(tmp_path, person, rules=rules)
+    bench.services["may_not_read"] = gate.may_not_read
+    root = bench.root.resolve()
+    (root / "conf").mkdir()
+    (root / "conf" / "prod").write_text("needle")
+    (root / ".env").symlink_to("conf/prod")
+    (root / "secrets").mkdir()
+    (root / "secrets" / "x").write_text("needle\n")
+    (root / "second").hardlink_to(root / "secrets" / "x")
+    (root / "twice").write_text("needle\n")
+    (root / "thrice").hardlink_to(root / "twice")
+    for tool, fields in (
+        ("read", {"path": ".env"}), ("read", {"path": "second"}), ("grep", {"pattern": "needle", "path": "second"}),
+        ("write", {"path": ".env", "content": "x"}),
+    ):  # fmt: skip
+        outcome = await bench.call(tool, **fields)
+        assert error_of(outcome) == "permission_denied", (tool, fields)
+    found = text_of(await bench.call("grep", pattern="needle"))
+    assert "second" not in found and "secrets" not in found and "twice" in found and "thrice" in found
+    assert "needle" in text_of(await bench.call("read", path="thrice"))
+    assert person.shown == []
+
+
+async def test_a_link_that_leads_out_is_read_once_that_was_allowed(tmp_path: Path) -> None:
+    person = Person(decision="allow", scope="session")
+    bench, _ = bench_with(tmp_path, person)
+    out = tmp_path / "out.txt"
+    out.write_text("there")
+    (bench.root / "link").symlink_to(out)
+    for _ in range(2):
+        assert "there" in text_of(await bench.call("read", path="link"))
+    assert len(person.shown) == 1 and str(out) in person.shown[0].why

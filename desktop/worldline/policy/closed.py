@@ -46,6 +46,8 @@ class Closed:
     places: list[Path] = field(default_factory=list)
     open: list[tuple[Rule, str]] = field(default_factory=list)
     """Rules that no sandbox keeps for a command, and why: such a command has to be asked about."""
+    names: set[Path] = field(default_factory=set)
+    """Those of the places that are only other names (hard links) of closed files."""
     other_names: int = 0
     """Closed files that have a name (a hard link) where it was not looked for."""
 
@@ -137,7 +139,9 @@ def _settle(places: dict[Path, Rule], rules: RuleSet, found: Closed) -> None:
     if len(kept) > MOST_PLACES:
         found.open += [(rule, _TOO_MANY) for rule in dict.fromkeys(real[p] for p in kept[MOST_PLACES:])]
         kept = kept[:MOST_PLACES]
-    found.places = kept + _other_names(kept, rules, found)
+    others = _other_names(kept, rules, found)
+    found.names = set(others)
+    found.places = kept + others
     found.open = list(dict.fromkeys(found.open))
 
 
@@ -190,6 +194,20 @@ def _stat(path: Path) -> os.stat_result | None:
         return path.lstat()
     except OSError:  # gone meanwhile
         return None
+
+
+def second_name(path: Path, rules: RuleSet) -> Judgement | None:
+    """What is said of a file that a rule closes by another name. Blocking; a file with one name costs a look at it."""
+    info = _stat(path)
+    if info is None or info.st_nlink < 2 or not stat.S_ISREG(info.st_mode):
+        return None
+    closed = closed_to_commands(rules)
+    if path not in closed.names:
+        return None
+    why = f"{path} is another name of a file that {closed.rules[0].text} is about"
+    return Judgement(
+        "deny" if closed.rules[0].decision == "deny" else "ask", closed.rules[0], why, strict=True
+    )
 
 
 def names_closed(line: str, rules: RuleSet, cwd: Path) -> Judgement | None:

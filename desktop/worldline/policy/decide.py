@@ -17,7 +17,7 @@ from typing import Any, Literal
 from worldline.core.access import AccessAnswer, AccessRequest
 from worldline.policy.answers import denied_by_rule, file_diff, nobody_there, plan_mode, refused
 from worldline.policy.approvals import ApprovalDesk, digest_of
-from worldline.policy.closed import Closed, closed_to_commands, names_closed
+from worldline.policy.closed import Closed, closed_to_commands, names_closed, second_name
 from worldline.policy.copies import copy_first
 from worldline.policy.grants import GrantBook, reach
 from worldline.policy.judging import Confinement, Judge, Question
@@ -93,7 +93,10 @@ class PolicyGate:
     def may_not_read(self, path: Path, asked: Path) -> bool:
         """A rule keeps the file closed, though it lies in `asked`, which may be searched."""
         own = self.rules.path("Read", path)
-        return own.decision == "deny" or (own.strict and not self.rules.path("Read", asked).strict)
+        if own.decision == "deny" or (own.strict and not self.rules.path("Read", asked).strict):
+            return True
+        reading = self.rules.of("Read", "deny") or self.rules.of("Read", "ask")
+        return bool(reading) and second_name(path, self.rules) is not None
 
     def opened(self, branch_grants: list[dict[str, Any]], command: str, root: Path) -> list[Grant]:
         """What is open for this command, see `GrantBook.opened`."""
@@ -120,7 +123,12 @@ class PolicyGate:
         if self.unattended == "deny":
             rules = replace(rules, rules=[rule for rule in rules.rules if rule.decision != "allow"])
         judge = Judge(rules, self.mode, self.sandbox)
-        if request.command and (rules.of("Read", "deny") or rules.of("Read", "ask")):
+        if not (rules.of("Read", "deny") or rules.of("Read", "ask")):
+            return judge
+        if request.access == "read":
+            said = [await asyncio.to_thread(second_name, path, rules) for path in request.reads]
+            judge.named = next((judgement for judgement in said if judgement is not None), None)
+        if request.command:
             cwd = request.cwd or rules.root
             judge.closed = await asyncio.to_thread(closed_to_commands, rules, self.copies())
             judge.named = await asyncio.to_thread(names_closed, request.command, rules, cwd)

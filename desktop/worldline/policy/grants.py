@@ -101,7 +101,11 @@ class GrantBook:
             )
             return "granted before" if given else ""
         if request.access == "read" and request.reads:
-            given = all(alone.path("Read", path).decision == "allow" for path in request.reads)
+            # The name of a link in the workspace stands beside where it leads.
+            given = all(
+                path.is_relative_to(alone.root) or alone.path("Read", path).decision == "allow"
+                for path in request.reads
+            )
             return "granted before" if given else ""
         if request.url:
             place = host_of(request.url)

@@ -51,7 +51,7 @@ class Question:
 @dataclass(slots=True)
 class Judge:
     """`rules` are those that count for this call; `mode` and `sandbox` as they are now. `closed` is what rules keep from being
-    read, of a call that runs a command; `named` what they say of a file that it names."""
+    read, of a call that runs a command; `named` what they say of a file that it names, or reads by another name."""
 
     rules: RuleSet
     mode: Mode
@@ -87,6 +87,8 @@ class Judge:
             judgement = self.rules.path("Read", path)
             if judgement.decision == "deny" or judgement.strict:
                 return Question(judgement)
+            if self.named is not None:
+                return Question(self.named)
             if secret_place(path):
                 why = f"{path} holds keys, passwords or a history"
                 return Question(

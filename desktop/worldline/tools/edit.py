@@ -81,7 +81,7 @@ class Edit(BaseTool):
             args,
             ctx,
             summary=f"{self.name} {change.place.shown}",
-            writes=[change.place.real],
+            writes=change.place.paths,
             before=change.file.text,
             after=change.text,
         )

@@ -29,8 +29,16 @@ class Place:
     real: Path
     inside: bool
     """`real` is in the workspace."""
+    named_inside: bool
+    """`lexical` is."""
     shown: str
     """For the model: relative to the workspace where it is inside, `/`-separated."""
+
+    @property
+    def paths(self) -> list[Path]:
+        """All that a rule may mean: where it leads first, then the name of a link in the workspace."""
+        named = not self.inside or self.real != self.lexical
+        return [self.real, *([self.lexical] if named and self.named_inside else [])]
 
     @property
     def key(self) -> str:
@@ -60,7 +68,7 @@ def locate(ctx: ToolContext, given: str) -> Place:
         ) from error
     inside = real.is_relative_to(root)
     shown = real.relative_to(root).as_posix() if inside else str(real)
-    return Place(given, lexical, real, inside, shown)
+    return Place(given, lexical, real, inside, lexical.is_relative_to(root), shown)
 
 
 def at_home(given: str) -> Path:

@@ -55,7 +55,7 @@ class Read(BaseTool):
         # Outside the workspace nothing is said about what is there before it is permitted.
         if place.inside:
             need_file(ctx, place)
-        return self.request(args, ctx, summary=f"read {place.shown}", reads=[place.real])
+        return self.request(args, ctx, summary=f"read {place.shown}", reads=place.paths)
 
     async def run(self, args: ReadInput, ctx: ToolContext) -> ToolResult:
         return await asyncio.to_thread(_read, args, ctx)

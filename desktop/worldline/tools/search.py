@@ -75,7 +75,7 @@ class Glob(BaseTool):
     aliases = _FOLDER_ALIASES | {"glob": "pattern", "query": "pattern", "name": "pattern"}
 
     def prepare(self, args: GlobInput, ctx: ToolContext) -> AccessRequest:
-        return self.request(args, ctx, summary=f"glob {args.pattern}", reads=[_place(ctx, args.path).real])
+        return self.request(args, ctx, summary=f"glob {args.pattern}", reads=_place(ctx, args.path).paths)
 
     async def run(self, args: GlobInput, ctx: ToolContext) -> ToolResult:
         return await _beside(_glob, args, ctx)
@@ -141,7 +141,7 @@ class Grep(BaseTool):
 
     def prepare(self, args: GrepInput, ctx: ToolContext) -> AccessRequest:
         return self.request(
-            args, ctx, summary=f"grep {args.pattern[:60]}", reads=[_place(ctx, args.path).real]
+            args, ctx, summary=f"grep {args.pattern[:60]}", reads=_place(ctx, args.path).paths
         )
 
     async def run(self, args: GrepInput, ctx: ToolContext) -> ToolResult:
@@ -332,7 +332,7 @@ class ListDir(BaseTool):
 
     def prepare(self, args: ListInput, ctx: ToolContext) -> AccessRequest:
         place = _place(ctx, args.path)
-        return self.request(args, ctx, summary=f"list {place.shown}", reads=[place.real])
+        return self.request(args, ctx, summary=f"list {place.shown}", reads=place.paths)
 
     async def run(self, args: ListInput, ctx: ToolContext) -> ToolResult:
         return await asyncio.to_thread(_list, args, ctx)

@@ -45,7 +45,7 @@ class Write(BaseTool):
         place, old = _check(args, ctx)
         before = decode(old).text if old is not None and not binary_kind(old) else None
         return self.request(
-            args, ctx, summary=f"write {place.shown}", writes=[place.real], before=before, after=args.content
+            args, ctx, summary=f"write {place.shown}", writes=place.paths, before=before, after=args.content
         )
 
     async def run(self, args: WriteInput, ctx: ToolContext) -> ToolResult:
