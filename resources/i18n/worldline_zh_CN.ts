@@ -4366,6 +4366,26 @@ Click a node to go back to it, files included.</source>
 <context>
     <name>Words</name>
     <message>
+        <source>low</source>
+        <translation>低</translation>
+    </message>
+    <message>
+        <source>medium</source>
+        <translation>中</translation>
+    </message>
+    <message>
+        <source>high</source>
+        <translation>高</translation>
+    </message>
+    <message>
+        <source>xhigh</source>
+        <translation>很高</translation>
+    </message>
+    <message>
+        <source>max</source>
+        <translation>最高</translation>
+    </message>
+    <message>
         <source>run</source>
         <translation>运行</translation>
     </message>

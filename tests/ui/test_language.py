@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QSettings, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QDialog, QInputDialog, QLineEdit, QMenu
+from PySide6.QtWidgets import QApplication, QDialog, QInputDialog, QLineEdit, QMenu, QWidget
 
 from tests_support import PATIENCE_S
 from worldline.client.process import EngineProcess
 from worldline.ui import again, gallery_data, i18n
 from worldline.ui.again import Again
+from worldline.ui.chat.choices import MessageChoices
 from worldline.ui.chat.pane import ChatPane
 from worldline.ui.dialogs import opening
 from worldline.ui.dialogs.approval import ApprovalDialog
@@ -403,3 +404,13 @@ def test_new_titles_that_are_being_typed_are_kept(windows: Windows, tmp_path: Pa
     assert other_now.textValue() == "A new title"
     for dialog in (other_now, own_now, listed_now):
         dialog.close()
+
+
+def test_the_effort_of_a_model_is_said_in_the_language_of_the_window(qtbot: Any) -> None:
+    i18n.install(QApplication.instance(), "zh_CN")  # type: ignore[arg-type]
+    owner = QWidget()
+    qtbot.addWidget(owner)
+    choices = MessageChoices(owner)
+    choices.set_models([{"id": "m", "name": "M", "efforts": ["high", "of another service"]}], "m")
+    assert [one.text() for one in choices.effort.menu().actions()] == ["高", "of another service"]
+    assert choices.effort.value == "high"

@@ -96,7 +96,7 @@ class MessageChoices(QObject):
         efforts = info.get("efforts") or []
         self.effort.clear()
         for effort in efforts:
-            self.effort.add(str(effort), str(effort))
+            self.effort.add(words.effort(str(effort)), str(effort))
         self._has_efforts = bool(efforts)
         self.offers_changed.emit()
         # What a model does when nothing is said, what the settings say, what was chosen here.

@@ -13,6 +13,18 @@ from worldline.viewmodel.words import spoken_tool
 translate = QCoreApplication.translate
 
 
+def effort(name: str) -> str:
+    """How much a model thinks; a step of another service keeps its own name."""
+    words = {
+        "low": translate("Words", "low"),
+        "medium": translate("Words", "medium"),
+        "high": translate("Words", "high"),
+        "xhigh": translate("Words", "xhigh"),
+        "max": translate("Words", "max"),
+    }
+    return words.get(name, name)
+
+
 def verb(name: str) -> str:
     """What a tool does, in one word; a tool of unknown kind keeps its own name."""
     words = {
