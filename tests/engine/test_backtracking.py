@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
+import pytest
+
 from engine.support import call, reply
+from engine.test_overlaps import steps
 from worldline.protocol.commands import GoOn, Jump, Prompt
 from worldline.rehearsal.conversation import Conversation
 from worldline.rehearsal.events import Reply
@@ -86,6 +90,36 @@ async def test_the_next_attempt_is_made_as_the_message_was_sent(bench: Any) -> N
     first, second = b.doc.runs()
     assert second.settings == first.settings and second.settings["mode"] == "plan"
     assert b.sent()["model"] == "rehearsal-other"
+
+
+@pytest.mark.parametrize("how", ["jump", "message"])
+async def test_auto_does_not_follow_the_person(bench: Any, how: str) -> None:
+    """They go to another node, or say something else, in the moment in which the run ends."""
+    b = await bench(backtracking="auto")
+    b.script("Hello.")
+    assert await b.ask("hello") == "completed"
+    first = b.nodes("user")[0].uid
+    b.script(*stubborn("first"), "What they asked.")
+    runs, turnstile = b.actor.runs, b.actor.shared.turnstile
+    await runs.prompt(Prompt(text="find it"))
+    async with turnstile:
+        if how == "jump":
+            theirs = asyncio.ensure_future(b.actor.jumps.jump(Jump(node=first)))
+            await steps()
+            await runs.settled()
+        else:
+            await runs.settled()
+            theirs = asyncio.ensure_future(runs.prompt(Prompt(text="something else")))
+        await steps()
+    await theirs
+    await runs.idle()
+    ends = [r.stop_reason.value for r in b.doc.runs()]
+    assert [h.preview for h in b.nodes("user")].count("find it") == 1
+    assert ends == ["completed", "repeated_failures", *(["completed"] if how == "message" else [])]
+    if how == "jump":
+        assert b.doc.cursor == b.doc.resolve("root")
+    else:
+        assert [h.preview for h in b.nodes("user")][-1] == "something else"
 
 
 async def test_auto_is_bounded(bench: Any) -> None:

@@ -81,7 +81,7 @@ class Backtracking:
                 answer, text = await self._back(by_itself=True)
                 if answer.result is not None:
                     again = {"text": text, "images": _images(prompt), **chosen}
-                    await self._runs.prompt(c.Prompt.model_validate(again))
+                    await self._runs.prompt(c.Prompt.model_validate(again), at=answer.result.cursor)
                     return
                 why = "Going back would touch what is not the agent's: look at the plan and decide."
         except WorldlineError as error:
@@ -99,7 +99,7 @@ class Backtracking:
         failed = _failed(self._since(prompt))
         lesson = self._lesson(prompt, reason, detail, same)
         left = doc.cursor
-        answer = await self._jumps.jump(c.Jump(node=node), lesson=lesson)
+        answer = await self._jumps.jump(c.Jump(node=node), lesson=lesson, at=left if by_itself else "")
         if answer.result is not None:
             shared.doc.add_record(
                 "backtrack",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from worldline.agent.stops import RunEnd
 from worldline.context.branch_summary import BranchSummary
 from worldline.core.background import while_ran
-from worldline.core.errors import WorkspaceError
+from worldline.core.errors import BadInput, WorkspaceError
 from worldline.core.kinds import NodeFlag
 from worldline.core.stop import StopReason
 from worldline.engine.branch_summaries import BranchSummaries
@@ -60,15 +60,18 @@ class Jumps:
         plan = await self._plan(target, dict(command.choices), command.default_choice)
         return self._show(target, plan)
 
-    async def jump(self, command: Jump, *, lesson: str = "", home: str = "") -> JumpAnswer:
+    async def jump(self, command: Jump, *, lesson: str = "", home: str = "", at: str = "") -> JumpAnswer:
         """Go there, or return the plan that the person must see first. A run that goes on is stopped before. `home`: an
-        existing branch to go on with, in place of a fork."""
+        existing branch to go on with, in place of a fork. `at`: where the session must still be, for what the person did not
+        ask for; raises BadInput (kind `elsewhere`), and then nothing is stopped."""
         shared = self._shared
         shared.writable()
         kept_lesson, kept_home = self._kept.get(command.plan, ("", ""))
         lesson, home = lesson or kept_lesson, home or kept_home
         target_of(shared, command.node)  # refused before anything is stopped
         async with shared.turnstile:
+            if at and shared.doc.cursor != at:
+                raise BadInput("You have gone on elsewhere meanwhile.", "", kind="elsewhere")
             # Looked at in here: a message that was on its way has become a run by now.
             if self._runs.busy:
                 await self._runs.stop_and_settle(

@@ -70,12 +70,13 @@ class Runs:
 
     # -- commands ---------------------------------------------------------------------------------------------------
 
-    async def prompt(self, prompt: Prompt) -> PromptResult:
-        """Start a run, or queue the message while one goes on."""
+    async def prompt(self, prompt: Prompt, *, at: str = "") -> PromptResult:
+        """Start a run, or queue the message while one goes on. `at`: where the session must still be, for what the person did
+        not send; raises BadInput (kind `elsewhere`)."""
         self._shared.writable()
         if not prompt.text.strip() and not prompt.images:
             raise BadInput("The message is empty.", "Write what you want done.")
-        if self.busy:
+        if self.busy and not at:
             # What is only to be planned (or asked about) is not done by a run in another mode: it waits for its end.
             other_mode = self.current is not None and prompt.mode not in (None, self.current.mode)
             if prompt.when != "interrupt":
@@ -84,7 +85,7 @@ class Runs:
             if prompt.when == "interrupt":
                 self.stop()
             return PromptResult(queued=queued)
-        return await self._start(prompt)
+        return await self._start(prompt, at=at)
 
     def queue_edit(self, change: QueueEdit) -> None:
         """Change, take out or send a queued message."""
@@ -176,15 +177,18 @@ class Runs:
     # -- one run ----------------------------------------------------------------------------------------------------
 
     async def _start(self, prompt: Prompt, item: Queued | None = None, at: str = "") -> PromptResult:
-        """`at`: the node that a message of the queue was to hang on, or on what follows it."""
+        """`at`: the node that it was to hang on; one of the queue may hang on what follows it."""
         async with self._beginning():
-            if self.busy or not self._is_still_at(at):
+            here = self._shared.doc.cursor
+            if self.busy or (at and here != at and (item is None or not self._is_below(at, here))):
                 # Another message was faster, or the person is elsewhere by now. One from the queue stays in it, as the same
                 # entry.
-                if item is None:
-                    return await self.prompt(prompt)
-                self.queue.put_front(item)
-                return PromptResult(queued=item.id)
+                if item is not None:
+                    self.queue.put_front(item)
+                    return PromptResult(queued=item.id)
+                if at:
+                    raise BadInput("You have gone on elsewhere meanwhile.", "", kind="elsewhere")
+                return await self.prompt(prompt)
             self.ends.save_late()
             notes = []
             if (jump := arrival(self._shared)) is not None:
@@ -235,9 +239,9 @@ class Runs:
                 kind="cancelled",
             )
 
-    def _is_still_at(self, uid: str) -> bool:
+    def _is_below(self, above: str, uid: str) -> bool:
         doc = self._shared.doc
-        return not uid or doc.tree.is_ancestor(doc.seq(uid), doc.seq(doc.cursor))
+        return doc.tree.is_ancestor(doc.seq(above), doc.seq(uid))
 
     def _mode(self, prompt: Prompt) -> Mode:
         chosen: Mode = prompt.mode or self._shared.settings.get("mode")
