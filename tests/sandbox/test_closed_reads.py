@@ -202,6 +202,27 @@ def test_the_file_that_stands_in_its_place_is_nobodys_to_read(closed: Lab) -> No
     assert stat.S_IMODE(found.stat().st_mode) == 0
 
 
+@pytest.mark.parametrize(
+    "way",
+    ["echo x > gen/a", "rm -rf gen", "mv gen other", "sed -i s/o/x/ gen/a", "echo x > gen/new", "chmod 777 gen/a", "ln -sf b gen/a", "mv sub other",
+     "echo x > sub/kept.lock", "mv sub/kept.lock x", "rm -rf sub", "cp sub/open sub/kept.lock", "git checkout -f HEAD -- . ; git clean -xfd"],
+)  # fmt: skip
+def test_what_may_not_be_written_is_kept_from_commands_too(lab: Lab, way: str) -> None:
+    for name in ("gen/a", "sub/kept.lock", "sub/open"):
+        (lab.workspace / name).parent.mkdir(exist_ok=True)
+        (lab.workspace / name).write_text("old")
+    lab.rules = [parse_rule("Write(gen/**)", "deny"), parse_rule(f"Write({lab.repo}/**/*.lock)", "deny")]
+    lab.run(way)
+    assert (
+        (lab.workspace / "gen" / "a").read_text()
+        == (lab.workspace / "sub" / "kept.lock").read_text()
+        == "old"
+    )
+    assert not (lab.workspace / "gen" / "new").exists()
+    done = lab.run("cat gen/a && echo new > sub/open && cat sub/open")
+    assert done.output == b"oldnew\n", "it can be read, and the rest be written"
+
+
 async def test_a_session_keeps_it_in_the_worktree_and_in_the_folder_it_comes_from(
     bench: Open, closed: Lab
 ) -> None:

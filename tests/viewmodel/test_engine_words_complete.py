@@ -34,7 +34,7 @@ TABLES = {
     "policy/wording.py": ("_GIT", "_EFFECT", "_PUSH"), "policy/decide.py": ("_TITLES",),
     "policy/judging.py": ("_LASTING", "_PUSHES", "_PUSHES_SOMEWHERE"),
     "tools/breaker.py": ("_HINTS",), "policy/closed.py": ("_HOLDS_WORKSPACE", "_NEEDED", "_TOO_MANY", "_NOT_ALL_SEEN"),
-    "engine/approvals.py": ("_READS_KEPT", "_READS_OTHER_NAMES", "_READS_NOT_KEPT"),
+    "engine/approvals.py": ("_READS_KEPT", "_READS_OTHER_NAMES", "_READS_NOT_KEPT", "_WRITES_KEPT", "_WRITES_NOT_KEPT"),
 }  # fmt: skip
 NEVER_SEEN = (
     "session/importers/claude", "session/importers/codex.py", "session/importers/pi.py", "session/importers/tree.py",

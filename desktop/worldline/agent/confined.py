@@ -136,6 +136,7 @@ class ConfinedRunner:
             git=git,
             hidden=self._place.hidden,
             closed=closed.places,
+            read_only=closed.kept,
             grants=grants,
             host_policy=hold_for_answer(asyncio.get_running_loop(), self._ask_host, command, grants),
             network=self._place.network,

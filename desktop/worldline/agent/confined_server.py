@@ -72,7 +72,7 @@ class ConfinedServer:
         title = f"MCP server {self._name}"
         closed = await asyncio.to_thread(place.closed)
         profile = Profile(
-            closed=closed.places, workspace=place.workspace, private_tmp=place.private_tmp, git=git_places(place.workspace), hidden=place.hidden,
+            closed=closed.places, read_only=closed.kept, workspace=place.workspace, private_tmp=place.private_tmp, git=git_places(place.workspace), hidden=place.hidden,
             grants=self._grants, host_policy=hold_for_answer(loop, self._ask_host, title, self._grants),
             network=place.network,
         )  # fmt: skip

@@ -43,6 +43,12 @@ _READS_OTHER_NAMES = (
     "Some of these files have other names (hard links) outside the workspace, which are not hidden."
 )
 _READS_NOT_KEPT = "Nothing hides here what your rules keep from being read, so every command is asked about."
+_WRITES_KEPT = (
+    "What your rules keep from being written is read-only for commands as far as it is there when they start."
+)
+_WRITES_NOT_KEPT = (
+    "What your rules keep from being written is kept from tools alone here; commands can write it."
+)
 Unattended = Literal["", "deny", "allow", "rules"]
 
 
@@ -102,13 +108,16 @@ class Approvals:
         )
 
     def _closed_words(self) -> str:
-        """What rules about reading mean for commands here."""
+        """What rules about paths mean for commands here."""
         rules = self.gate.rules
-        if not (rules.of("Read", "deny") or rules.of("Read", "ask")):
-            return ""
-        if self.gate.sandbox != "complete":
-            return _READS_NOT_KEPT
-        return f"{_READS_KEPT} {_READS_OTHER_NAMES}" if self.sandbox.other_names else _READS_KEPT
+        whole = self.gate.sandbox == "complete"
+        said: list[str] = []
+        if rules.of("Read", "deny") or rules.of("Read", "ask"):
+            said.append(_READS_KEPT if whole else _READS_NOT_KEPT)
+            said += [_READS_OTHER_NAMES] if whole and self.sandbox.other_names else []
+        if rules.of("Write", "deny"):
+            said.append(_WRITES_KEPT if whole else _WRITES_NOT_KEPT)
+        return " ".join(said)
 
     def say_outside(self, servers: list[str]) -> None:
         """Programs of the session that run outside the sandbox belong into its status."""

@@ -88,12 +88,14 @@ class SandboxDesk:
         if self._git is not None and moved(self._git, git, place.workspace):
             return  # no command is run in it, and none of its files is touched
         self._proven = True
+        closed = await asyncio.to_thread(place.closed)
         profile = Profile(
             workspace=place.workspace,
             private_tmp=place.private_tmp,
             git=git,
             hidden=place.hidden,
-            closed=(await asyncio.to_thread(place.closed)).places,
+            closed=closed.places,
+            read_only=closed.kept,
             network=self._network,
         )
         argv = shell_argv("echo READY")

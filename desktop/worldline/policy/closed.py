@@ -46,6 +46,8 @@ class Closed:
     places: list[Path] = field(default_factory=list)
     open: list[tuple[Rule, str]] = field(default_factory=list)
     """Rules that no sandbox keeps for a command, and why: such a command has to be asked about."""
+    kept: list[Path] = field(default_factory=list)
+    """What is there in the workspace and rules keep from being written."""
     names: set[Path] = field(default_factory=set)
     """Those of the places that are only other names (hard links) of closed files."""
     other_names: int = 0
@@ -56,10 +58,24 @@ def closed_to_commands(rules: RuleSet, copies: Sequence[Path] = ()) -> Closed:
     """Blocking. `copies` are other folders with the same files (worktrees of other sessions): with a rule about the
     workspace they are closed as a whole."""
     found = Closed([*rules.of("Read", "deny"), *rules.of("Read", "ask")])
+    places, about_workspace = _places_of(found.rules, rules, found.open)
+    if about_workspace:
+        places |= {place: found.rules[0] for place in copies if place.is_dir()}
+    _settle(places, rules, found)
+    kept, _ = _places_of(rules.of("Write", "deny"), rules, [])
+    inside = [Path(os.path.realpath(place)) for place in kept]
+    found.kept = [p for p in inside if p != rules.root and p.is_relative_to(rules.root)][:MOST_PLACES]
+    return found
+
+
+def _places_of(
+    given: Sequence[Rule], rules: RuleSet, not_seen: list[tuple[Rule, str]]
+) -> tuple[dict[Path, Rule], bool]:
+    """What is there of what these rules name, and whether one of them is about the workspace. `not_seen` is added to."""
     places: dict[Path, Rule] = {}
     searches: dict[tuple[Path, bool, bool], list[tuple[str, Rule]]] = {}
     about_workspace = False
-    for rule in found.rules:
+    for rule in given:
         for name in _names_of(rule, rules):
             base, rest = split_pattern(name)
             about_workspace = about_workspace or _touches(base, rules)
@@ -70,11 +86,14 @@ def closed_to_commands(rules: RuleSet, copies: Sequence[Path] = ()) -> Closed:
                 deep = "**" in rest or any("**" in part for part in rest)
                 searches.setdefault((base, ".git" in rest, deep or len(rest) > 1), []).append((name, rule))
     for (base, into_git, deep), patterns in searches.items():
-        _search(base, into_git, deep, patterns, places, found)
-    if about_workspace:
-        places |= {place: found.rules[0] for place in copies if place.is_dir()}
-    _settle(places, rules, found)
-    return found
+        finder = _finder(tuple(name for name, _ in patterns), into_git, deep)
+        there, whole = finder.find(base, MOST_ENTRIES)
+        if not whole:
+            not_seen += [(rule, _NOT_ALL_SEEN) for rule in dict.fromkeys(rule for _, rule in patterns)]
+        for path in there:
+            rule = next(rule for name, rule in patterns if meant(name).fullmatch(str(path)))
+            places.setdefault(path, rule)
+    return places, about_workspace
 
 
 def _names_of(rule: Rule, rules: RuleSet) -> Iterable[str]:
@@ -102,22 +121,6 @@ def _finder(patterns: tuple[str, ...], into_git: bool, deep: bool) -> Below:
         lambda entry: named.fullmatch(entry.path) is not None,
         enter=lambda entry: deep and (into_git or entry.name != ".git"),
     )
-
-
-def _search(
-    base: Path,
-    into_git: bool,
-    deep: bool,
-    patterns: list[tuple[str, Rule]],
-    places: dict[Path, Rule],
-    found: Closed,
-) -> None:
-    there, whole = _finder(tuple(name for name, _ in patterns), into_git, deep).find(base, MOST_ENTRIES)
-    if not whole:
-        found.open += [(rule, _NOT_ALL_SEEN) for rule in dict.fromkeys(rule for _, rule in patterns)]
-    for path in there:
-        rule = next(rule for name, rule in patterns if meant(name).fullmatch(str(path)))
-        places.setdefault(path, rule)
 
 
 def _settle(places: dict[Path, Rule], rules: RuleSet, found: Closed) -> None:
