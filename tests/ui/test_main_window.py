@@ -128,6 +128,24 @@ def test_a_line_that_comes_or_goes_leaves_the_message_where_it_is(
     assert composer.mapTo(window, QPoint()) == before
 
 
+def test_many_lines_in_a_small_window_leave_the_message_its_room(window_of: Open, qtbot: Any) -> None:
+    window = window_of(width=480, height=360)
+    composer, view, lines = window.panes["chat"].composer, window.panes["chat"].view, window.notices  # type: ignore[attr-defined]
+    before = composer.geometry()
+    for number in range(4):
+        notice = lines.say(str(number), "Something happened, and it takes many words to say what. " * 3,
+                           buttons=[("Do it", window.close)])  # fmt: skip
+    bar = lines.verticalScrollBar()
+    qtbot.waitUntil(lambda: bar.maximum() > 0 and bar.value() == bar.maximum())
+    assert composer.geometry() == before and view.height() > 20
+    qtbot.waitUntil(lambda: lower(notice.buttons[0], 1) <= lower(lines, 1))  # the newest is seen
+    window.resize(480, 900)
+    qtbot.waitUntil(lambda: bar.maximum() == 0)
+    for number in range(4):
+        lines.clear(str(number))
+    qtbot.waitUntil(lambda: not lines.isVisible())
+
+
 def test_lines_are_seen_whatever_is_in_front(window_of: Open, qtbot: Any) -> None:
     window = window_of(width=1000)
     window.notices.say("a", "Something happened.")

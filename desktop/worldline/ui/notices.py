@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAccessible, QAccessibleEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QApplication,
@@ -12,6 +12,7 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QPushButton,
+    QScrollArea,
     QSizePolicy,
     QToolButton,
     QVBoxLayout,
@@ -25,6 +26,10 @@ from worldline.ui.still import Still
 from worldline.ui.theme import SPACE_L, SPACE_S, SPACE_XS, theme
 
 Button = tuple[str, Callable[[], object]]
+LEAST_HEIGHT = 36
+"""Pixels: of a line of one row."""
+FOR_THE_REST = 320
+"""Pixels of the height of a window that are never theirs: bars, message and a little of the conversation."""
 LEAST_CHARS = 32
 """Of the text that must fit into a line beside the buttons."""
 
@@ -92,19 +97,56 @@ class Notice(QFrame):
         self.close_button.setIcon(icons.icon("close", "muted"))
 
 
-class Notices(QWidget):
-    """The lines of one window, by key: a new one with the same key replaces the old one."""
+class Notices(QScrollArea):
+    """The lines of one window, by key: a new one with the same key replaces the old one. As high as they are, but never so
+    high that they push away what they stand over: then they scroll, and the newest is seen."""
 
     focus_left = Signal()
     """A line that had the keyboard has gone: Qt would hand it to whatever comes next in the window."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
-        self._layout = QVBoxLayout(self)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setWidgetResizable(True)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
+        self._inside = inside = QWidget()
+        self._layout = QVBoxLayout(inside)
         self._layout.setContentsMargins(0, 0, 0, 0)
         self._layout.setSpacing(0)
+        self.setWidget(inside)
+        self.verticalScrollBar().rangeChanged.connect(
+            lambda _low, end: self.verticalScrollBar().setValue(end)
+        )
         self.items: dict[str, Notice] = {}
         self.hide()
+        parent.window().installEventFilter(self)
+
+    def _needed(self, width: int) -> int:
+        return self._layout.totalHeightForWidth(width)
+
+    def hasHeightForWidth(self) -> bool:
+        return True
+
+    def heightForWidth(self, width: int) -> int:
+        high = self.window().height()
+        return min(self._needed(width), max(LEAST_HEIGHT, min(high * 2 // 5, high - FOR_THE_REST)))
+
+    def sizeHint(self) -> QSize:
+        width = self.width() or 400
+        return QSize(width, self.heightForWidth(width))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(0, min(LEAST_HEIGHT, self._needed(self.width() or 400)))
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        # Of the window: how high they may be depends on it. Of the lines inside: they are higher or lower now.
+        if event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest) and self.items:
+            self.updateGeometry()
+        return super().eventFilter(watched, event)
 
     def say(
         self,
@@ -119,10 +161,12 @@ class Notices(QWidget):
     ) -> Notice:
         """Show a line; `seconds` > 0 takes it away by itself."""
         self.clear(key)
-        notice = Notice(text, icon, color, buttons, closable=closable, parent=self)
+        notice = Notice(text, icon, color, buttons, closable=closable, parent=self._inside)
         notice.close_button.clicked.connect(lambda *_args: self.clear(key))
         self.items[key] = notice
         self._layout.addWidget(notice)
+        notice.show()
+        self.updateGeometry()
         self.show()
         if seconds > 0:
             QTimer.singleShot(int(seconds * 1000), notice, lambda: self._expire(key, notice))
@@ -142,6 +186,7 @@ class Notices(QWidget):
             self._layout.removeWidget(notice)
             notice.hide()
             notice.deleteLater()
+            self.updateGeometry()
             if had_focus:
                 self.focus_left.emit()
         if not self.items:
