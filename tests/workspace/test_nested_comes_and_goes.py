@@ -166,3 +166,37 @@ def test_a_file_in_the_place_that_a_submodule_names_hinders_nothing(
     assert ws.read_file(second, "mod") == b"file\n" and ws.read_file(second, "elsewhere/s") == b"s\n"
     assert ws.apply(ws.plan(first, last=second)).done
     assert (work / "mod/s").read_text() == "s\n"
+
+
+def test_a_hook_that_is_a_link_comes_back_and_is_told_as_one(
+    two_states: Two, sh: Callable[..., str], work: Path
+) -> None:
+    ws, without, repo = two_states("echo k >k", f"{_NESTED}; ln -s ../../f .git/hooks/pre-commit")
+    result = ws.capture(without)
+    assert any(path == "v" for path in result.runs_later)
+    _jump(ws, without, repo)
+    _jump(ws, repo, without)
+    assert (work / "v/.git/hooks/pre-commit").readlink() == Path("../../f")
+
+
+def test_a_rule_in_its_git_folder_comes_back(two_states: Two, work: Path) -> None:
+    """It has nothing to do with any commit."""
+    ws, without, repo = two_states("echo k >k", _NESTED)
+    (work / "v/.git/info/attributes").write_text("mine\n")
+    before = _jump(ws, without, repo)
+    _jump(ws, before, without)
+    assert (work / "v/.git/info/attributes").read_text() == "mine\n"
+
+
+def test_what_was_committed_in_a_submodule_of_it_comes_back(
+    two_states: Two, sh: Callable[..., str], work: Path
+) -> None:
+    ws, without, repo = two_states(
+        "git init -q ../src; cd ../src; echo s >s; git add s; git commit -qm s",
+        f"{_NESTED}; git -c protocol.file.allow=always submodule --quiet add ../../src sub; git commit -qm s",
+    )
+    sh("git commit -q --allow-empty -m deep; git tag deep; git reset -q --hard HEAD~1", work / "v/sub")
+    before = _jump(ws, without, repo)
+    assert not (work / "v").exists()
+    _jump(ws, before, without)
+    assert sh("git log -1 --format=%s deep; git status --short", work / "v/sub") == "deep\n"

@@ -168,9 +168,9 @@ class Restorer:
             self.notes.append("This step came in a bundle: its files are put back, git stays as it is.")
         for wanted in () if bundled else self.target.roots:
             root, now = self.roots.get(wanted.path), now_roots.get(wanted.path)
-            if root is None and gitagain.can_remake(self.work, wanted, self.tree, self.items):
+            if root is None and gitagain.can_remake(self.work, wanted, self.tree, self.journal):
                 gitagain.note(self.work, self.journal, wanted)
-                if not wanted.pointer:
+                if not wanted.pointer or gitagain.comes_along(self.work, wanted, self.journal):
                     continue
                 root, now = gitagain.root_of(self.work, wanted)
                 self.roots[wanted.path], self._found[wanted.path] = root, now

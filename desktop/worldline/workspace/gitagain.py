@@ -9,7 +9,6 @@ import os
 import re
 import shutil
 import stat
-from collections.abc import Sequence
 from pathlib import Path
 
 from worldline.core.plainfile import read_plain
@@ -29,9 +28,9 @@ _MARK = "worldline-restore"
 """File in a git folder that we made; it holds the token of the restore until that is finished."""
 
 
-def can_remake(work: Path, wanted: RootState, tree: SafeTree, items: Sequence[PlanItem]) -> bool:
-    """Whether the repository can be made again: nothing is at its `.git`, nothing but folders above once the `items` are
-    carried out, and its history is known."""
+def can_remake(work: Path, wanted: RootState, tree: SafeTree, journal: Journal) -> bool:
+    """Whether the repository can be made again: nothing is at its `.git`, nothing but folders above once the items are carried
+    out, and its history is known, or comes with a repository around it."""
     try:
         if not wanted.path or tree.lstat(f"{wanted.path}/.git") is not None:
             return False
@@ -40,18 +39,30 @@ def can_remake(work: Path, wanted: RootState, tree: SafeTree, items: Sequence[Pl
             part = "/".join(parts[:depth])
             status = tree.lstat(part)
             if status is not None and not stat.S_ISDIR(status.st_mode):
-                if any(i.path == part and (i.action == "delete" or stat.S_ISDIR(i.mode)) for i in items):
+                if any(
+                    i.path == part and (i.action == "delete" or stat.S_ISDIR(i.mode)) for i in journal.items
+                ):
                     break
                 return False
     except PermissionError:  # nobody knows what is there
         return False
     if not wanted.pointer:
         return bool(wanted.git)
+    if comes_along(work, wanted, journal):
+        return True
     try:
         root = _behind(work, wanted)
     except (OSError, ValueError):
         return False
     return (root.gitdir / "HEAD").is_file() and not root.foreign()
+
+
+def comes_along(work: Path, wanted: RootState, journal: Journal) -> bool:
+    """Whether its `.git` file leads into a git folder that is made again, with all that is in it: a submodule of that one."""
+    if not wanted.pointer:
+        return False
+    place = Path(os.path.normpath(work / wanted.path / _target(wanted.pointer)))
+    return any(place.is_relative_to(work / path / ".git") for path in journal.made_git)
 
 
 def _target(pointer: str) -> str:

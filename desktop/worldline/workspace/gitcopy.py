@@ -13,7 +13,7 @@ import stat
 from pathlib import Path
 
 from worldline.workspace.filesig import size_text
-from worldline.workspace.objects import BLOB, MODE_DIR, MODE_EXEC, MODE_FILE, TreeEntry, object_id
+from worldline.workspace.objects import BLOB, MODE_DIR, MODE_EXEC, MODE_FILE, MODE_LINK, TreeEntry, object_id
 from worldline.workspace.repos import GitRoot
 from worldline.workspace.store import Store
 
@@ -74,24 +74,22 @@ class GitCopier:
 
     @staticmethod
     def _signature(root: GitRoot) -> tuple[object, ...]:
-        """Changes when a command of git changed something that is worth keeping."""
-        folders = [root.gitdir / "objects", root.gitdir / "objects" / "pack", root.gitdir / "logs"]
-        folders += [Path(place) for place, _, _ in os.walk(root.gitdir / "refs")]
+        """Changes when anything in it did. New objects alone are worth nothing: something comes to name them."""
         found: list[object] = [root.index_sig]
-        hooks = root.gitdir / "hooks"
-        if hooks.is_dir() and not hooks.is_symlink():  # what runs later must not be seen late
-            folders += [hooks, *sorted(hooks.iterdir())]
-        for path in (
-            *folders,
-            *(
-                root.gitdir / name
-                for name in ("HEAD", "config", "config.worktree", "packed-refs", "logs/HEAD")
-            ),
-        ):
-            try:
-                found.append(path.stat().st_mtime_ns)
-            except OSError:
-                found.append(0)
+        for place, folders, names in os.walk(root.gitdir):
+            here = Path(place)
+            if "objects" in folders:
+                folders.remove("objects")
+                names += ["objects", "objects/pack"]
+            folders.sort()
+            for name in sorted(names):
+                if name in _LEFT_OUT or name.endswith((".lock", ".sample")):
+                    continue
+                try:
+                    status = (here / name).lstat()
+                    found.append((place, name, status.st_mtime_ns, status.st_size, status.st_ino))
+                except OSError:
+                    found.append((place, name))
         return (*found, *(root.resolve(ref) for ref in _branches(root)))
 
     def _folder(
@@ -123,6 +121,11 @@ class GitCopier:
                     seen[path] = (sig, self._store.put(BLOB, Path(entry.path).read_bytes()))
                 mode = MODE_EXEC if status.st_mode & stat.S_IXUSR else MODE_FILE
                 rows.append(TreeEntry(entry.name, mode, seen[path][1]))
+            elif (
+                entry.is_symlink()
+            ):  # a hook, as a rule: where git itself would follow one, nothing is copied
+                text = os.fsencode(Path(entry.path).readlink())
+                rows.append(TreeEntry(entry.name, MODE_LINK, self._store.put(BLOB, text)))
         return self._store.put_tree(rows)
 
     def _count(self, size: int) -> None:
@@ -207,6 +210,10 @@ def is_copied(store: Store, tree: bytes, folder: Path, prefix: str = "") -> bool
                 continue
             if object_id(BLOB, Path(part.path).read_bytes()) != known.oid:
                 return False
+        elif part.is_symlink():
+            text = os.fsencode(Path(part.path).readlink())
+            if known is None or (known.mode, known.oid) != (MODE_LINK, object_id(BLOB, text)):
+                return False
     return True
 
 
@@ -222,6 +229,9 @@ def write_copy(store: Store, tree: bytes, folder: Path) -> None:
         path = folder / entry.name
         if entry.mode == MODE_DIR and store.subtree(entry.oid, _CHUNKS) is None:
             write_copy(store, entry.oid, path)
+            continue
+        if entry.mode == MODE_LINK:
+            path.symlink_to(os.fsdecode(store.read(entry.oid)))
             continue
         if entry.mode == MODE_DIR:
             with path.open("wb") as file:

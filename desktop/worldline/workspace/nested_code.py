@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from worldline.core.errors import WorkspaceError
-from worldline.workspace.objects import MODE_DIR, MODE_EXEC, TreeEntry
+from worldline.workspace.objects import MODE_DIR, MODE_EXEC, MODE_LINK, TreeEntry
 from worldline.workspace.states import RootState, State
 from worldline.workspace.store import Store
 
@@ -91,7 +91,7 @@ def _programs(store: Store, folder: bytes) -> list[str]:
 
 
 def _is_hook(entry: TreeEntry) -> bool:
-    return entry.mode == MODE_EXEC and not entry.name.endswith(".sample")
+    return entry.mode in (MODE_EXEC, MODE_LINK) and not entry.name.endswith(".sample")
 
 
 def in_config(data: bytes) -> list[str]:
