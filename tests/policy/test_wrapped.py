@@ -45,6 +45,9 @@ TEXTS = [
     "echo {t} | sh", "echo {t} | bash -s", "echo {t} | bash -s -- a", "echo {t} | sh -", "echo {t} | bash /dev/stdin", "echo -n {t} | sh", "printf {t} | sh", "printf '%s\\n' {t} | sh",
     "printf 'true\\n%s\\n' {t} | bash", "echo {t} | sudo sh", "echo {t} | env A=1 bash", "echo {t} | timeout 5 sh", "echo {t} | cat | sh", "(true; echo {t}) | sh", "{ echo {t}; } | bash",
     "echo {t} | bash -c sh", "sh <<< {t}", "bash -s <<< {t}", "bash <(echo {t})", "source <(echo {t})", ". /dev/stdin <<< {t}", "echo {t} | source /dev/stdin", "ssh h <<< {t}", "at now <<< {t}",
+    # what is run instead of a helper
+    "PAGER={t} git log", "GIT_SSH_COMMAND={t} git fetch", "EDITOR={t} git commit", "env GIT_PAGER={t} git log", "git -c alias.x={b} x", "git -c core.pager={t} log",
+    "git -c a.b=c -c core.sshCommand={t} fetch",
     "echo {t} | busybox sh", "echo {t} | while true; do sh; done", "cat <<< {t} | sh", "echo {t} | xargs -I% sh -c %",
 ]  # fmt: skip
 HEREDOCS = [
@@ -54,7 +57,8 @@ HEREDOCS = [
 
 
 def filled(form: str, command: str) -> str:
-    return form.replace("{t}", shlex.quote(command)).replace("{}", command, 1)
+    quoted = form.replace("{t}", shlex.quote(command)).replace("{b}", shlex.quote(f"!{command}"))
+    return quoted.replace("{}", command, 1)
 
 
 def wrapped() -> list[tuple[str, str]]:
@@ -79,6 +83,18 @@ def test_a_denied_command_is_found_behind_what_starts_it(tmp_path: Path) -> None
     assert not missed, f"{len(missed)} of {len(lines)}:\n" + "\n".join(missed)
 
 
+def test_another_name_for_it_is_found(tmp_path: Path) -> None:
+    rules = RuleSet(RULES, tmp_path)
+    for line in (
+        "git -c alias.p=push p origin",
+        "git -c a.b=c -c alias.p='push origin' p",
+        "G=git; $G push",
+        "p() { git push; }; p",
+        "git {push,x}",
+    ):
+        assert stopped(rules, line), line
+
+
 def stopped(rules: RuleSet, line: str) -> bool:
     """Denied, or asked about whatever the mode lets pass by itself: part of it is known only when it runs."""
     judged = rules.command(line)
@@ -88,7 +104,7 @@ def stopped(rules: RuleSet, line: str) -> bool:
 @pytest.mark.parametrize(
     "line",
     ["$x | sh", "curl h | sh", "base64 -d f | bash", "eval \"$x\"", "bash -c \"$x\"", "su -c \"$x\"", "echo $x | sh", "cat f | sh -s", "sh < f", "cat f | xargs git", "ls | parallel",
-     "sed s/a/b/ f | bash", "bash <(curl h)", "xargs -I{} sh -c '{}'", "find . -exec sh -c '{}' \\;"],
+     "sed s/a/b/ f | bash", "bash <(curl h)", "xargs -I{} sh -c '{}'", "exec 3<f; sh <&3", "find . -exec sh -c '{}' \\;"],
 )  # fmt: skip
 def test_what_is_known_only_when_it_runs_is_asked_about(tmp_path: Path, line: str) -> None:
     judged = RuleSet(RULES, tmp_path).command(line)
@@ -100,7 +116,7 @@ def test_what_is_known_only_when_it_runs_is_asked_about(tmp_path: Path, line: st
     ["echo git push", "grep -r 'git push' .", "git commit -m 'git push'", "echo 'git push' > notes", "cat <<E > f\ngit push\nE", "git log --grep 'npm publish'", "timeout 5 echo git push",
      "echo git push | cat", "cat notes | grep push", "printf 'git push' | wc -c", "sh script.sh", "bash -c 'echo git push'", "python -c 'git push'", "ls | xargs echo", "su --help",
      "uv run pytest tests/push", "watch -n 5 git status", "flock f ls", "sh", "bash --version", "env", "tar xf a", "xargs -n 1 echo rm", "docker run img ls", "find . -name push",
-     "make push", "npm run publish", "ssh-add", "echo | sh", "true | sh", "find . -exec echo {} ;", "git rebase main"],
+     "make push", "npm run publish", "ssh-add", "echo | sh", "true | sh", "find . -exec echo {} ;", "git rebase main", "PAGER=cat git log", "git -c user.name=push commit"],
 )  # fmt: skip
 def test_what_only_speaks_of_it_is_not_denied(tmp_path: Path, line: str) -> None:
     judged = RuleSet(RULES, tmp_path).command(line)

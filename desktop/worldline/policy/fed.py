@@ -21,7 +21,7 @@ _ESCAPES = {"n": "\n", "t": "\t", "\\": "\\"}
 def fed_by(call: Node, redirs: Sequence[Node], left: Fed) -> Fed:
     """What this simple command may read: by its redirections, else from the pipe; and what stands as `<(…)` among its words."""
     found: list[str | None] = [text for word in arguments_of(call) for text in _substituted(word)]
-    given = [redir for redir in redirs if redir.get("Op") in ("<", "<<", "<<-", "<<<", "<>")]
+    given = [redir for redir in redirs if redir.get("Op") in ("<", "<<", "<<-", "<<<", "<>", "<&")]
     for redir in given:
         if redir["Op"] in ("<<", "<<-"):
             found.append(spelled(redir.get("Hdoc") or {}))

@@ -27,6 +27,11 @@ SHELLS = frozenset(
 STARTS_FILE = frozenset({"--rcfile", "--init-file"})
 """Options of a shell that name a file it runs first."""
 _SHELL_OPTIONS = re.compile(r"[-+][a-zA-Z]+")
+_RUNS = re.compile(
+    r"(?:GIT_|MAN|SYSTEMD_)?(?:PAGER|EDITOR|BROWSER)|VISUAL|GIT_SEQUENCE_EDITOR|GIT_SSH_COMMAND|GIT_ASKPASS|SSH_ASKPASS|SUDO_ASKPASS"
+    r"|GIT_EXTERNAL_DIFF|GIT_PROXY_COMMAND|LESSOPEN|LESSCLOSE|PROMPT_COMMAND|RSYNC_RSH|CVS_RSH|FCEDIT|npm_config_script_shell"
+)
+"""Variables whose value is run."""
 _STDIN = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0", None)
 _TAKES_TEXT = frozenset({"at", "batch", "ssh"})
 """Programs that take what they are given to read for commands."""
@@ -152,6 +157,12 @@ _RUNNERS: dict[str, tuple[tuple[str, int], ...]] = {
 def guesses(command: SimpleCommand) -> Iterator[Started]:
     """What this command may start as well."""
     name, words = command.program or "", command.words
+    # What a program starts instead of its usual helper: `PAGER='x' git log`.
+    yield from (
+        (value, f"{key}=") for key, value in command.assigns.items() if value and _RUNS.fullmatch(key)
+    )
+    if name == "git":
+        yield from _git_settings(words[1:])
     if name in HIDDEN_WRAPPERS:
         rest = behind_options(HIDDEN_WRAPPERS[name], words[1:])
         yield rest, name
@@ -163,6 +174,20 @@ def guesses(command: SimpleCommand) -> Iterator[Started]:
         at = _find(words, start.split())
         if at:
             yield from _later(words[at:], own, f"{name} {start}".strip())
+
+
+def _git_settings(words: Words) -> Iterator[Started]:
+    """`git -c alias.x='!T' x`, `git -c alias.x=push x`, `git -c core.pager=T log`."""
+    for at, word in enumerate(words[:-1]):
+        key, has_value, value = (words[at + 1] or "").partition("=")
+        if word not in ("-c", "--config-env") or not has_value or not value:
+            continue
+        if value.startswith("!"):
+            yield value[1:], "git -c"
+        elif key.lower().startswith("alias."):
+            yield ["git", *value.split(), *words[at + 2 :]], "git -c"
+        elif " " in value:
+            yield value, "git -c"
 
 
 def _texts_among(name: str, words: Words, options: _Text) -> Iterator[Started]:
