@@ -185,9 +185,19 @@ def settings() -> QWidget:
 
 
 def settings_grants() -> QWidget:
+    given: list[dict[str, object]] = [
+        {
+            "id": "b", "scope": "session", "tool": "tickets__close", "what": "close of tickets",
+            "reach": "every call of tickets__close, with any arguments", "at": 1_767_000_000_000,
+        },
+        {
+            "id": "a", "scope": "branch", "tool": "bash", "what": "make integration | tee result.txt",
+            "reach": "exactly this command, in this folder and confined no less than now", "at": 1_766_999_000_000,
+        },
+    ]  # fmt: skip
     dialog = settings()
     dialog.show_page("grants")
-    dialog.grants_page.show_grants(engine_words.message({"grants": sample.grants()}))
+    dialog.grants_page.show_grants(engine_words.message({"grants": given}))
     return dialog
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from worldline.core.headers import NodeHeader
 from worldline.core.kinds import NodeFlag, NodeKind, Outcome
@@ -249,19 +249,6 @@ def approval_write() -> Approval:
             reach="exactly this call of edit, with the same arguments",
         )
     )
-
-
-def grants() -> list[dict[str, Any]]:
-    return [
-        {
-            "id": "b", "scope": "session", "tool": "tickets__close", "what": "close of tickets",
-            "reach": "every call of tickets__close, with any arguments", "at": 1_767_000_000_000,
-        },
-        {
-            "id": "a", "scope": "branch", "tool": "bash", "what": "make integration | tee result.txt",
-            "reach": "exactly this command, in this folder and confined no less than now", "at": 1_766_999_000_000,
-        },
-    ]  # fmt: skip
 
 
 def question() -> Question:
