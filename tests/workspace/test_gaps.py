@@ -301,3 +301,22 @@ def test_what_only_is_called_like_a_git_folder_is_named(work: Path, open_workspa
     assert [(left.path, left.reason) for left in result.omitted] == [
         (".git", "is no repository that can be read")
     ]
+
+
+@pytest.mark.parametrize(
+    "rules", [b"x" * 900_000, b"*a" * 450_000, b"\0" * 3_000_000, b"[a" * 300_000, b"**/" * 300_000]
+)
+def test_a_file_of_rules_that_is_none_keeps_nobody_waiting(
+    work: Path, open_workspace: Open, rules: bytes
+) -> None:
+    """Its lines are as long as no rule is."""
+    (work / "a").write_text("1")
+    ws = open_workspace()
+    first = ws.capture(None).state
+    (work / ".gitignore").write_bytes(rules)
+    (work / "b").write_text("2")
+    second = ws.capture(first)
+    assert sorted(second.paths) == [".gitignore", "b"]
+    assert ws.apply(ws.plan(first, last=second.state)).done
+    assert ws.apply(ws.plan(second.state, last=first)).done
+    assert (work / ".gitignore").read_bytes() == rules and (work / "b").exists()

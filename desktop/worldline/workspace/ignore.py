@@ -56,6 +56,13 @@ def _bracket(pattern: str, start: int) -> tuple[str, int] | None:
     return (f"(?!/)[{'^' if negated else ''}{out}]", i + 1)
 
 
+_WILDCARD = re.compile(r"[*?\[\\]")
+_LONGEST = 16 << 10
+"""Letters of a rule. Longer ones are none: a file that is something else, or made to keep somebody waiting."""
+RULES_CAP = 1 << 20
+"""Bytes of a file of rules; a larger one is none."""
+
+
 def translate(pattern: str) -> str | None:
     """A glob of git as a regular expression; None for one that can match nothing.
 
@@ -63,10 +70,12 @@ def translate(pattern: str) -> str | None:
     Tried one after the other, a few stars in a row would take longer than anybody waits.
     """
     tail = ""
-    parts: list[list[str]] = [[""]]
-    """Between `**/`, each cut at its stars."""
+    parts: list[list[list[str]]] = [[[]]]
+    """Between `**/`, each cut at its stars, letter by letter."""
     i = 0
     size = len(pattern)
+    wildcard = _WILDCARD.search(pattern)
+    first = wildcard.start() if wildcard is not None and "/" in pattern else -1
     while i < size:
         char = pattern[i]
         if char == "*":
@@ -74,33 +83,32 @@ def translate(pattern: str) -> str | None:
             while end < size and pattern[end] == "*":
                 end += 1
             # Git compares what stands before the first wildcard by itself, so that the rest begins there.
-            first = "/" in pattern and not any(c in "*?[\\" for c in pattern[:i])
-            at_start = i == 0 or pattern[i - 1] == "/" or first
+            at_start = i == 0 or pattern[i - 1] == "/" or i == first
             if end - i >= 2 and at_start and end < size and pattern[end] == "/":
-                parts.append([""])
+                parts.append([[]])
                 end += 1
             elif end - i >= 2 and at_start and end == size:
                 tail = ".*" if i == 0 or pattern[i - 1] != "/" else ".+"
             else:
-                parts[-1].append("")
+                parts[-1].append([])
             i = end
             continue
         if char == "?":
-            parts[-1][-1] += "[^/]"
+            parts[-1][-1].append("[^/]")
         elif char == "[":
             bracket = _bracket(pattern, i)
             if bracket is None:
                 return None
-            parts[-1][-1] += bracket[0]
+            parts[-1][-1].append(bracket[0])
             i = bracket[1]
             continue
         elif char == "\\":
             if i + 1 >= size:
                 return None
             i += 1
-            parts[-1][-1] += re.escape(pattern[i])
+            parts[-1][-1].append(re.escape(pattern[i]))
         else:
-            parts[-1][-1] += re.escape(char)
+            parts[-1][-1].append(re.escape(char))
         i += 1
     out = _segments(parts[0], last=len(parts) == 1 and not tail)
     for number, part in enumerate(parts[1:], 2):
@@ -110,13 +118,14 @@ def translate(pattern: str) -> str | None:
     return out + tail
 
 
-def _segments(pieces: list[str], *, last: bool) -> str:
+def _segments(pieces: list[list[str]], *, last: bool) -> str:
     """Pieces with a star between each two. `last`: the pattern ends with them."""
     out = pieces[0]
-    for number, piece in enumerate(pieces[1:], 2):
+    for number, letters in enumerate(pieces[1:], 2):
+        piece = "".join(letters)
         ends = last and number == len(pieces)
-        out += f"[^/]*{piece}" if ends else f"(?>[^/]*?{piece})"
-    return out
+        out.append(f"[^/]*{piece}" if ends else f"(?>[^/]*?{piece})")
+    return "".join(out)
 
 
 def _parse_line(line: str) -> tuple[_Rule, str] | None:
@@ -133,6 +142,8 @@ def _parse_line(line: str) -> tuple[_Rule, str] | None:
     if folders_only:
         line = line[:-1]
     if not line:
+        return None
+    if len(line) > _LONGEST:
         return None
     by_name = "/" not in line
     source = translate(line.removeprefix("/"))

@@ -14,7 +14,7 @@ import time
 
 from worldline.workspace.filesig import FileSig, clashes, is_fresh, read_file
 from worldline.workspace.folders import CHOSEN_CAP, IGNORED, RULING, Context, Dir, differing, is_staging
-from worldline.workspace.ignore import RuleSet, Stack, is_ignored
+from worldline.workspace.ignore import RULES_CAP, RuleSet, Stack, is_ignored
 from worldline.workspace.looker import OPEN_DIR
 from worldline.workspace.looking import Looker, known_folders
 from worldline.workspace.reading import Found, miss, take_file
@@ -336,7 +336,7 @@ class Walk:
         if not there:
             return None
         try:
-            got = read_file(".gitignore", fd, 1 << 20)
+            got = read_file(".gitignore", fd, RULES_CAP)
         except OSError:  # a folder or link of that name is no rule file for git either
             return None
         return RuleSet(got[0], prefix) if got is not None else None

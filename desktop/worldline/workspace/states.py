@@ -19,7 +19,7 @@ from typing import Any
 
 from worldline.core.errors import WorkspaceError
 from worldline.workspace import indexfile
-from worldline.workspace.ignore import RuleSet, StateRules
+from worldline.workspace.ignore import RULES_CAP, RuleSet, StateRules
 from worldline.workspace.objects import BLOB, COMMIT, EMPTY_TREE, MODE_DIR, MODE_FILE, TreeEntry
 from worldline.workspace.store import Store
 
@@ -219,7 +219,8 @@ class State:
             for root in self.roots:
                 if root.path and root.path + "/" == folder:
                     text = root.exclude.encode("latin-1") + b"\n"
-            if entry is not None and entry.mode in (0o100644, 0o100755):
+            is_file = entry is not None and entry.mode in (0o100644, 0o100755)
+            if is_file and entry is not None and self.store.size_of(entry.oid) <= RULES_CAP:
                 text += self.store.read(entry.oid)
             return text or None
 
