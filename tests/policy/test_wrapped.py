@@ -153,3 +153,43 @@ def test_a_line_that_could_start_anything_is_asked_about_and_not_thought_about_f
     line = f"{word} " * 60 + "git push"
     assert stopped(RuleSet(RULES, tmp_path), line)
     assert len(calls) <= 120
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["git -C $d status", "for d in a b; do git -C $d pull; done", "find . -name .git | xargs -I{} git -C {} status", "docker --context $c ps", "git -c user.name=$n commit", "npm --prefix $d test"],
+)  # fmt: skip
+def test_a_word_that_is_not_known_now_is_not_taken_for_the_denied_one(tmp_path: Path, line: str) -> None:
+    rules = [*RULES, parse_rule("Bash(docker push:*)", "deny")]
+    judged = RuleSet(rules, tmp_path).command(line)
+    assert judged.decision == "ask", "it is no push as far as anybody knows"
+
+
+@pytest.mark.parametrize("line", ["git -C $d push", "docker --context $c push a", "rm -r -f $x"])
+def test_a_denied_command_is_denied_whatever_word_beside_it_is_not_known_now(
+    tmp_path: Path, line: str
+) -> None:
+    rules = [*RULES, parse_rule("Bash(docker push:*)", "deny")]
+    assert RuleSet(rules, tmp_path).command(line).decision == "deny"
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["$x git push", "git $x push", "git $x $y push origin", "git $x -c a=b push", "npm $x publish", "sudo $x git push"],
+)  # fmt: skip
+def test_a_word_that_is_not_known_now_may_be_none(tmp_path: Path, line: str) -> None:
+    rules = [*RULES, parse_rule("Bash(git push origin:*)", "deny")]
+    assert stopped(RuleSet(rules, tmp_path), line)
+    only = RuleSet([parse_rule("Bash(git push origin:*)", "deny")], tmp_path)
+    assert stopped(only, "git $x push origin") and not stopped(only, "git log $x origin")
+
+
+@pytest.mark.parametrize("line", ["env --version", "timeout --help", "xargs --version", "busybox --help"])
+def test_what_a_wrapper_says_of_itself_starts_nothing(tmp_path: Path, line: str) -> None:
+    assert not stopped(RuleSet(RULES, tmp_path), line)
+
+
+@pytest.mark.parametrize("line", ["parallel rm ::: a", "ls | parallel -j4 rm", "sem rm a"])
+def test_a_rule_that_allows_what_starts_any_command_allows_none(tmp_path: Path, line: str) -> None:
+    rules = [parse_rule("Bash(parallel:*)", "allow"), parse_rule("Bash(sem:*)", "allow"), parse_rule("Bash(ls:*)", "allow")]  # fmt: skip
+    assert RuleSet(rules, tmp_path).command(line).decision == "ask"

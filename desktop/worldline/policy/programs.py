@@ -14,7 +14,7 @@ STEERING = re.compile(
 
 INTERPRETERS = re.compile(
     r"(?:python[\d.]*|pypy[\d.]*|perl|ruby|node|deno|bun|php|lua\w*|tclsh|osascript|pwsh|powershell|java|rscript|awk|gawk"
-    r"|mawk|sed|sh|bash|zsh|dash|ksh|ash|fish|eval|source|\.|exec|xargs|env|ssh|sudo|su|doas|make|docker|podman|kubectl|find)"
+    r"|mawk|sed|sh|bash|zsh|dash|ksh|ash|fish|eval|source|\.|exec|xargs|parallel|sem|env|ssh|sudo|su|doas|make|docker|podman|kubectl|find)"
 )
 PACKAGE_MANAGERS = frozenset(
     [

@@ -27,16 +27,28 @@ class Rule:
 
     def matches_command(self, command: SimpleCommand) -> bool:
         """For deny and ask: may the command be what the rule means? A word not known now may be anything."""
-        if not self._names_program(command, sure=False):
-            return False
-        words = [self._program(command), *command.words[1:]]
-        return _match_words(self.pattern, words, unknown=True)
+        return self._names_program(command, sure=False) and self._means(command, unknown=True)
+
+    def is_command(self, command: SimpleCommand) -> bool:
+        """For deny: the command is what the rule means, whatever the words are that are not known now."""
+        known = command.program is not None and self._names_program(command, sure=False)
+        return known and self._means(command, unknown=False)
 
     def allows_command(self, command: SimpleCommand) -> bool:
-        if not self._names_program(command, sure=True):
+        if not self._names_program(command, sure=True) or None in command.words:
             return False
+        wanted, more = pattern_words(self.pattern)
         words = [self._program(command), *command.words[1:]]
-        return _match_words(self.pattern, words, unknown=False) and not self._too_wide(command)
+        return _match_plain(wanted, more, words, unknown=False) and not self._too_wide(command)
+
+    def _means(self, command: SimpleCommand, *, unknown: bool) -> bool:
+        """Options in another order or form, or of the program itself, hide nothing."""
+        wanted, more = pattern_words(self.pattern)
+        words = [self._program(command), *command.words[1:]]
+        if any(word.startswith("-") for word in wanted) and _same_options(wanted, more, words, unknown):
+            return True
+        ways = (words, *_behind_options(wanted, words, unknown))
+        return any(_match_plain(wanted, more, way, unknown) for way in ways)
 
     def _program(self, command: SimpleCommand) -> str | None:
         """The program in the words of the rule, once it is known to be meant."""
@@ -103,44 +115,47 @@ def pattern_words(pattern: str) -> tuple[list[str], bool]:
     return words, False
 
 
-def _match_words(pattern: str, words: Sequence[str | None], *, unknown: bool) -> bool:
-    wanted, more = pattern_words(pattern)
-    if not unknown and None in words:
-        return False
-    if unknown and any(word.startswith("-") for word in wanted) and _same_options(wanted, more, words):
+def _match_plain(wanted: Sequence[str], more: bool, words: Sequence[str | None], unknown: bool) -> bool:
+    """`unknown`: a word that is not known now may be the wanted one. Else it is none of them."""
+    if unknown and _may_be(wanted, more, words):
         return True
-    if unknown and any(_match_plain(wanted, more, later) for later in _behind_options(wanted, words)):
-        return True
-    return _match_plain(wanted, more, words, unknown)
-
-
-def _match_plain(
-    wanted: Sequence[str], more: bool, words: Sequence[str | None], unknown: bool = True
-) -> bool:
-    if unknown:  # may be no word at all
-        while len(words) > len(wanted) and words[-1] is None:
-            words = words[:-1]
     if len(words) < len(wanted) or (len(words) > len(wanted) and not more):
         # An unknown word may be several words.
         return unknown and None in words[: len(wanted)] and _prefix(wanted, words, unknown)
     return _prefix(wanted, words, unknown)
 
 
-def _behind_options(wanted: Sequence[str], words: Sequence[str | None]) -> Iterator[Sequence[str | None]]:
+def _may_be(wanted: Sequence[str], more: bool, words: Sequence[str | None]) -> bool:
+    """A word that is not known now may be no word at all: `git $x push`."""
+    reached = {0}
+    """How many of the wanted words those so far may be."""
+    for word in words:
+        if more and len(wanted) in reached:
+            return True
+        following = {
+            at + 1 for at in reached if at < len(wanted) and (word is None or _is_word(word, wanted[at]))
+        }
+        reached = following | reached if word is None else following
+    return len(wanted) in reached
+
+
+def _behind_options(
+    wanted: Sequence[str], words: Sequence[str | None], unknown: bool
+) -> Iterator[Sequence[str | None]]:
     """`git -C x push` and `npm --silent publish` as `git push` and `npm publish`: options of the program itself, each with
-    a value or none, stand before the word that says what it does."""
+    a value or none, stand before the word that says what it does. `unknown`: a word that is not known now may be one."""
     if len(wanted) < 2 or wanted[1].startswith("-"):
         return
     at = 1
-    while at < len(words) and (words[at] or "").startswith("-"):
+    while at < len(words) and (words[at] or ("-" if unknown else "")).startswith("-"):
         at += 1
         yield [words[0], *words[at:]]
-        if at < len(words) and not (words[at] or "-").startswith("-"):
+        if at < len(words) and not (words[at] or "").startswith("-"):
             at += 1
             yield [words[0], *words[at:]]
 
 
-def _same_options(wanted: Sequence[str], more: bool, words: Sequence[str | None]) -> bool:
+def _same_options(wanted: Sequence[str], more: bool, words: Sequence[str | None], unknown: bool) -> bool:
     """The same command with its options in another order or form: `rm -fr`, `rm -r -f`, `rm --recursive --force`."""
 
     def split(items: Sequence[str | None]) -> tuple[list[str | None], set[str]]:
@@ -159,7 +174,7 @@ def _same_options(wanted: Sequence[str], more: bool, words: Sequence[str | None]
     plain, options = split(words)
     if not want_options <= options or (not more and len(plain) != len(want_plain)):
         return False
-    return len(plain) >= len(want_plain) and _prefix([word or "" for word in want_plain], plain, True)
+    return len(plain) >= len(want_plain) and _prefix([word or "" for word in want_plain], plain, unknown)
 
 
 def _prefix(wanted: Sequence[str], words: Sequence[str | None], unknown: bool) -> bool:
@@ -167,6 +182,10 @@ def _prefix(wanted: Sequence[str], words: Sequence[str | None], unknown: bool) -
         if word is None:
             if not unknown:
                 return False
-        elif not fnmatch.fnmatchcase(word, want) and word != want:
+        elif not _is_word(word, want):
             return False
     return True
+
+
+def _is_word(word: str, want: str) -> bool:
+    return fnmatch.fnmatchcase(word, want) or word == want

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from worldline.policy.programs import HARMLESS, STEERING
-from worldline.policy.rule import Decision, Rule, pattern_words
+from worldline.policy.rule import Decision, Rule
 from worldline.policy.secrets import names_secret
 from worldline.policy.shell import ParsedLine, SimpleCommand, has_glob, parse
 from worldline.policy.starts import SHELLS, STARTS_FILE, shell_text
@@ -75,8 +75,7 @@ class RuleSet:
                 if not _could_be(rule, command):
                     continue
                 part = (command.start, command.end)
-                wanted, more = pattern_words(rule.pattern)
-                if None not in (command.words[: len(wanted)] if more else command.words):
+                if rule.is_command(command):
                     return Judgement("deny", rule, f"the rule {rule.text} denies it", part)
                 doubt = doubt or Judgement(
                     "ask", rule, f"it may be what {rule.text} denies", part, strict=True

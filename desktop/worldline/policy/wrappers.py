@@ -180,7 +180,7 @@ def _after_options(
 
 def _takes_next(options: _Options, word: str) -> int | None:
     """How many words more an option takes, 0 or 1; None: nobody knows."""
-    if word == "-":
+    if word in ("-", "--help", "--version"):
         return 0
     if word.startswith("--"):
         name, equals, _ = word[2:].partition("=")
