@@ -327,3 +327,29 @@ async def test_back_to_before_the_first_commit(bench: Any, tmp_path: Path) -> No
         ["git", "status", "--porcelain=v1", "-b"], cwd=b.root, capture_output=True, text=True, check=True
     ).stdout
     assert status.startswith("## No commits yet on worldline/") and "A  a" in status
+
+
+async def test_what_was_stashed_and_tagged_in_a_repository_inside_is_in_a_node_before_it_goes(
+    bench: Any, repo: Any
+) -> None:
+    """No file tells of it, and git's folder there goes with the files."""
+    b = await bench(workspace=repo)
+    b.script(
+        reply("", call("bash", command="git init -q v; cd v; echo a >f; git add f; git commit -qm a")),
+        "Done.",
+    )
+    await b.ask("make one")
+    inner = b.root / "v"
+    (inner / "f").write_text("precious\n")
+    git(inner, "stash", "-q")
+    git(inner, "tag", "kept")
+    answer = await b.actor.jumps.jump(Jump(node="root"))
+    assert answer.result is not None and not inner.exists()
+    kept = b.doc.header(answer.result.safety_node)
+    assert kept.preview == "before the jump: a repository in the workspace changed"
+    await b.actor.jumps.jump(Jump(node=kept.uid))
+    assert git(inner, "tag") == "kept"
+    assert git(inner, "show", "stash@{0}:f") == "precious"
+    # Nothing is new in it now.
+    again = await b.actor.jumps.jump(Jump(node="root"))
+    assert again.result is not None and again.result.safety_node == ""

@@ -261,7 +261,8 @@ class Jumps:
         """What is on disk and in no node yet becomes a node of the path that is left."""
         if plan is None or not plan.safety_changed:
             return ""
-        return await save_disk(self._shared, "before the jump")
+        # Of a repository that goes with its files nothing else has what was stashed or tagged in it.
+        return await save_disk(self._shared, "before the jump", safety=plan.safety if plan.drop_git else "")
 
     def announce(self) -> None:
         """Show where the session is now."""

@@ -23,6 +23,15 @@ def same_but_for_branch(workspace: Workspace, a: str, b: str) -> bool:
     return a == b or facts(workspace.state(a)) == facts(workspace.state(b))
 
 
+def same_inside(workspace: Workspace, a: str, b: str) -> bool:
+    """Whether two states have the same in the git folders of the repositories inside. Runs on the workspace thread."""
+
+    def copies(state: State) -> object:
+        return [(r.path, r.git) for r in state.roots if r.path]
+
+    return a == b or copies(workspace.state(a)) == copies(workspace.state(b))
+
+
 _LOOKED_AT = 200
 
 
