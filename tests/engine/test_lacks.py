@@ -44,6 +44,19 @@ async def test_the_first_step_of_a_run_says_what_it_made_that_is_not_captured(be
     assert len(lacking(b)) == 3, "what stays from another branch is not this step's doing"
 
 
+async def test_more_than_a_node_has_room_for_is_said_once_as_well(bench: Any, repo: Path) -> None:
+    b = await bench(workspace=repo)
+    b.script(
+        reply("", call("bash", command="for i in $(seq 201); do mkfifo p$i; done")),
+        reply("", call("bash", command="echo x > c")),
+        "Done.",
+    )
+    await b.ask("go")
+    b.script(reply("", call("bash", command="echo y > d")), "Done.")
+    await b.ask("go on")
+    assert [(kind, len(paths)) for kind, paths in lacking(b)] == [("tool", 200)]
+
+
 async def test_a_change_from_outside_says_what_of_it_is_not_captured(bench: Any, repo: Path) -> None:
     b = await bench(workspace=repo)
     os.mkfifo(b.root / "pipe")

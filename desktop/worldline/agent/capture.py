@@ -70,10 +70,11 @@ def root_lacks(result: CaptureResult) -> dict[str, Any]:
 def _news(result: CaptureResult, told: dict[str, Any]) -> dict[str, Any]:
     detail: dict[str, Any] = {}
     known = {row.get("path") for row in told.get("not_captured") or []}
-    if any(one.path not in known for one in result.omitted):
+    # Of those that no list has room for nobody can say whether they are new.
+    if any(one.path not in known for one in result.omitted[:_ROWS]):
         detail["not_captured"] = _listed(result.omitted)
     said = {(row.get("path"), row.get("reason")) for row in told.get("remarks") or []}
-    if remarks := [one for one in result.notes if (one.path, one.reason) not in said]:
+    if remarks := [one for one in result.notes[:_ROWS] if (one.path, one.reason) not in said]:
         detail["remarks"] = _listed(remarks)
     return detail
 
