@@ -22,8 +22,9 @@ class Before:
     command: str
     profile: Profile
     files: GitFiles
-    refs: Refs
-    """Those of the repository, with what others have moved since and told of themselves."""
+    refs: Refs = field(default_factory=dict)
+    """Those of the repository as the command begins (see `Ongoing.began`), with what others have moved since and told of
+    themselves."""
     copies: list[SavedCopy] = field(default_factory=list)
     remotes: list[Remote] = field(default_factory=list)
 
@@ -37,8 +38,11 @@ class Ongoing:
     """Held from before refs are read, or moved by us, until the others know of it."""
     _befores: list[Before] = field(default_factory=list)
 
-    def began(self, before: Before) -> None:
-        self._befores.append(before)
+    async def began(self, before: Before) -> None:
+        """Look at its refs, and keep them right from then on."""
+        async with self.turn:
+            before.refs = await refs_at(before.profile.git)
+            self._befores.append(before)
 
     def ended(self, before: Before) -> None:
         """May be said again."""
@@ -52,6 +56,12 @@ class Ongoing:
             self.moved(was, now, before)
             return was, now
 
+    async def pushed(self, was: Refs, git: GitPlaces) -> None:
+        """Git noted where the branches of a remote are now, which was nobody's command. What else moved since `was` did
+        not move by that."""
+        async with self.turn:
+            self.moved(_of_remotes(was), _of_remotes(await refs_at(git)))
+
     def moved(self, was: Refs, now: Refs, by: Before | None = None) -> None:
         """These refs moved, and none of the commands did it but `by`. The turn is held."""
         moves = {name: now.get(name) for name in was.keys() | now.keys() if was.get(name) != now.get(name)}
@@ -61,6 +71,10 @@ class Ongoing:
                 before.refs = {name: place for name, place in refs.items() if place is not None}
 
 
+def _of_remotes(refs: Refs) -> Refs:
+    return {name: place for name, place in refs.items() if name.startswith("refs/remotes/")}
+
+
 async def refs_at(git: GitPlaces) -> Refs:
     """All refs of a repository; {} where there is none."""
     return await asyncio.to_thread(refs_of, git.common_dir) if git.common_dir is not None else {}
@@ -68,10 +82,7 @@ async def refs_at(git: GitPlaces) -> Refs:
 
 def look(command: str, profile: Profile, copies: Copies) -> Before:
     """Blocking. What the command may write outside is copied, and has a place of its own where it is not there yet."""
-    common = profile.git.common_dir
-    before = Before(
-        command, profile, GitFiles.read(profile.git), refs_of(common) if common is not None else {}
-    )
+    before = Before(command, profile, GitFiles.read(profile.git))
     for grant in profile.grants:
         if grant.kind != "write":
             continue

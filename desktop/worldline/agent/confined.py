@@ -145,8 +145,8 @@ class ConfinedRunner:
         if profile.outlives and profile.network is not None:
             await asyncio.to_thread(profile.network.tie)
         before = await asyncio.to_thread(beforehand.look, command, profile, self._place.copies)
-        self._place.ongoing.began(before)
         try:
+            await self._place.ongoing.began(before)
             confinement, started = await self._start(
                 command, cwd, before, emit, 0 if background else KEEP_LIMIT
             )
@@ -202,9 +202,7 @@ class ConfinedRunner:
                 self._enter(cancelled_push(push))
             raise
         finally:
-            # Git notes here as well where the branch of the remote is now.
-            async with self._place.ongoing.turn:
-                self._place.ongoing.moved(was, await refs_at(git))
+            await self._place.ongoing.pushed(was, git)
 
     async def _stopped_late(
         self, reading: asyncio.Future[_Seen], started: Started, confinement: Confinement, before: Before, left: bool
