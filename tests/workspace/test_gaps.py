@@ -320,3 +320,29 @@ def test_a_file_of_rules_that_is_none_keeps_nobody_waiting(
     assert ws.apply(ws.plan(first, last=second.state)).done
     assert ws.apply(ws.plan(second.state, last=first)).done
     assert (work / ".gitignore").read_bytes() == rules and (work / "b").exists()
+
+
+@pytest.mark.parametrize("watch", [True, False])
+@pytest.mark.parametrize("again", [True, False])
+def test_rules_that_ignore_their_own_file_are_read_anew(
+    work: Path, tmp_path: Path, open_workspace: Open, watch: bool, again: bool
+) -> None:
+    """Written in place: nothing of the folder itself changes with it."""
+    (work / "d/sub").mkdir(parents=True)
+    (work / "d/.gitignore").write_text("*\n")
+    (work / "d/kept").write_text("1")
+    (work / "d/sub/kept").write_text("1")
+    ws = open_workspace(watch=watch)
+    first = ws.capture(None).state
+    first = ws.capture(first).state
+    if again:
+        ws.close()
+        ws = open_workspace(watch=watch)
+    with (work / "d/.gitignore").open("r+") as file:
+        file.write("#")
+    second = ws.capture(first)
+    assert {"d/.gitignore", "d/kept", "d/sub/kept"} <= set(second.paths)
+    with (work / "d/.gitignore").open("r+") as file:
+        file.write("*")
+    assert ws.capture(second.state).state != second.state
+    ws.close()

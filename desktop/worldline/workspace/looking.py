@@ -43,7 +43,9 @@ def known_folders(top: Dir) -> list[Piece]:
     left: list[Piece] = [("", top)]
     while left:
         prefix, node = left.pop()
-        if node.tree and node.sig is not None and all(why == IGNORED for why in node.skipped.values()):
+        # One that ignores its own rules has them in no file that is looked at.
+        plain = ".gitignore" not in node.skipped and all(why == IGNORED for why in node.skipped.values())
+        if node.tree and node.sig is not None and plain:
             found.append((prefix, node))
         left += [(f"{prefix}{name}/", child) for name, child in node.dirs.items()]
     return found

@@ -157,6 +157,8 @@ class Walk:
         is not enough, list it."""
         if node.skipped and any(reason != IGNORED for reason in node.skipped.values()):
             return None
+        if ".gitignore" in node.skipped and self._is_ruled_anew(fd, node, prefix):
+            return None
         stat_of = os.stat
         limit = self._small
         read: Found | None = None
@@ -179,6 +181,11 @@ class Walk:
         except OSError:
             return None
         return read is not None and self._update(node, prefix, read)
+
+    def _is_ruled_anew(self, fd: int, node: Dir, prefix: str) -> bool:
+        """Whether the rules of a folder are others, where the file that has them is ignored itself (by `*`, as a rule)."""
+        now, known = self._rules(fd, prefix, True), node.rules
+        return (now.text if now is not None else None) != (known.text if known is not None else None)
 
     def _update(self, node: Dir, prefix: str, found: Found) -> bool:
         """Take over what was read of files that were known; whether that changes the tree."""
