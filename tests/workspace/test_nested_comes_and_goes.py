@@ -200,3 +200,22 @@ def test_what_was_committed_in_a_submodule_of_it_comes_back(
     assert not (work / "v").exists()
     _jump(ws, before, without)
     assert sh("git log -1 --format=%s deep; git status --short", work / "v/sub") == "deep\n"
+
+
+@pytest.mark.parametrize(
+    "deed", ["git tag index", "ln -s . .git/hooks/d", "mkdir .git/rr-cache", "git -C sub rm -q --cached s"]
+)
+def test_what_changes_no_other_file_in_it_is_seen_all_the_same(
+    two_states: Two, sh: Callable[..., str], work: Path, deed: str
+) -> None:
+    ws, without, repo = two_states(
+        "git init -q ../src; cd ../src; echo s >s; git add s; git commit -qm s",
+        f"{_NESTED}; git -c protocol.file.allow=always submodule --quiet add ../../src sub; git commit -qm s",
+    )
+    sh(deed, work / "v")
+    there = "git tag; ls -F .git/hooks/d .git/rr-cache 2>&1; git -C sub status --short"
+    said = sh(there, work / "v", check=False)
+    before = _jump(ws, without, repo)
+    assert not (work / "v").exists()
+    _jump(ws, before, without)
+    assert sh(there, work / "v", check=False) == said

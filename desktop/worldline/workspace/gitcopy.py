@@ -78,12 +78,15 @@ class GitCopier:
         found: list[object] = [root.index_sig]
         for place, folders, names in os.walk(root.gitdir):
             here = Path(place)
+            names += [name for name in folders if (here / name).is_symlink()]
             if "objects" in folders:
                 folders.remove("objects")
                 names += ["objects", "objects/pack"]
             folders.sort()
+            found += folders  # those that are empty, too
+            left_out = _LEFT_OUT if here == root.gitdir else ()
             for name in sorted(names):
-                if name in _LEFT_OUT or name.endswith((".lock", ".sample")):
+                if name in left_out or name.endswith((".lock", ".sample")):
                     continue
                 try:
                     status = (here / name).lstat()
