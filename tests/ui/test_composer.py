@@ -187,6 +187,20 @@ def test_chips_that_come_while_others_are_shown_are_seen_whole(composer: Compose
         assert composer.chips.viewport().height() >= max(chip.sizeHint().height() for chip in chips)
 
 
+def test_a_button_of_a_queued_message_is_not_taken_from_under_the_pointer(composer: Composer) -> None:
+    composer.set_running(True)
+    composer.set_queue([{"id": 7, "text": "and then this"}])
+    out: list[int] = []
+    composer.queue_edit.connect(lambda number, _text: out.append(number))
+    button = composer.chips.findChildren(Chip)[0].close_button
+    button.setFocus()
+    QTest.mousePress(button, Qt.MouseButton.LeftButton)
+    composer.set_running(True)  # as each status says
+    assert button.hasFocus()
+    QTest.mouseRelease(button, Qt.MouseButton.LeftButton)
+    assert out == [7]
+
+
 def test_the_keyboard_stays_with_the_message_when_a_button_that_has_it_goes_off(
     composer: Composer, qtbot: Any
 ) -> None:

@@ -28,7 +28,7 @@ from worldline.ui.dialogs.first_start import FirstStartDialog
 from worldline.ui.dialogs.jump_plan import JumpPlanDialog
 from worldline.ui.dialogs.model_view import ModelViewDialog, open_model_view
 from worldline.ui.dialogs.new_session import NewSessionDialog
-from worldline.ui.dialogs.settings import open_settings
+from worldline.ui.dialogs.settings import SettingsDialog, open_settings
 from worldline.ui.dialogs.settings_grants import GrantsPage
 from worldline.ui.dialogs.small import BranchSummaryDialog
 from worldline.ui.session_state import SessionState
@@ -491,6 +491,27 @@ def test_permissions_are_listed_and_taken_back(state: SessionState, window: QWid
     page.buttons["g2"].click()
     qtbot.waitUntil(lambda: page.none.isVisibleTo(page), timeout=30_000)
     dialog.close()
+
+
+def test_the_keyboard_stays_in_the_list_of_permissions_while_they_are_taken_back(qtbot: Any) -> None:
+    dialog = SettingsDialog()
+    qtbot.addWidget(dialog)
+    dialog.show()
+    dialog.activateWindow()
+    dialog.show_page("grants")
+    page = dialog.grants_page
+    items = [{"id": key, "scope": "session", "what": key, "reach": "exactly this", "at": 1} for key in "abc"]
+    page.show_grants({"grants": items})
+    qtbot.waitUntil(lambda: dialog.isActiveWindow() and page.buttons["b"].isVisible(), timeout=30_000)
+    page.buttons["b"].setFocus()
+    for pressed, following in (("b", "c"), ("c", "a")):
+        QTest.keyClick(page.buttons[pressed], Qt.Key.Key_Space)
+        items = [item for item in items if item["id"] != pressed]
+        page.show_grants({"grants": items})
+        assert page.buttons[following].hasFocus()
+    QTest.keyClick(page.buttons["a"], Qt.Key.Key_Space)
+    page.show_grants({"grants": []})
+    assert dialog.focusWidget() is not None and page.none.isVisible()
 
 
 def test_a_permission_that_could_not_be_taken_back_stays_in_the_list(qtbot: Any) -> None:

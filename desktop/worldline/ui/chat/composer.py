@@ -35,8 +35,8 @@ class Composer(QWidget):
     """Params of `prompt`."""
     stop = Signal()
     queue_edit = Signal(int, object)
-    queue_send = Signal(int)
     """Id, new text or None = take it out."""
+    queue_send = Signal(int)
     complete = Signal(str)
     mode_changed = Signal(str)
     draft_changed = Signal(str)
@@ -123,7 +123,7 @@ class Composer(QWidget):
     # -- what the pane tells
 
     def set_running(self, running: bool) -> None:
-        self.running = running
+        changed, self.running = running != self.running, running
         self._go.setText(self.tr("Queue") if running else self.tr("Send"))
         self._explain_go()
         if not running:
@@ -131,7 +131,8 @@ class Composer(QWidget):
         self._interrupt.setVisible(running)
         self._stop.setVisible(running)
         self._fit()
-        if self._queue:
+        # Said with each status: new chips would take the one from under the pointer and the keyboard.
+        if self._queue and changed:
             self._show_chips()
         self._on_text()
 

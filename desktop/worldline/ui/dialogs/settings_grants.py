@@ -22,6 +22,10 @@ class GrantsPage(Page):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(translate("Settings", "Permissions given"), parent)
         self.buttons: dict[str, QPushButton] = {}
+        self._pressed = -1
+        """Place of the button that had the keyboard as it was pressed, -1 = none had."""
+        self._went_to: QWidget | None = None
+        """Where Qt put the keyboard when that button went grey."""
         self._list = QVBoxLayout()
         self._list.setSpacing(12)
         self._layout.addLayout(self._list)
@@ -45,7 +49,10 @@ class GrantsPage(Page):
 
     def show_grants(self, answer: dict[str, Any]) -> None:
         self.problem.hide()
-        had_focus = any(button.hasFocus() for button in self.buttons.values())
+        at = next((at for at, button in enumerate(self.buttons.values()) if button.hasFocus()), -1)
+        if self._pressed >= 0 and self.window().focusWidget() is self._went_to:
+            at = self._pressed
+        self._pressed, self._went_to = -1, None
         while (item := self._list.takeAt(0)) is not None:
             if (row := item.widget()) is not None:
                 row.hide()
@@ -53,10 +60,12 @@ class GrantsPage(Page):
         self.buttons.clear()
         rows = given_of(answer)
         for given in rows:
-            self._list.addWidget(self._row(given))
+            row = self._row(given)
+            self._list.addWidget(row)
+            row.show()  # at once: what is hidden takes no keyboard
         self.none.setVisible(not rows)
-        if had_focus and self.buttons:
-            next(iter(self.buttons.values())).setFocus()
+        if at >= 0 and self.buttons:
+            list(self.buttons.values())[min(at, len(rows) - 1)].setFocus()
 
     def show_problem(self, text: str) -> None:
         self.problem.setText(text)
@@ -96,5 +105,8 @@ class GrantsPage(Page):
         return row
 
     def _remove(self, uid: str) -> None:
-        self.buttons[uid].setEnabled(False)  # until the engine has answered
+        button = self.buttons[uid]
+        self._pressed = list(self.buttons).index(uid) if button.hasFocus() else -1
+        button.setEnabled(False)  # until the engine has answered
+        self._went_to = self.window().focusWidget()
         self.remove_wanted.emit(uid)
