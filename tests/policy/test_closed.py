@@ -9,6 +9,7 @@ import pytest
 
 from policy.test_decide import Person, bench_with
 from toolbench import error_of, text_of
+from worldline.policy import closed
 from worldline.policy.closed import MOST_PLACES, closed_to_commands
 from worldline.policy.decide import PolicyGate
 from worldline.policy.rules import RuleSet, parse_rule
@@ -92,6 +93,32 @@ def test_places_are_found_and_new_ones_the_next_time(tmp_path: Path) -> None:
     assert MOST_PLACES >= 1000
 
 
+def test_more_other_names_than_can_be_covered_are_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(closed, "MOST_PLACES", 3)
+    rules = RuleSet([parse_rule("Read(dist/**)", "deny")], tmp_path.resolve())
+    (tmp_path / "dist").mkdir()
+    for number in range(5):
+        (tmp_path / "dist" / f"{number}").write_text("x")
+        (tmp_path / f"{number}").hardlink_to(tmp_path / "dist" / f"{number}")
+    found = closed.closed_to_commands(rules)
+    assert len(found.places) == 3 and tmp_path.resolve() / "dist" in found.places
+    assert [why for _, why in found.open] == ["it names more than 1,000 places"]
+    assert len(found.names) == 5, "tools keep all of them"
+
+
+def test_another_name_of_a_file_is_kept_by_the_rule_about_that_file(tmp_path: Path) -> None:
+    root = tmp_path.resolve()
+    rules = RuleSet([parse_rule("Read(a)", "deny"), parse_rule("Read(b)", "ask")], root)
+    for name in ("a", "b"):
+        (root / name).write_text(name)
+        (root / f"{name}2").hardlink_to(root / name)
+    first, second = (closed.second_name(root / name, rules) for name in ("a2", "b2"))
+    assert first is not None and first.decision == "deny" and "Read(a) is about" in first.why
+    assert second is not None and second.decision == "ask" and "Read(b) is about" in second.why
+
+
 TWIN = ("secrets/**", "PERSON/secrets/**", "WORK/secrets/**", "**/x", "PERSON/**/x")
 
 
@@ -112,10 +139,10 @@ def test_a_boundary_of_a_project_holds_in_both_places_it_lies_in(
             assert rules.path(kind, root / "secrets" / "x").decision == decision  # type: ignore[arg-type]
             judged = rules.path(kind, root / "y")  # type: ignore[arg-type]
             assert judged.rule is None
-    closed = closed_to_commands(RuleSet([parse_rule(f"Read({text})", decision)], work, home))
+    found = closed_to_commands(RuleSet([parse_rule(f"Read({text})", decision)], work, home))
     inner = {work / "secrets", home / "secrets"} if pattern.endswith("/**") else {
         work / "secrets" / "x", home / "secrets" / "x"}  # fmt: skip
-    assert set(closed.places) == inner and closed.open == []
+    assert set(found.places) == inner and found.open == []
 
 
 def test_what_is_opened_in_one_place_is_opened_in_none_other(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import itertools
 import os
 import re
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -48,8 +48,8 @@ class Closed:
     """Rules that no sandbox keeps for a command, and why: such a command has to be asked about."""
     kept: list[Path] = field(default_factory=list)
     """What is there in the workspace and rules keep from being written."""
-    names: set[Path] = field(default_factory=set)
-    """Those of the places that are only other names (hard links) of closed files."""
+    names: dict[Path, Rule] = field(default_factory=dict)
+    """Other names (hard links) of closed files, which are places too, and the rule about the file."""
     other_names: int = 0
     """Closed files that have a name (a hard link) where it was not looked for."""
 
@@ -142,23 +142,22 @@ def _settle(places: dict[Path, Rule], rules: RuleSet, found: Closed) -> None:
     if len(kept) > MOST_PLACES:
         found.open += [(rule, _TOO_MANY) for rule in dict.fromkeys(real[p] for p in kept[MOST_PLACES:])]
         kept = kept[:MOST_PLACES]
-    others = _other_names(kept, rules, found)
-    found.names = set(others)
-    found.places = kept + others
+    found.names = _other_names({place: real[place] for place in kept}, rules, found)
+    if len(kept) + len(found.names) > MOST_PLACES:  # whose file has which name is not known
+        found.open += [(rule, _TOO_MANY) for rule in dict.fromkeys(real.values())]
+    found.places = [*kept, *found.names][:MOST_PLACES]
     found.open = list(dict.fromkeys(found.open))
 
 
-def _other_names(places: list[Path], rules: RuleSet, found: Closed) -> list[Path]:
+def _other_names(places: Mapping[Path, Rule], rules: RuleSet, found: Closed) -> dict[Path, Rule]:
     """Other names (hard links) of closed files in the workspace and its twin. Elsewhere it is not looked for them."""
     wanted = _linked(places)
     if not wanted:
-        return []
-    names: list[Path] = []
-    inside = {str(place) for place in places}
+        return {}
+    names: dict[Path, Rule] = {}
+    inside, inodes = {str(place) for place in places}, {inode for _, inode in wanted}
     finder = Below(
-        lambda entry: (
-            entry.inode() in {inode for _, inode in wanted} and not entry.is_dir(follow_symlinks=False)
-        ),
+        lambda entry: entry.inode() in inodes and not entry.is_dir(follow_symlinks=False),
         enter=lambda entry: entry.path not in inside,
     )
     for root in (rules.root, rules.twin):
@@ -166,30 +165,30 @@ def _other_names(places: list[Path], rules: RuleSet, found: Closed) -> list[Path
             info = _stat(path)
             key = (info.st_dev, info.st_ino) if info is not None else None
             if key in wanted and str(path) not in inside and path not in names:
-                names.append(path)
-                wanted[key] -= 1
-    found.other_names = sum(1 for left in wanted.values() if left > 0)
+                left, names[path] = wanted[key]
+                wanted[key] = (left - 1, names[path])
+    found.other_names = sum(1 for left, _ in wanted.values() if left > 0)
     return names
 
 
-def _linked(places: list[Path]) -> dict[tuple[int, int], int]:
-    """(device, inode) of closed files → how many names they have beside those that are closed."""
-    left: dict[tuple[int, int], int] = {}
-    for path in _files_of(places):
-        info = _stat(path)
-        if info is not None and stat.S_ISREG(info.st_mode) and info.st_nlink > 1:
-            key = (info.st_dev, info.st_ino)
-            left[key] = left.get(key, info.st_nlink) - 1
-    return {key: count for key, count in left.items() if count > 0}
+def _linked(places: Mapping[Path, Rule]) -> dict[tuple[int, int], tuple[int, Rule]]:
+    """(device, inode) of closed files → how many names they have beside those that are closed, and the strictest rule."""
+    found: dict[tuple[int, int], tuple[int, Rule]] = {}
+    for place, rule in places.items():
+        for path in _files_of(place):
+            info = _stat(path)
+            if info is not None and stat.S_ISREG(info.st_mode) and info.st_nlink > 1:
+                key = (info.st_dev, info.st_ino)
+                left, first = found.get(key, (info.st_nlink, rule))
+                found[key] = (left - 1, first if first.decision == "deny" else rule)
+    return {key: (left, rule) for key, (left, rule) in found.items() if left > 0}
 
 
-def _files_of(places: list[Path]) -> Iterable[Path]:
+def _files_of(place: Path) -> Iterable[Path]:
+    if not place.is_dir():
+        return (place,)
     everything = Below(lambda entry: not entry.is_dir(follow_symlinks=False), enter=lambda entry: True)
-    for place in places:
-        if place.is_dir():
-            yield from everything.find(place, _MOST_INSIDE)[0]
-        else:
-            yield place
+    return everything.find(place, _MOST_INSIDE)[0]
 
 
 def _stat(path: Path) -> os.stat_result | None:
@@ -204,13 +203,11 @@ def second_name(path: Path, rules: RuleSet) -> Judgement | None:
     info = _stat(path)
     if info is None or info.st_nlink < 2 or not stat.S_ISREG(info.st_mode):
         return None
-    closed = closed_to_commands(rules)
-    if path not in closed.names:
+    rule = closed_to_commands(rules).names.get(path)
+    if rule is None:
         return None
-    why = f"{path} is another name of a file that {closed.rules[0].text} is about"
-    return Judgement(
-        "deny" if closed.rules[0].decision == "deny" else "ask", closed.rules[0], why, strict=True
-    )
+    why = f"{path} is another name of a file that {rule.text} is about"
+    return Judgement("deny" if rule.decision == "deny" else "ask", rule, why, strict=True)
 
 
 def names_closed(line: str, rules: RuleSet, cwd: Path) -> Judgement | None:
