@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -201,3 +202,25 @@ def test_a_folder_that_went_and_came_again_is_watched(tmp_path: Path) -> None:
     seen = workspace.capture(state)
     assert seen.paths == ["other"] and workspace.read_file(seen.state, "other") == b"three"
     workspace.close()
+
+
+@pytest.mark.parametrize("deep", ["", "in/"])
+def test_a_folder_that_was_a_link_for_a_while_is_watched(tmp_path: Path, deep: str) -> None:
+    work, away = tmp_path / "work", tmp_path / "away"
+    for folder in (work, away):
+        (folder / "d" / deep).mkdir(parents=True)
+        (folder / "d" / deep / "f").write_text("one")
+    time.sleep(0.05)  # past the time in which another change could leave the same times
+    ws = Workspace(work, tmp_path / "s", free_floor=0)
+    state = ws.capture(None).state
+    (work / "d").rename(tmp_path / "kept")
+    (work / "d").symlink_to(away / "d")
+    state = ws.capture(state).state
+    (work / "d").unlink()
+    (tmp_path / "kept").rename(work / "d")
+    state = ws.capture(state).state
+    state = ws.capture(state).state
+    (work / "d" / deep / "f").write_text("two")
+    changed = ws.capture(state)
+    ws.close()
+    assert changed.paths == [f"d/{deep}f"]

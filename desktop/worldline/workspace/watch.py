@@ -73,7 +73,12 @@ class Watcher:
         if self._libc is None or folder in self._ids:
             return
         path = self._root + b"/" + os.fsencode(folder)
-        number = self._libc.inotify_add_watch(self._fd, path, _MASK)
+        # A known folder may have become a link: what that leads to is another one, and would be taken for it ever after.
+        number = -1
+        if not _leads_elsewhere(path, len(self._root)):
+            number = self._libc.inotify_add_watch(self._fd, path, _MASK)
+        else:
+            ctypes.set_errno(errno.ELOOP)
         with self._lock:
             if number < 0:
                 # Gone again, or closed to us: its parent has an event. Anything else is a limit of the system: give up
@@ -202,3 +207,13 @@ def _add(dirty: Dirty, more: Dirty) -> None:
         told = dirty.setdefault(folder, names)
         if told is not names:
             dirty[folder] = told | names if told is not None and names is not None else None
+
+
+def _leads_elsewhere(path: bytes, root: int) -> bool:
+    """Whether a part of a folder below the root (of so many bytes; it ends with a slash) is a link."""
+    end = path.find(b"/", root + 1)
+    while end > 0:
+        if os.path.islink(path[:end]):  # noqa: PTH114 - bytes
+            return True
+        end = path.find(b"/", end + 1)
+    return False
