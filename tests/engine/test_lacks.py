@@ -73,3 +73,6 @@ async def test_what_is_worth_knowing_of_what_was_captured_is_on_the_node(bench: 
     b.script(reply("", call("bash", command="echo 1 > one; echo 1 > ONE")), "Done.")
     await b.ask("go")
     assert [sorted(told(b, step.uid, "remarks")) for step in b.nodes("tool")] == [["ONE", "one"]]
+    b.script(reply("", call("bash", command="echo 2 > two")), "Done.")
+    await b.ask("go on")
+    assert told(b, b.nodes("tool")[-1].uid, "remarks") == [], "it is not what this step did"

@@ -47,7 +47,8 @@ class CaptureResult:
     branch: str = ""
     """Checked-out branch (short name), "" = detached or no repository."""
     notes: list[Omitted] = field(default_factory=list)
-    """Worth saying, though captured: names that differ only by case, repositories whose history is not copied."""
+    """Worth saying, though captured, and not to be said of the parent as well: names that differ only by case, repositories
+    whose history is not copied."""
     seen: frozenset[str] = frozenset()
     """Paths that were left out by the capture before this one as well."""
 
