@@ -116,6 +116,7 @@ def test_an_entry_of_a_choice_is_found_by_typing_a_part_of_it(qtbot: Any) -> Non
     chosen: list[str] = []
     chooser.chosen.connect(chosen.append)
     menu = chooser.menu()
+    menu._pause.setInterval(3_600_000)  # however slow the machine is
     menu.popup(owner.mapToGlobal(owner.rect().center()))
     assert menu.activeAction().text() == "Claude Sonnet 5.5", "it begins at what is chosen"
     QTest.keyClicks(menu, "hai")

@@ -62,9 +62,13 @@ def closed_to_commands(rules: RuleSet, copies: Sequence[Path] = ()) -> Closed:
     if about_workspace:
         places |= {place: found.rules[0] for place in copies if place.is_dir()}
     _settle(places, rules, found)
-    kept, _ = _places_of(rules.of("Write", "deny"), rules, [])
-    inside = [Path(os.path.realpath(place)) for place in kept]
-    found.kept = [p for p in inside if p != rules.root and p.is_relative_to(rules.root)][:MOST_PLACES]
+    unwritten, _ = _places_of(rules.of("Write", "deny"), rules, [])
+    for path, rule in unwritten.items():
+        place = Path(os.path.realpath(path))
+        if rules.root.is_relative_to(place):
+            found.open.append((rule, _HOLDS_WORKSPACE))
+        elif place.is_relative_to(rules.root) and len(found.kept) < MOST_PLACES:
+            found.kept.append(place)
     return found
 
 

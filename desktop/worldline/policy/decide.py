@@ -123,10 +123,12 @@ class PolicyGate:
         if self.unattended == "deny":
             rules = replace(rules, rules=[rule for rule in rules.rules if rule.decision != "allow"])
         judge = Judge(rules, self.mode, self.sandbox)
-        if not (rules.of("Read", "deny") or rules.of("Read", "ask")):
+        if not (rules.of("Read", "deny") or rules.of("Read", "ask") or rules.of("Write", "deny")):
             return judge
-        if request.access == "read":
-            said = [await asyncio.to_thread(second_name, path, rules) for path in request.reads]
+        kind, _, target = request.target.partition(":")
+        if request.access == "read" or kind == "read":
+            reads = [Path(target)] if kind == "read" else request.reads
+            said = [await asyncio.to_thread(second_name, path, rules) for path in reads]
             judge.named = next((judgement for judgement in said if judgement is not None), None)
         if request.command:
             cwd = request.cwd or rules.root

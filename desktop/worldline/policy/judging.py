@@ -171,9 +171,9 @@ class Judge:
         return question
 
     def _not_closed(self, request: AccessRequest, judgement: Judgement) -> Judgement:
-        """With what rules say of reading. The sandbox keeps that for every command; where it does not, only a person can say
+        """With what rules say of reading, and of the whole workspace. The sandbox keeps that for every command; where it does not, only a person can say
         whether this one reads what it should not."""
-        if not self.closed.rules:
+        if not (self.closed.rules or self.closed.open):
             return judgement
         in_sandbox = self.sandbox == "complete" and self.walled
         git = any(command.program == "git" for command in parse(request.command).commands)
@@ -182,6 +182,8 @@ class Judge:
         if judgement.decision == "ask" and judgement.strict:
             return judgement
         if not in_sandbox:
+            if not self.closed.rules:  # writing is kept from tools alone, and said so
+                return judgement
             rule = self.closed.rules[0]
             return Judgement(
                 "ask", rule, f"nothing keeps this command from reading what {rule.text} is about"
