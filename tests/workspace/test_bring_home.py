@@ -87,6 +87,16 @@ def test_nothing_to_commit_because_mine_is_kept_is_not_said_to_be_there(sides: S
     assert sides.bring(state, "commit", choices={"f": "theirs"}).done
 
 
+def test_what_is_kept_as_mine_on_disk_is_not_in_the_commit_as_the_nodes(sides: Sides) -> None:
+    run_sh("echo out >.git/info/exclude; echo mine >out; sed -i 's/^1$/one/' f", sides.mine)
+    state = sides.node("sed -i 's/^1$/eins/' f; echo n >new; echo n >out; git add -f out")
+    report = sides.bring(state, "commit", choices={"f": "ours", "out": "ours"})
+    assert report.done and entries(report) == {"f": "keep_mine", "new": "create", "out": "keep_mine"}
+    assert run_sh("git show --format= --name-only HEAD; git status --short; cat out", sides.mine) == (
+        "new\n M f\nmine\n"
+    )
+
+
 def test_a_commit_leaves_my_edits_of_the_same_file_uncommitted(sides: Sides) -> None:
     run_sh("sed -i 's/^1$/one/' f", sides.mine)
     state = sides.node("sed -i 's/^20$/twenty/' f")

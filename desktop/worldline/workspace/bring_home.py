@@ -228,6 +228,8 @@ class _Bringing:
             if path not in mine and (leaf_of(now, path) or not self._is_hidden(path))
         }
         self._check_places(now, on_disk)
+        kept = {entry.path for entry in report.entries if entry.action == "keep_mine"}
+        committed = {path: leaf for path, leaf in committed.items() if path not in kept}
         self._staged(head_tree, committed)
         known = {entry.path: entry for entry in report.entries}
         for path in committed.keys() - on_disk.keys():
