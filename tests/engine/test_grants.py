@@ -145,3 +145,18 @@ async def test_the_rules_of_the_folder_count_where_a_command_is_tried(bench: Ope
     tried = for_trial({"deny": [], "ask": [], "allow": [], "here": []}, shown["project"], shown["firm"])
     said = await one.actor.handle("test_rule", c.RuleTest(command="make all", rules=tried))
     assert isinstance(said, c.RuleVerdict) and said.decision == "deny"
+
+
+async def test_nothing_is_said_of_what_rules_keep_before_the_sandbox_is_known(bench: Open) -> None:
+    given = {"deny": ["Read(secrets/**)", "Write(gen/**)"]}
+    one = await bench(attended=True, sandbox="off", permissions=given)
+    approvals, status = one.actor.approvals, one.actor.shared.status
+    await approvals.ready()
+    approvals.describe()
+    assert (
+        "Nothing hides here" in status.now.sandbox_why and "kept from tools alone" in status.now.sandbox_why
+    )
+    approvals.sandbox.checked.clear()
+    approvals.describe()
+    assert status.now.sandbox == "unknown" and "your rules" not in status.now.sandbox_why
+    approvals.sandbox.checked.set()
