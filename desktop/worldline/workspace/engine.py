@@ -135,8 +135,8 @@ class Workspace:
         if main is not None:
             result.head = main.head
             result.branch = main.ref.removeprefix("refs/heads/")
-        known = notes_of(before) if before is not None else []
-        result.notes = [*late, *(note for note in notes_of(state) if note not in known)]
+        known = {(note.path, note.reason) for note in notes_of(before)} if before is not None else set()
+        result.notes = [*late, *(note for note in notes_of(state) if (note.path, note.reason) not in known)]
         if before is not None and not same and not safety:
             tell_changes(self.store, before, state, result)
         return result, state
