@@ -232,6 +232,7 @@ def test_a_mark_is_said_to_be_there_when_it_is(compare: CompareDialog, engine: E
     assert mark_button.mapTo(compare, mark_button.rect().topLeft()) == place, "not from under the pointer"
     # It stands with its attempt, and is not taken for the note of the next.
     assert view._notes[view._chosen].text() == "why" and view.note.text() == ""
+    assert view._notes[view._chosen].accessibleName() == f"{'ABC'[view._chosen]}, note: why"
 
 
 # Dialogs ------------------------------------------------------------------------------------------------------------

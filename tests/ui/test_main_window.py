@@ -146,6 +146,22 @@ def test_many_lines_in_a_small_window_leave_the_message_its_room(window_of: Open
     qtbot.waitUntil(lambda: not lines.isVisible())
 
 
+def test_a_button_of_a_line_that_is_scrolled_away_is_seen_when_it_has_the_keyboard(
+    window_of: Open, qtbot: Any
+) -> None:
+    window = window_of(width=480, height=360)
+    lines = window.notices
+    first = lines.say("first", "Something happened.", buttons=[("Do it", window.close)]).buttons[0]
+    for number in range(4):
+        lines.say(str(number), "Something happened, and it takes many words to say what. " * 3)
+    bar = lines.verticalScrollBar()
+    qtbot.waitUntil(lambda: bar.maximum() > 0 and bar.value() == bar.maximum())
+    assert lower(first, 1) <= lower(lines, 0), "above what is in sight"
+    window.activateWindow()
+    first.setFocus()
+    qtbot.waitUntil(lambda: lower(lines, 0) <= lower(first, 0) and lower(first, 1) <= lower(lines, 1))
+
+
 def test_lines_are_seen_whatever_is_in_front(window_of: Open, qtbot: Any) -> None:
     window = window_of(width=1000)
     window.notices.say("a", "Something happened.")

@@ -143,8 +143,15 @@ class Notices(QScrollArea):
         return QSize(0, min(LEAST_HEIGHT, self._needed(self.width() or 400)))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        # Of the window: how high they may be depends on it. Of the lines inside: they are higher or lower now.
-        if event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest) and self.items:
+        # Of the window: how high they may be depends on it. Of the lines inside: they are higher or lower now. Of a button:
+        # Qt scrolls to it from another line only, and not when the keyboard comes from outside.
+        if (
+            event.type() == QEvent.Type.FocusIn
+            and isinstance(watched, QWidget)
+            and self.isAncestorOf(watched)
+        ):
+            self.ensureWidgetVisible(watched, 0, 0)
+        elif event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest) and self.items:
             self.updateGeometry()
         return super().eventFilter(watched, event)
 
@@ -163,6 +170,8 @@ class Notices(QScrollArea):
         self.clear(key)
         notice = Notice(text, icon, color, buttons, closable=closable, parent=self._inside)
         notice.close_button.clicked.connect(lambda *_args: self.clear(key))
+        for button in (*notice.buttons, notice.close_button):
+            button.installEventFilter(self)
         self.items[key] = notice
         self._layout.addWidget(notice)
         notice.show()

@@ -339,7 +339,8 @@ class CompareView(QWidget):
         for attempt, label in zip(self.compare.attempts, self._notes, strict=True):
             if attempt.leaf == leaf:
                 label.set(note, "text")
-                label.setAccessibleName(note)
+                place = label.accessibleName().partition(": ")[0]
+                label.setAccessibleName(f"{place}: {note}")
         if self.note.text().strip() == note:
             self.note.clear()
 
