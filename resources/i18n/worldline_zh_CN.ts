@@ -1671,7 +1671,7 @@
     <name>GrantsPage</name>
     <message>
         <source>Nothing was allowed for longer than once here.</source>
-        <translation>这里没有允许过超过一次的内容。</translation>
+        <translation>这里没有任何超出“仅此一次”的许可。</translation>
     </message>
     <message>
         <source>What you allow for “this branch” or “this session” stands here as long as it holds. What is removed is asked about again from the next call on; a command that runs already keeps what was open to it. What you allow “always here” is a rule.</source>
