@@ -235,6 +235,14 @@
         <translation>“本分支”和“本会话”允许的是：{}。</translation>
     </message>
     <message>
+        <source>“This branch” allows: {}.</source>
+        <translation>“本分支”允许的是：{}。</translation>
+    </message>
+    <message>
+        <source>“This session” allows: {}.</source>
+        <translation>“本会话”允许的是：{}。</translation>
+    </message>
+    <message>
         <source>1 of {} waiting</source>
         <translation>共 {} 项等待，这是第 1 项</translation>
     </message>

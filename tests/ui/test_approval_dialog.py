@@ -247,3 +247,15 @@ def test_how_far_a_lasting_permission_goes_is_said(dialog: ApprovalDialog, qtbot
     made = ApprovalDialog(once)
     qtbot.addWidget(made)
     assert not any("this session" in label.text() for label in made.findChildren(QLabel))
+
+
+@pytest.mark.parametrize(
+    ("scope", "said"), [("session", "“This session” allows: "), ("branch", "“This branch” allows: ")]
+)
+def test_only_choices_that_are_offered_are_named(qtbot: Any, scope: str, said: str) -> None:
+    one = sample.approval()
+    one.scopes = ["once", scope]  # type: ignore[list-item]
+    made = ApprovalDialog(one)
+    qtbot.addWidget(made)
+    labels = [label.text() for label in made.findChildren(QLabel)]
+    assert [text for text in labels if text.startswith("“This")] == [said + one.reach + "."]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import shutil
-import time
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,6 +17,7 @@ from worldline.workspace.model import NOT_CAPTURED
 from worldline.workspace.watch import Watcher
 
 from .conftest import run_sh
+from .ready import settle
 from .steps import step
 
 
@@ -210,7 +210,7 @@ def test_a_folder_that_was_a_link_for_a_while_is_watched(tmp_path: Path, deep: s
     for folder in (work, away):
         (folder / "d" / deep).mkdir(parents=True)
         (folder / "d" / deep / "f").write_text("one")
-    time.sleep(0.05)  # past the time in which another change could leave the same times
+    settle()
     ws = Workspace(work, tmp_path / "s", free_floor=0)
     state = ws.capture(None).state
     (work / "d").rename(tmp_path / "kept")

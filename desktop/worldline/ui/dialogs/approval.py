@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from PySide6.QtCore import Qt, QTimer, Signal
@@ -224,11 +225,17 @@ class ApprovalDialog(Dialog):
             line.addWidget(button)
         line.addStretch(1)
         self.body.addLayout(line)
-        if self.approval.reach:
-            self.add_text(
-                self.tr("“This branch” and “this session” allow: {}.").format(visible(self.approval.reach)),
-                "muted",
-            )
+        said = self._reach_of(self.approval.scopes)
+        if said and self.approval.reach:
+            self.add_text(said.format(visible(self.approval.reach)), "muted")
+
+    def _reach_of(self, scopes: Sequence[str]) -> str:
+        """How far the choices that last go, by the names of those that are offered; empty: none lasts."""
+        if "branch" in scopes and "session" in scopes:
+            return self.tr("“This branch” and “this session” allow: {}.")
+        if "branch" in scopes:
+            return self.tr("“This branch” allows: {}.")
+        return self.tr("“This session” allows: {}.") if "session" in scopes else ""
 
     def set_waiting(self, count: int) -> None:
         self._counter.setText(self.tr("1 of {} waiting").format(count) if count > 1 else "")
