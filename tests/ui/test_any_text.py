@@ -29,6 +29,8 @@ from worldline.viewmodel.chat_markdown import pieces
 from worldline.viewmodel.chat_rows import ChatRow, RowKind
 from worldline.viewmodel.visible import visible
 
+from .mouse import move_to
+
 LONG = "/home/me/" + "very-long-name" * 40 + ".md"
 SEEN = "\u202e"
 
@@ -91,8 +93,8 @@ def test_a_link_says_where_it_leads(qtbot: Any) -> None:
         for point in [prose.rect().topLeft() + type(prose.rect().topLeft())(x, 8)]
         if prose._anchor(point.toPointF())
     )
-    QTest.mouseMove(prose, place)
-    qtbot.waitUntil(lambda: prose.toolTip() == "https://other.example/x", timeout=3000)
+    move_to(prose, place)
+    assert prose.toolTip() == "https://other.example/x"
 
 
 # What one agrees to -------------------------------------------------------------------------------------------------

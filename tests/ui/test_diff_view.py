@@ -21,6 +21,8 @@ from worldline.ui.syntax.highlighter import spans
 from worldline.ui.syntax.lines import line_painter
 from worldline.viewmodel.diff_files import by_path
 
+from .mouse import move_to
+
 
 def big(count: int) -> FileDiff:
     rows = [DiffRow.model_construct(kind="@", old=0, new=0, text="@@ -1 +1 @@", author="")]
@@ -86,14 +88,7 @@ def test_text_is_selected_and_copied_from_one_side(view: DiffView) -> None:
     height = line_painter().height
     y = 8 + 4 * height + 4
     QTest.mousePress(view.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(view._gutter() + 1, y))
-    QTest.mouseMove(view.viewport(), QPoint(690, y + height))
-    event_target = QPoint(690, y + height)
-    from PySide6.QtCore import QEvent, QPointF
-    from PySide6.QtGui import QMouseEvent
-
-    move = QMouseEvent(QEvent.Type.MouseMove, QPointF(event_target), view.viewport().mapToGlobal(QPointF(event_target)),
-                       Qt.MouseButton.NoButton, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)  # fmt: skip
-    QApplication.sendEvent(view.viewport(), move)
+    move_to(view.viewport(), QPoint(690, y + height), held=Qt.MouseButton.LeftButton)
     QTest.keyClick(view, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     assert (
         QGuiApplication.clipboard().text().startswith('    return text.split(",")\n    return split_quoted')
