@@ -11,6 +11,7 @@ import pytest
 
 from worldline.workspace import gitagain
 from worldline.workspace.engine import Workspace
+from worldline.workspace.model import KEPT
 
 from .conftest import snapshot
 
@@ -219,3 +220,23 @@ def test_what_changes_no_other_file_in_it_is_seen_all_the_same(
     assert not (work / "v").exists()
     _jump(ws, before, without)
     assert sh(there, work / "v", check=False) == said
+
+
+@pytest.mark.parametrize("has_file", [False, True], ids=["empty", "with a file"])
+@pytest.mark.parametrize("choice", ["keep", "restore"])
+def test_one_that_the_person_made_since_stays_and_is_named(
+    open_workspace: Callable[..., Workspace], sh: Callable[..., str], work: Path, has_file: bool, choice: Any
+) -> None:
+    """Its folder is still there after the jump, whatever becomes of the files in it: the plan has to say so."""
+    ws = open_workspace()
+    sh("mkdir f; echo k >f/k", work)
+    state = ws.capture(None).state
+    sh(f"git init -q h/v{'; echo n >h/v/n' if has_file else ''}", work)
+    plan = ws.plan(state, last=state, default_choice=choice)
+    assert ws.apply(plan).done
+    assert (work / "h/v/.git/HEAD").is_file()
+    named = {item.path: item for item in plan.items}
+    assert named["h/v"].action in KEPT and named["h/v"].reason
+    assert plan.drop_git == []
+    ws.apply(ws.plan(plan.safety, last=state, default_choice="restore"))
+    assert (work / "h/v/n").exists() is has_file

@@ -12,6 +12,8 @@ from worldline.workspace.planning import Planner
 from worldline.workspace.remarks import notes_of
 from worldline.workspace.states import State
 
+_STAYS = "a repository of its own that is not in that node; it stays"
+
 
 def make(
     planner: Planner, *, last: str, safety_changed: bool, ignored: Callable[[], list[str]]
@@ -27,6 +29,7 @@ def make(
         if root.path and not root.trouble
     ]  # fmt: skip
     dropped = gitagain.to_drop(now, wanted, planner.last, items)
+    _name_staying(now, wanted, dropped, items)
     plan = RestorePlan(
         wanted.id,
         now.id,
@@ -52,6 +55,23 @@ def make(
     ]
     plan.notes += [f"{note.path}: {note.reason}" for note in notes_of(wanted) if "case" in note.reason]
     return plan
+
+
+def _name_staying(now: State, wanted: State, dropped: Sequence[str], items: list[PlanItem]) -> None:
+    """Say of each repository that the target does not have and that does not go (the person made it since, say) that it
+    stays: its folder does so too, also without its files."""
+    said = {item.path: item for item in items}
+    expected = {"", *dropped, *(root.path for root in wanted.roots)}
+    for root in now.roots:
+        item = said.get(root.path)
+        if root.path in expected or (item is not None and item.action in KEPT):
+            continue
+        if item is None:
+            item = PlanItem(root.path, "keep_foreign")
+            items.append(item)
+        elif item.action != "delete":
+            continue  # it is decided what comes there
+        item.action, item.choice, item.reason = "keep_foreign", "", _STAYS
 
 
 def _ignored_items(
