@@ -14,6 +14,7 @@ from typing import Any
 CAMPAIGNS = {
     "session": "tests.crash.session_campaign",
     "workspace": "tests.crash.workspace_campaign",
+    "jumps": "tests.crash.jump_campaign",
 }
 """Name → module with `run(kills, seed) -> {"kills": int, "failures": [str], …}`."""
 
@@ -23,7 +24,7 @@ def main() -> int:
         prog="crash-campaign", description="Kill the program at every write point."
     )
     parser.add_argument("names", nargs="*", choices=[[], *CAMPAIGNS], help="which campaigns; all by default")
-    parser.add_argument("--kills", type=int, default=400, help="of each campaign")
+    parser.add_argument("--kills", type=int, default=400, help="of each campaign (of jumps: sequences)")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     failed = False
@@ -39,7 +40,7 @@ def main() -> int:
         report = campaign.run(options.kills, options.seed)
         failures = report.pop("failures")
         print(
-            f"{name}: {report.pop('kills')} kills in {time.monotonic() - begin:.0f} s, {len(failures)} failures"
+            f"{name}: {report.pop('kills')} {report.pop('unit', 'kills')} in {time.monotonic() - begin:.0f} s, {len(failures)} failures"
         )
         for what, value in report.items():
             print(f"  {what}: {dict(value) if isinstance(value, dict) else value}")
