@@ -109,10 +109,11 @@ def open_workspace(work: Path, tmp_path: Path) -> Iterator[Callable[..., Workspa
         workspace.close()
 
 
+TwoStates = Callable[[str, str], tuple[Workspace, str, str]]
+
+
 @pytest.fixture
-def two_states(
-    sh: Callable[..., str], open_workspace: Callable[..., Workspace]
-) -> Callable[[str, str], tuple[Workspace, str, str]]:
+def two_states(sh: Callable[..., str], open_workspace: Callable[..., Workspace]) -> TwoStates:
     """A workspace and its states before and after `change`, in a folder that `setup` has made."""
 
     def make(setup: str, change: str) -> tuple[Workspace, str, str]:

@@ -13,11 +13,10 @@ from worldline.core.errors import WorkspaceError
 from worldline.workspace.engine import Workspace
 from worldline.workspace.model import NOT_CAPTURED
 
-from .conftest import REPO, run_sh, snapshot
+from .conftest import REPO, TwoStates, run_sh, snapshot
 
 Sh = Callable[..., str]
 Open = Callable[..., Workspace]
-TwoStates = Callable[[str, str], tuple[Workspace, str, str]]
 
 
 def test_a_file_in_the_way_can_be_forced_and_nothing_is_lost(work: Path, two_states: TwoStates) -> None:

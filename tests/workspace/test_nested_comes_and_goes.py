@@ -13,10 +13,9 @@ from worldline.workspace import gitagain
 from worldline.workspace.engine import Workspace
 from worldline.workspace.model import KEPT
 
-from .conftest import snapshot
+from .conftest import TwoStates, snapshot
 
 _NESTED = "git init -q v; cd v; echo n >f; git add -A; git commit -qm n"
-Two = Callable[[str, str], tuple[Workspace, str, str]]
 
 
 def _jump(ws: Workspace, there: str, here: str) -> str:
@@ -29,7 +28,7 @@ def _jump(ws: Workspace, there: str, here: str) -> str:
 
 @pytest.mark.parametrize("bare", [False, True], ids=["with files", "without files"])
 def test_a_file_that_became_a_repository_and_back(
-    two_states: Two, sh: Callable[..., str], work: Path, bare: bool
+    two_states: TwoStates, sh: Callable[..., str], work: Path, bare: bool
 ) -> None:
     ws, file, repo = two_states("echo file >v; echo k >k", f"rm v; {_NESTED}{'; rm f' if bare else ''}")
     there = snapshot(work)
@@ -40,7 +39,9 @@ def test_a_file_that_became_a_repository_and_back(
 
 
 @pytest.mark.parametrize("to_file", [True, False])
-def test_that_is_taken_back_whole(two_states: Two, sh: Callable[..., str], work: Path, to_file: bool) -> None:
+def test_that_is_taken_back_whole(
+    two_states: TwoStates, sh: Callable[..., str], work: Path, to_file: bool
+) -> None:
     ws, file, repo = two_states("echo file >v", f"rm v; {_NESTED}; chmod 700 .")
     if not to_file:
         _jump(ws, file, repo)
@@ -58,7 +59,7 @@ def test_that_is_taken_back_whole(two_states: Two, sh: Callable[..., str], work:
 
 
 def test_what_is_stashed_and_tagged_in_it_comes_back(
-    two_states: Two, sh: Callable[..., str], work: Path
+    two_states: TwoStates, sh: Callable[..., str], work: Path
 ) -> None:
     """None of it changes a file, the staging area or HEAD."""
     ws, without, repo = two_states("echo k >k", _NESTED)
@@ -74,7 +75,7 @@ def test_what_is_stashed_and_tagged_in_it_comes_back(
     "deed", ["git commit -q --allow-empty -m precious", "echo x >f; git add f; echo n >f"]
 )
 def test_what_is_done_in_it_after_the_plan_stays(
-    two_states: Two, sh: Callable[..., str], work: Path, deed: str
+    two_states: TwoStates, sh: Callable[..., str], work: Path, deed: str
 ) -> None:
     ws, without, repo = two_states("echo k >k", _NESTED)
     plan = ws.plan(without, last=repo)
@@ -87,7 +88,7 @@ def test_what_is_done_in_it_after_the_plan_stays(
 
 
 def test_one_that_is_made_anew_as_the_old_one_comes_back_is_not_in_its_way(
-    two_states: Two, sh: Callable[..., str], work: Path, monkeypatch: pytest.MonkeyPatch
+    two_states: TwoStates, sh: Callable[..., str], work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ws, without, repo = two_states("echo k >k", _NESTED)
     plan = ws.plan(without, last=repo)
@@ -105,7 +106,7 @@ def test_one_that_is_made_anew_as_the_old_one_comes_back_is_not_in_its_way(
 
 @pytest.mark.parametrize("bare", [False, True], ids=["with files", "without files"])
 def test_the_folders_around_it_go_with_it(
-    two_states: Two, sh: Callable[..., str], work: Path, bare: bool
+    two_states: TwoStates, sh: Callable[..., str], work: Path, bare: bool
 ) -> None:
     ws, without, repo = two_states("echo k >k", f"mkdir -p a/b; cd a/b; {_NESTED}{'; rm f' if bare else ''}")
     there = snapshot(work)
@@ -123,7 +124,7 @@ _MOVED = "mkdir -p far/off; git mv mod far/off/mod"
 
 
 def test_a_submodule_that_was_moved_works_where_it_was(
-    two_states: Two, sh: Callable[..., str], work: Path
+    two_states: TwoStates, sh: Callable[..., str], work: Path
 ) -> None:
     """Its git folder says where its files are, and `git mv` has written it anew."""
     ws, first, moved = two_states(_SUBMODULE, _MOVED)
@@ -136,7 +137,7 @@ def test_a_submodule_that_was_moved_works_where_it_was(
     assert ws.capture(moved).state == moved
 
 
-def test_that_is_taken_back_too(two_states: Two, sh: Callable[..., str], work: Path) -> None:
+def test_that_is_taken_back_too(two_states: TwoStates, sh: Callable[..., str], work: Path) -> None:
     ws, first, moved = two_states(_SUBMODULE, _MOVED)
     seen = "git status --short; git submodule status; cat .git/modules/mod/config"
     there = sh(seen)
@@ -150,7 +151,7 @@ def test_that_is_taken_back_too(two_states: Two, sh: Callable[..., str], work: P
 
 
 def test_where_the_old_place_is_in_use_it_says_that_one(
-    two_states: Two, sh: Callable[..., str], work: Path
+    two_states: TwoStates, sh: Callable[..., str], work: Path
 ) -> None:
     ws, first, second = two_states(_SUBMODULE, "cp -r mod copy; rm -r mod/.git mod/s; rmdir mod")
     sh("git config -f .git/modules/mod/config core.worktree ../../../copy")
@@ -159,7 +160,7 @@ def test_where_the_old_place_is_in_use_it_says_that_one(
 
 
 def test_a_file_in_the_place_that_a_submodule_names_hinders_nothing(
-    two_states: Two, sh: Callable[..., str], work: Path
+    two_states: TwoStates, sh: Callable[..., str], work: Path
 ) -> None:
     ws, first, second = two_states(_SUBMODULE, "mv mod elsewhere; echo file >mod")
     state = ws.state(second)
@@ -170,7 +171,7 @@ def test_a_file_in_the_place_that_a_submodule_names_hinders_nothing(
 
 
 def test_a_hook_that_is_a_link_comes_back_and_is_told_as_one(
-    two_states: Two, sh: Callable[..., str], work: Path
+    two_states: TwoStates, sh: Callable[..., str], work: Path
 ) -> None:
     ws, without, repo = two_states("echo k >k", f"{_NESTED}; ln -s ../../f .git/hooks/pre-commit")
     result = ws.capture(without)
@@ -180,7 +181,7 @@ def test_a_hook_that_is_a_link_comes_back_and_is_told_as_one(
     assert (work / "v/.git/hooks/pre-commit").readlink() == Path("../../f")
 
 
-def test_a_rule_in_its_git_folder_comes_back(two_states: Two, work: Path) -> None:
+def test_a_rule_in_its_git_folder_comes_back(two_states: TwoStates, work: Path) -> None:
     """It has nothing to do with any commit."""
     ws, without, repo = two_states("echo k >k", _NESTED)
     (work / "v/.git/info/attributes").write_text("mine\n")
@@ -190,7 +191,7 @@ def test_a_rule_in_its_git_folder_comes_back(two_states: Two, work: Path) -> Non
 
 
 def test_what_was_committed_in_a_submodule_of_it_comes_back(
-    two_states: Two, sh: Callable[..., str], work: Path
+    two_states: TwoStates, sh: Callable[..., str], work: Path
 ) -> None:
     ws, without, repo = two_states(
         "git init -q ../src; cd ../src; echo s >s; git add s; git commit -qm s",
@@ -207,7 +208,7 @@ def test_what_was_committed_in_a_submodule_of_it_comes_back(
     "deed", ["git tag index", "ln -s . .git/hooks/d", "mkdir .git/rr-cache", "git -C sub rm -q --cached s"]
 )
 def test_what_changes_no_other_file_in_it_is_seen_all_the_same(
-    two_states: Two, sh: Callable[..., str], work: Path, deed: str
+    two_states: TwoStates, sh: Callable[..., str], work: Path, deed: str
 ) -> None:
     ws, without, repo = two_states(
         "git init -q ../src; cd ../src; echo s >s; git add s; git commit -qm s",

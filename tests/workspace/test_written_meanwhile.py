@@ -20,8 +20,10 @@ from worldline.workspace.model import RestoreReport
 from worldline.workspace.safefs import SafeTree
 from worldline.workspace.watch import Watcher
 
-from .conftest import run_sh
+from .conftest import TwoStates, run_sh
 
+_ONE = "git init -q; echo one one >f; git add f; git commit -qm 1"
+_TWO = "git init -q; echo one one >f; echo k >k; git add .; git commit -qm 1"
 _MINE = "mine, just now"
 
 
@@ -389,16 +391,10 @@ def test_an_edit_before_the_files_are_read_back_stays_and_the_rest_is_done(
 
 
 def test_git_sees_an_edit_that_comes_as_a_jump_is_verified(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    two_states: TwoStates, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The staging area of the target must not say of such a file that it is as it was staged."""
-    work = tmp_path / "work"
-    work.mkdir()
-    run_sh("git init -q; echo one one >f; git add f; git commit -qm 1", work)
-    ws = Workspace(work, tmp_path / "store", free_floor=0)
-    first = ws.capture(None).state
-    run_sh("echo two two >f; git add f", work)
-    second = ws.capture(first).state
+    ws, first, second = two_states(_ONE, "echo two two >f; git add f")
     _once(
         monkeypatch,
         apply.Restorer,
@@ -407,22 +403,15 @@ def test_git_sees_an_edit_that_comes_as_a_jump_is_verified(
         after=False,
     )
     assert ws.apply(ws.plan(first, last=second)).done
-    ws.close()
     os.utime(work / ".git/index", (time.time() + 60,) * 2)  # git trusts what it says of older files
     assert run_sh("git status --short", work) == " M f\n"
 
 
 @pytest.mark.parametrize("deed", ["echo own >own; git add own", "git switch -q -c other"])
 def test_what_is_done_with_git_while_the_files_are_put_back_is_not_undone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deed: str
+    two_states: TwoStates, work: Path, monkeypatch: pytest.MonkeyPatch, deed: str
 ) -> None:
-    work = tmp_path / "work"
-    work.mkdir()
-    run_sh("git init -q; echo one one >f; git add f; git commit -qm 1", work)
-    ws = Workspace(work, tmp_path / "store", free_floor=0)
-    first = ws.capture(None).state
-    run_sh("echo two two >f; git add f", work)
-    second = ws.capture(first).state
+    ws, first, second = two_states(_ONE, "echo two two >f; git add f")
     seen = "git ls-files -s; git symbolic-ref HEAD"
     found: list[str] = []
 
@@ -432,38 +421,24 @@ def test_what_is_done_with_git_while_the_files_are_put_back_is_not_undone(
 
     _once(monkeypatch, apply.Restorer, "_swap", act, after=True)
     report = ws.apply(ws.plan(first, last=second), new_branch="worldline/t/1")
-    ws.close()
     assert report.rolled_back and "another git command" in report.note and "Jump again." in report.note
     assert run_sh(seen, work) == found[0] and (work / "f").read_text() == "two two\n"
 
 
 def test_a_look_of_git_while_the_files_are_put_back_is_in_nobodys_way(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    two_states: TwoStates, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    work = tmp_path / "work"
-    work.mkdir()
-    run_sh("git init -q; echo one one >f; echo k >k; git add .; git commit -qm 1", work)
-    ws = Workspace(work, tmp_path / "store", free_floor=0)
-    first = ws.capture(None).state
-    run_sh("echo two two >f; git add f; touch -d '1 hour ago' k", work)
-    second = ws.capture(first).state
+    ws, first, second = two_states(_TWO, "echo two two >f; git add f; touch -d '1 hour ago' k")
     _once(monkeypatch, apply.Restorer, "_swap", lambda *_: run_sh("git status", work) and None, after=True)
     assert ws.apply(ws.plan(first, last=second), new_branch="worldline/t/1").done
-    ws.close()
     assert run_sh("git status --short", work) == ""
 
 
 def test_what_was_staged_comes_back_though_git_has_looked_since(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    two_states: TwoStates, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A look writes the times of files into the staging area: it is still the one that the jump wrote."""
-    work = tmp_path / "work"
-    work.mkdir()
-    run_sh("git init -q; echo one one >f; echo k >k; git add .; git commit -qm 1", work)
-    ws = Workspace(work, tmp_path / "store", free_floor=0)
-    first = ws.capture(None).state
-    run_sh("echo staged >f; git add f; echo two two >f", work)
-    second = ws.capture(first).state
+    ws, first, second = two_states(_TWO, "echo staged >f; git add f; echo two two >f")
     seen = "git ls-files -s; cat f"
     before = run_sh(seen, work)
 
@@ -474,5 +449,4 @@ def test_what_was_staged_comes_back_though_git_has_looked_since(
         raise OSError("the cursor cannot be moved")
 
     assert ws.apply(ws.plan(first, last=second), on_done=fail).rolled_back
-    ws.close()
     assert run_sh(seen, work) == before

@@ -78,26 +78,26 @@ def closed_reads(places: Sequence[Path], said: str) -> list[dict[str, Any]]:
 
 
 def folder_is_closed() -> ToolFailure:
-    return ToolFailure(
-        ToolError(
-            error_class=ErrorClass.PERMISSION,
-            type="permission_denied",
-            message="A rule denies reading in the folder in which the command should run, so it was not run.",
-            hint="This is a boundary of the person or the project, not a fault.",
-            next="Run it in another folder, or tell the person what you would need and why.",
-        )
+    return _not_run(
+        "permission_denied",
+        "A rule denies reading in the folder in which the command should run, so it was not run.",
+        hint="This is a boundary of the person or the project, not a fault.",
+        then="Run it in another folder, or tell the person what you would need and why.",
     )
 
 
 def repository_changed() -> ToolFailure:
+    return _not_run(
+        "repository_changed",
+        "The .git of the workspace leads to another repository than when the session began, so nothing was run.",
+        hint="Commands would work on a repository that the person did not choose.",
+        then="Do not try to get round it. Tell the person; they can put .git back or open a new session.",
+    )
+
+
+def _not_run(what: str, message: str, *, hint: str, then: str) -> ToolFailure:
     return ToolFailure(
-        ToolError(
-            error_class=ErrorClass.PERMISSION,
-            type="repository_changed",
-            message="The .git of the workspace leads to another repository than when the session began, so nothing was run.",
-            hint="Commands would work on a repository that the person did not choose.",
-            next="Do not try to get round it. Tell the person; they can put .git back or open a new session.",
-        )
+        ToolError(error_class=ErrorClass.PERMISSION, type=what, message=message, hint=hint, next=then)
     )
 
 
