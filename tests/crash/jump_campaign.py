@@ -197,7 +197,10 @@ def _is_noted(path: str, notes: str) -> bool:
     """Whether it was said that a repository stays as it is."""
     if path:
         return (
-            f"The repository in {path} " in notes or f"{path}: only files" in notes or f" of {path} " in notes
+            f"The repository in {path} " in notes
+            or f"{path}: only files" in notes
+            or f"{path}: HEAD and" in notes
+            or f" of {path} " in notes
         )
     said = (
         "HEAD and the staging area stay",

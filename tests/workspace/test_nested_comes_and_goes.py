@@ -241,3 +241,18 @@ def test_one_that_the_person_made_since_stays_and_is_named(
     assert plan.drop_git == []
     ws.apply(ws.plan(plan.safety, last=state, default_choice="restore"))
     assert (work / "h/v/n").exists() is has_file
+
+
+def test_one_without_a_commit_at_the_node_is_not_broken_by_the_jump(
+    open_workspace: Callable[..., Workspace], sh: Callable[..., str], work: Path
+) -> None:
+    """HEAD cannot go to a commit that there was not, and its branch has one now: it stays, and that is said."""
+    ws = open_workspace()
+    sh("git init -q -b main v; echo n >v/f", work)
+    state = ws.capture(None).state
+    sh("git add f; git commit -qm n", work / "v")
+    later = ws.capture(state).state
+    report = ws.apply(ws.plan(state, last=later))
+    assert report.done and "v: HEAD and the staging area stay as they are" in report.note
+    assert (work / "v/.git/HEAD").read_text() == "ref: refs/heads/main\n"
+    assert sh("git log --format=%s; git status --short", work / "v") == "n\n"

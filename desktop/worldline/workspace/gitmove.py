@@ -89,6 +89,9 @@ def index_bytes(root: GitRoot, target: State, wanted: RootState, stat_of: StatOf
     return indexfile.encode(entries)
 
 
+_MOVED_SINCE = "HEAD and the staging area stay as they are: the branch of that node has moved since."
+
+
 def plan_move(
     root: GitRoot, now: RootState, wanted: RootState, new_branch: str | None, home: str = ""
 ) -> tuple[RootMove, list[str]]:
@@ -179,7 +182,9 @@ def _choose_ref(
     if now.head == wanted.head:
         return now.ref, ""
     if not wanted.path:
-        return "", "HEAD and the staging area stay as they are: the branch of that node has moved since."
+        return "", _MOVED_SINCE
+    if not wanted.head:  # there is no commit that HEAD could be put on without a branch
+        return "", f"{wanted.path}: {_MOVED_SINCE}"
     return "", ""
 
 
