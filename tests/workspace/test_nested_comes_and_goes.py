@@ -256,3 +256,68 @@ def test_one_without_a_commit_at_the_node_is_not_broken_by_the_jump(
     assert report.done and "v: HEAD and the staging area stay as they are" in report.note
     assert (work / "v/.git/HEAD").read_text() == "ref: refs/heads/main\n"
     assert sh("git log --format=%s; git status --short", work / "v") == "n\n"
+
+
+_LATER = ["echo v/ >.gitignore", "echo v/ >.git/info/exclude", "printf 'v/*\\n' >.gitignore"]
+
+
+@pytest.mark.parametrize("deed", _LATER)
+@pytest.mark.parametrize("deep", ["", "w/"])
+@pytest.mark.parametrize("watch", [True, False])
+def test_one_that_is_ignored_later_is_left_out_as_by_the_first_capture(
+    sh: Callable[..., str], open_workspace: Callable[..., Workspace], work: Path, tmp_path: Path,
+    deed: str, deep: str, watch: bool,
+) -> None:  # fmt: skip
+    sh(f"git init -q; echo k >k; git add k; git commit -qm k; mkdir -p v/{deep}; cd v/{deep}.; {_NESTED}")
+    ws = open_workspace(watch=watch)
+    first = ws.capture(ws.capture(None).state).state
+    sh(deed)
+    later = ws.capture(first).state
+    fresh = open_workspace(store=tmp_path / "fresh", watch=False)
+    truth = fresh.state(fresh.capture(None).state)
+    seen = ws.state(later)
+    assert (seen.files, [root.path for root in seen.roots]) == (
+        truth.files,
+        [root.path for root in truth.roots],
+    )
+    assert [root.path for root in truth.roots] == [""]
+    # It is a change like any other that takes the rule back.
+    sh("rm -f .gitignore; rm -f .git/info/exclude")
+    assert ws.state(ws.capture(later).state).files == ws.state(first).files
+
+
+def test_what_is_done_in_it_while_it_is_ignored_is_not_lost(
+    sh: Callable[..., str], open_workspace: Callable[..., Workspace], work: Path
+) -> None:
+    sh(f"git init -q; echo k >k; git add k; git commit -qm k; {_NESTED}")
+    ws = open_workspace()
+    first = ws.capture(None).state
+    sh("echo v/ >.gitignore")
+    ignored = ws.capture(first).state
+    sh("echo precious >f; echo new >g; git commit -qam precious; echo more >>f", work / "v")
+    said = sh("git log --format=%s; git status --short", work / "v")
+    before = snapshot(work / "v")
+    last = ws.capture(ignored).state
+    report = ws.apply(ws.plan(first, last=last))
+    assert report.done and not (work / ".gitignore").exists()
+    assert snapshot(work / "v") == before
+    assert sh("git log --format=%s; git status --short", work / "v") == said
+    plan = ws.plan(last, last=first)
+    assert ws.apply(plan).done
+    assert snapshot(work / "v") == before
+    assert sh("git log --format=%s; git status --short", work / "v") == said
+    assert ws.read_file(plan.safety, "v/f") == b"precious\nmore\n"
+
+
+def test_files_of_it_that_the_repository_around_tracks_stay(
+    sh: Callable[..., str], open_workspace: Callable[..., Workspace], work: Path, tmp_path: Path
+) -> None:
+    """Those are asked for by their own names, whatever the rules say of the folder."""
+    sh(f"git init -q; mkdir -p v/s; echo t >v/s/t; git add v; git commit -qm v; {_NESTED}; echo u >s/u")
+    ws = open_workspace()
+    first = ws.capture(None).state
+    sh("echo v/ >.gitignore")
+    later = ws.state(ws.capture(first).state)
+    fresh = open_workspace(store=tmp_path / "fresh", watch=False)
+    assert later.files == fresh.state(fresh.capture(None).state).files
+    assert ws.read_file(later.id, "v/s/t") == b"t\n"

@@ -26,6 +26,8 @@ class KnownRepos:
         """Where we lie below each of the rules that hold everywhere, and their text."""
         self._tracked_of: dict[str, tuple[Path, Sig]] = {}
         """The staging areas that `context.tracked` was made of."""
+        self._tracked_by: dict[str, set[str]] = {}
+        """What is tracked, by repository; those around others come first."""
         context.enter_root, context.is_linked = self._enter, self._is_linked
 
     def remember(self, top: Dir, rules_text: list[list[str]], index_sigs: Mapping[str, Sig]) -> None:
@@ -112,18 +114,21 @@ class KnownRepos:
             return
         self._tracked_of = sources
         self.context.links = set().union(*(root.links() for root in self.roots.values()))
-        tracked: set[str] = set()
-        for root in self.roots.values():
-            tracked |= root.tracked()
-        if tracked != self.context.tracked:
-            self.context.tracked = tracked
-            folders: set[str] = set()
+        tracked_by = {path: root.tracked() for path, root in sorted(self.roots.items())}
+        if tracked_by == self._tracked_by:
+            return
+        self._tracked_by = tracked_by
+        self.context.tracked = set().union(*tracked_by.values())
+        folders: set[str] = set()
+        for inside, tracked in tracked_by.items():
             for path in tracked:
                 folder = path.rpartition("/")[0]
-                while folder and folder not in folders:
+                # Not the repository's own folder, nor those above: whether that is ignored is for the one around it to say,
+                # and a walk that knows of no repository yet asks nobody else.
+                while folder != inside and folder not in folders:
                     folders.add(folder)
                     folder = folder.rpartition("/")[0]
-            self.context.tracked_dirs = folders
+        self.context.tracked_dirs = folders
 
     def _enter(self, path: str) -> Stack:
         root = self.roots.get(path)
