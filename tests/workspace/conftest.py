@@ -61,6 +61,19 @@ def snapshot(work: Path, *, skip: tuple[str, ...] = (".git",)) -> dict[str, tupl
     return found
 
 
+def settled(workspace: Workspace, state: str | None = None) -> str:
+    """A state, once nothing is so fresh any more that it has to be read again whatever stat says."""
+    while True:
+        state = workspace.capture(state).state
+        left, fresh = [workspace._capturer.top], False
+        while left and not fresh:
+            node = left.pop()
+            fresh = node.sig is None or any(sig[1] == -1 for sig in node.files.values())
+            left += node.dirs.values()
+        if not fresh:
+            return state
+
+
 def go(ws: Workspace, target: str, last: str, branch: str = "worldline/t/2") -> None:
     """Put the files of `target` back; nothing may be left undone."""
     report = ws.apply(ws.plan(target, last=last, default_choice="restore"), new_branch=branch)

@@ -18,7 +18,7 @@ from worldline.workspace.engine import Workspace
 from worldline.workspace.helpers import Helper
 from worldline.workspace.model import Cancelled
 
-from .conftest import run_sh
+from .conftest import run_sh, settled
 from .steps import step
 
 Open = Callable[..., Workspace]
@@ -48,19 +48,6 @@ def _open(work: Path, store: Path) -> Workspace:
     return Workspace(work, store, free_floor=0, watch=False)
 
 
-def _settled(workspace: Workspace, state: str | None = None) -> str:
-    """A state, once nothing is so fresh any more that it has to be read again whatever stat says."""
-    while True:
-        state = workspace.capture(state).state
-        left, fresh = [workspace._capturer.top], False
-        while left and not fresh:
-            node = left.pop()
-            fresh = node.sig is None or any(sig[1] == -1 for sig in node.files.values())
-            left += node.dirs.values()
-        if not fresh:
-            return state
-
-
 def _truth(work: Path, store: Path, monkeypatch: pytest.MonkeyPatch) -> bytes:
     with monkeypatch.context() as alone:
         alone.setattr(looking, "_WORTH", 1 << 40)
@@ -85,7 +72,7 @@ def test_what_is_found_together_is_what_one_finds(
     shared = _open(work, tmp_path / "shared")
     state = shared.capture(None).state
     for turn in range(15):
-        state = _settled(shared, state)
+        state = settled(shared, state)
         for _ in range(rng.randrange(1, 8)):
             step(rng, work)
         state = shared.capture(state).state
@@ -105,7 +92,7 @@ def test_the_work_is_shared_and_files_that_did_not_change_are_asked_for_once(
     files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace = _open(files, tmp_path / "store")
-    state = _settled(workspace)
+    state = settled(workspace)
     answered: list[str] = []
     real = Helper.answers
 
@@ -144,7 +131,7 @@ def test_a_helper_that_is_lost_costs_nothing_but_time(
 ) -> None:
     monkeypatch.setattr(looking, "_PATIENCE_S", 0.05)
     workspace = _open(files, tmp_path / "store")
-    state = _settled(workspace)
+    state = settled(workspace)
     assert not workspace.capture(state).changed
     asked = Helper.ask
 
@@ -176,7 +163,7 @@ def test_a_helper_that_talks_nonsense_is_not_believed(
     files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str
 ) -> None:
     workspace = _open(files, tmp_path / "store")
-    state = _settled(workspace)
+    state = settled(workspace)
     monkeypatch.setattr(helpers, "_RUN", program)
     (files / "d1" / "e1" / "f36").write_text("other")
     assert workspace.capture(state).paths == ["d1/e1/f36"]
@@ -191,7 +178,7 @@ def test_more_names_than_a_pipe_has_room_for(tmp_path: Path, monkeypatch: pytest
         for number in range(500):
             (work / f"d{folder}" / (f"{number:03}" + "n" * 240)).touch()
     workspace = _open(work, tmp_path / "store")
-    state = _settled(workspace)
+    state = settled(workspace)
     changed = work / "d3" / ("123" + "n" * 240)
     changed.write_text("x")
     assert workspace.capture(state).paths == [str(changed.relative_to(work))]
@@ -200,7 +187,7 @@ def test_more_names_than_a_pipe_has_room_for(tmp_path: Path, monkeypatch: pytest
 
 def test_a_walk_that_is_cancelled_leaves_no_answer_for_the_next(files: Path, tmp_path: Path) -> None:
     workspace = _open(files, tmp_path / "store")
-    state = _settled(workspace)
+    state = settled(workspace)
 
     def cancel(*_: object) -> None:
         raise Cancelled
@@ -218,7 +205,7 @@ def test_helpers_end_with_the_workspace_and_where_the_kernel_tells_what_changes(
     files: Path, tmp_path: Path
 ) -> None:
     workspace = _open(files, tmp_path / "store")
-    state = _settled(workspace)
+    state = settled(workspace)
     workspace.capture(state)
     first = _helpers(workspace)
     assert first
@@ -242,7 +229,7 @@ def test_a_helper_ends_when_nobody_is_left_to_ask(files: Path) -> None:
 
 def test_a_folder_swapped_for_a_link_to_itself_is_seen(files: Path, tmp_path: Path) -> None:
     workspace = _open(files, tmp_path / "store")
-    state = _settled(workspace)
+    state = settled(workspace)
     (files / "d1").rename(tmp_path / "elsewhere")
     (files / "d1").symlink_to(tmp_path / "elsewhere")
     result = workspace.capture(state)

@@ -14,12 +14,12 @@ from worldline.workspace.objects import BLOB, object_id
 
 class Found(NamedTuple):
     """What a folder was found to hold: signatures of files, and reasons of what is left out, by name; files that have
-    other names, too."""
+    other names, too, with their inodes."""
 
     fd: int
     files: dict[str, FileSig]
     skipped: dict[str, str]
-    linked: set[str]
+    linked: dict[str, int]
 
 
 def take_file(
@@ -28,7 +28,7 @@ def take_file(
     """Take one file or link into `here`, or the reason why it is left out. `known`: what it was, `now`: its stat data. Content
     that is new goes to the store."""
     if now.st_nlink > 1:
-        here.linked.add(name)
+        here.linked[name] = now.st_ino
     learned = context.learned.get(now.st_ino)
     if learned is not None and learned[:5] == (
         now.st_mtime_ns,

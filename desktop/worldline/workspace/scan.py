@@ -17,7 +17,9 @@ from worldline.workspace.folders import CHOSEN_CAP, IGNORED, RULING, Context, Di
 from worldline.workspace.ignore import RULES_CAP, RuleSet, Stack, is_ignored
 from worldline.workspace.looker import OPEN_DIR
 from worldline.workspace.looking import Looker, known_folders
+from worldline.workspace.other_names import OtherNames
 from worldline.workspace.reading import Found, miss, take_file
+from worldline.workspace.watch import Dirty
 
 MAX_DEPTH = 300
 _ONLY_WATCHED = (-1, -1)
@@ -34,9 +36,15 @@ class Walk:
         """Folders (as prefixes) in which nothing happened, as far as that is known beforehand."""
         self._small = min(context.max_bytes, CHOSEN_CAP)
         """What is allowed for any file that was captured before."""
+        self._other = OtherNames()
         self._towards: dict[str, set[str]] = {}
         """By folder (as prefix): names of folders in it that changed, or in which something did further down."""
-        for prefix in context.dirty or ():
+        self._go_by(context.dirty)
+
+    def _go_by(self, dirty: Dirty | None) -> None:
+        self.c.dirty = dirty
+        self._towards = {}
+        for prefix in dirty or ():
             while prefix:
                 parent, _, name = prefix[:-1].rpartition("/")
                 prefix = parent + "/" if parent else ""
@@ -52,7 +60,11 @@ class Walk:
             self._same = self._looker.unchanged(
                 root_fd, status.st_dev, known_folders(top), self.c.tick, self.c.watch
             )
-        return self._visit(root_fd, status, top, "", self.c.base, False, 0, check=self.c.dirty is None)
+        changed = self._visit(root_fd, status, top, "", self.c.base, False, 0, check=self.c.dirty is None)
+        while self.c.dirty is not None and (more := self._other.names(top)):
+            self._go_by(more)
+            changed = self._visit(root_fd, status, top, "", self.c.base, False, 0, check=False) or changed
+        return changed
 
     def _visit(
         self, fd: int, status: os.stat_result, node: Dir, prefix: str, stack: Stack, force: bool, depth: int, check: bool,
@@ -174,7 +186,7 @@ class Walk:
                     if name == ".gitignore" or now.st_size > limit:
                         return None
                     if read is None:
-                        read = Found(fd, {}, {}, set())
+                        read = Found(fd, {}, {}, {})
                     take_file(read, name, limit, known, now, self.c)
                     if name not in read.files:
                         return None
@@ -189,7 +201,8 @@ class Walk:
 
     def _update(self, node: Dir, prefix: str, found: Found) -> bool:
         """Take over what was read of files that were known; whether that changes the tree."""
-        node.linked = (node.linked - found.files.keys()) | found.linked
+        self._other.meet(node, found)
+        node.linked = (node.linked - found.files.keys()) | found.linked.keys()
         if node.linked:
             self.c.special[prefix] = node
         return node.update(found.files)
@@ -199,7 +212,7 @@ class Walk:
         if not node.is_simple:
             return None
         limit = self._small
-        read = Found(fd, {}, {}, set())
+        read = Found(fd, {}, {}, {})
         gone: list[str] = []
         for name in names:
             known = node.files.get(name)
@@ -214,6 +227,7 @@ class Walk:
             except OSError:
                 return None
             if name in node.skipped and not stat.S_ISDIR(now.st_mode) and name not in RULING:
+                self._other.meet_status(now)
                 continue
             if known is None or name in RULING or now.st_size > limit:
                 return None
@@ -245,7 +259,7 @@ class Walk:
             force = True
         if node.rules is not None:
             stack = (*stack, node.rules)
-        here = Found(fd, {}, {}, set())
+        here = Found(fd, {}, {}, {})
         files, skipped = here.files, here.skipped
         dirs: dict[str, Dir] = {}
         known = {} if force or node.stale else node.files
@@ -279,12 +293,14 @@ class Walk:
             if ignored:
                 if not (node.included or self.c.is_chosen(name) or self._is_included(path, name, False)):
                     skipped[name] = IGNORED
+                    self._other.meet_ignored(fd, prefix, name, self.c.dirty)
                     continue
                 limit = min(limit, CHOSEN_CAP)
             self._file(here, name, limit, node.files.get(name))
         changed = self._differs(node, files, dirs, skipped)
+        self._other.meet(node, here)
         node.edited = None if changed else node.edited
-        node.files, node.dirs, node.skipped, node.linked = files, dirs, skipped, here.linked
+        node.files, node.dirs, node.skipped, node.linked = files, dirs, skipped, set(here.linked)
         node.stale = False
         node.clash = clashes(names)
         if node.clash or node.linked or any(reason != IGNORED for reason in skipped.values()):
@@ -353,7 +369,7 @@ class Walk:
             now = os.stat(name, dir_fd=here.fd, follow_symlinks=False)
             if known is not None and (now.st_mtime_ns, now.st_ctime_ns, now.st_size, now.st_ino) == known[:4]:
                 if now.st_nlink > 1:
-                    here.linked.add(name)
+                    here.linked[name] = now.st_ino
                 here.files[name] = known
                 return
         except OSError as error:

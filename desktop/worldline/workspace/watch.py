@@ -1,7 +1,9 @@
 """Which names changed in which folders since the last walk, told by the kernel (inotify; Linux only).
 
 Events are queued by the time a writer's system call returns, so a drain after a tool has ended sees all of it. Whenever
-anything is uncertain (queue overflow, too many folders, a folder that could not be watched) the answer is None: walk.
+anything is uncertain (queue overflow, too many folders, a folder that could not be watched, a name that came and went, by
+which a known file may have been written) the answer is None: walk. Of folders that are not watched, as those that are
+ignored, nothing is told: what is written by a name in there is seen by the next walk over everything.
 """
 
 from __future__ import annotations
@@ -16,14 +18,17 @@ import threading
 from collections.abc import Callable, Mapping, Set
 from pathlib import Path
 
+from worldline.workspace.arrivals import CREATE, DELETE, MOVED_FROM, MOVED_TO, Arrivals
+
 _MODIFY, _ATTRIB, _CLOSE_WRITE = 0x2, 0x4, 0x8
-_MOVED_FROM, _MOVED_TO, _CREATE, _DELETE, _DELETE_SELF, _MOVE_SELF = 0x40, 0x80, 0x100, 0x200, 0x400, 0x800
+_DELETE_SELF, _MOVE_SELF = 0x400, 0x800
 _UNMOUNT, _OVERFLOW, _IGNORED, _ISDIR = 0x2000, 0x4000, 0x8000, 0x40000000
 _ONLYDIR, _DONT_FOLLOW = 0x01000000, 0x02000000
 _MASK = (
-    _MODIFY | _ATTRIB | _CLOSE_WRITE | _MOVED_FROM | _MOVED_TO | _CREATE | _DELETE | _DELETE_SELF | _MOVE_SELF
+    _MODIFY | _ATTRIB | _CLOSE_WRITE | MOVED_FROM | MOVED_TO | CREATE | DELETE | _DELETE_SELF | _MOVE_SELF
     | _ONLYDIR | _DONT_FOLLOW
 )  # fmt: skip
+_NAMES = MOVED_FROM | MOVED_TO | CREATE | DELETE
 _GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES)
 _HEAD = struct.Struct("iIII")
 _NONBLOCK, _CLOEXEC = 0o4000, 0o2000000
@@ -56,6 +61,7 @@ class Watcher:
         self._dirty: Dirty = {}
         self._before: Dirty = {}
         """What was told before the last `mark`."""
+        self._arrivals = Arrivals()
         self._lost = True
         self._dead = self._fd < 0
         self._lock = threading.Lock()
@@ -111,7 +117,8 @@ class Watcher:
         with self._lock:
             before, self._before = self._before, {}
             dirty, self._dirty = self._dirty, {}
-            lost, self._lost = self._lost, False
+            lost = self._arrivals.end() or self._lost
+            self._lost = False
         for folder, names in known.items() if known else ():
             told = before.get(folder)
             if told is not None:
@@ -156,7 +163,7 @@ class Watcher:
     def _take(self, data: bytes) -> None:
         at = 0
         while at < len(data):
-            number, mask, _, length = _HEAD.unpack_from(data, at)
+            number, mask, cookie, length = _HEAD.unpack_from(data, at)
             at += _HEAD.size + length
             if mask & (_OVERFLOW | _UNMOUNT):
                 # What was not told may be that watches have ended: folders were removed, others put in their places. The
@@ -179,7 +186,9 @@ class Watcher:
                 self._dirty[folder] = None
             elif (names := self._dirty.setdefault(folder, set())) is not None:
                 names.add(name)
-            if mask & _ISDIR and mask & (_MOVED_FROM | _DELETE):
+            if mask & _NAMES:
+                self._arrivals.take(number, name, mask, cookie)
+            if mask & _ISDIR and mask & (MOVED_FROM | DELETE):
                 self._forget(f"{folder}{name}/")
 
     def _forget(self, gone: str) -> None:
