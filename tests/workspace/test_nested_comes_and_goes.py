@@ -321,3 +321,18 @@ def test_files_of_it_that_the_repository_around_tracks_stay(
     fresh = open_workspace(store=tmp_path / "fresh", watch=False)
     assert later.files == fresh.state(fresh.capture(None).state).files
     assert ws.read_file(later.id, "v/s/t") == b"t\n"
+
+
+@pytest.mark.parametrize("watch", [False, True])
+def test_a_folder_becomes_one_while_the_names_beside_it_are_read_anew(
+    open_workspace: Callable[..., Workspace], sh: Callable[..., str], work: Path, watch: bool
+) -> None:
+    """Nothing else is another then than it was, and the folder above has been told already."""
+    ws = open_workspace(watch=watch)
+    sh("mkdir v; echo n >v/f", work)
+    state = ws.capture(None).state
+    sh("git init -q v; touch t; rm t", work)
+    now = ws.capture(state).state
+    assert [root.path for root in ws.state(now).roots] == ["v"]
+    sh("rm -rf v/.git; touch t; rm t", work)
+    assert ws.state(ws.capture(now).state).roots == []

@@ -262,6 +262,7 @@ class Walk:
         here = Found(fd, {}, {}, {})
         files, skipped = here.files, here.skipped
         dirs: dict[str, Dir] = {}
+        turned = False
         known = {} if force or node.stale else node.files
         for name, is_dir, inode in found:
             if name in known and not is_dir:  # captured before under the same rules
@@ -285,8 +286,10 @@ class Walk:
                     child.in_ignored = ignored
                     child.sig = None
                     child.stale = True
+                was_repo = child.repo
                 if not self._enter(fd, name, path, child, skipped):
                     continue
+                turned = turned or child.repo != was_repo
                 dirs[name] = child
                 continue
             limit = self.c.max_bytes
@@ -297,7 +300,8 @@ class Walk:
                     continue
                 limit = min(limit, CHOSEN_CAP)
             self._file(here, name, limit, node.files.get(name))
-        changed = self._differs(node, files, dirs, skipped)
+        # Also with the same names and files: which repositories there are is asked anew only where something changed.
+        changed = turned or self._differs(node, files, dirs, skipped)
         self._other.meet(node, here)
         node.edited = None if changed else node.edited
         node.files, node.dirs, node.skipped, node.linked = files, dirs, skipped, set(here.linked)
