@@ -157,6 +157,7 @@ class Play:
             of_repos = {r.path for r in self.ws.state(plan.target).roots}
             named = {i.path for i in plan.items if i.action in KEPT or ".before-jump-" in i.path}
             named |= {i.path for i in plan.items if i.action == "not_captured" and i.path not in of_repos}
+            named |= {i.path for i in plan.items if i.reason.endswith("it stays")}
             named |= {failed.path for failed in report.failed}
             notes = " ".join([report.note, *plan.notes])
         for path in sorted(after.rows.keys() | wanted.rows.keys()):

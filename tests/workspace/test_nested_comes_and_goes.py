@@ -336,3 +336,16 @@ def test_a_folder_becomes_one_while_the_names_beside_it_are_read_anew(
     assert [root.path for root in ws.state(now).roots] == ["v"]
     sh("rm -rf v/.git; touch t; rm t", work)
     assert ws.state(ws.capture(now).state).roots == []
+
+
+def test_one_that_stays_is_named_where_its_folder_gets_other_permissions(
+    open_workspace: Callable[..., Workspace], sh: Callable[..., str], work: Path
+) -> None:
+    ws = open_workspace()
+    sh("mkdir v; echo n >v/f", work)
+    state = ws.capture(None).state
+    sh("chmod 700 v; git init -q v", work)
+    plan = ws.plan(state, last=state, default_choice="restore")
+    assert [(i.path, i.action) for i in plan.items] == [("v", "chmod")] and "it stays" in plan.items[0].reason
+    assert ws.apply(plan).done and (work / "v/.git/HEAD").is_file()
+    assert (work / "v").stat().st_mode & 0o777 == 0o755

@@ -69,6 +69,9 @@ def _name_staying(now: State, wanted: State, dropped: Sequence[str], items: list
         if item is None:
             item = PlanItem(root.path, "keep_foreign")
             items.append(item)
+        elif item.action == "chmod":
+            item.reason = item.reason or _STAYS  # the folder gets its permissions all the same
+            continue
         elif item.action != "delete":
             continue  # it is decided what comes there
         item.action, item.choice, item.reason = "keep_foreign", "", _STAYS
