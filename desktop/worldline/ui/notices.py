@@ -113,6 +113,7 @@ class Notices(QScrollArea):
         policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
+        self.items: dict[str, Notice] = {}
         self._inside = inside = QWidget()
         self._layout = QVBoxLayout(inside)
         self._layout.setContentsMargins(0, 0, 0, 0)
@@ -121,7 +122,6 @@ class Notices(QScrollArea):
         self.verticalScrollBar().rangeChanged.connect(
             lambda _low, end: self.verticalScrollBar().setValue(end)
         )
-        self.items: dict[str, Notice] = {}
         self.hide()
         parent.window().installEventFilter(self)
 
@@ -151,7 +151,11 @@ class Notices(QScrollArea):
             and self.isAncestorOf(watched)
         ):
             self.ensureWidgetVisible(watched, 0, 0)
-        elif event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest) and self.items:
+        elif self.items and (
+            (event.type() == QEvent.Type.LayoutRequest and watched is self._inside)
+            # A request of the window is answered by no new one: it would ask for ever.
+            or (event.type() == QEvent.Type.Resize and watched is not self._inside)
+        ):
             self.updateGeometry()
         return super().eventFilter(watched, event)
 
